@@ -1,0 +1,498 @@
+// Generated from workbench/widgets/messages.py by `python -m workbench.widgets.generate`: do not edit.
+/* eslint-disable */
+// prettier-ignore-file
+
+/** Raised when a message changes shape; a view refuses a state of another version and says so. */
+export const PROTOCOL_VERSION = 1;
+
+/** One dimension: its name (None if it has none) and its size. */
+export interface Dim {
+  readonly name: string | null;
+  readonly size: number;
+}
+
+/** What every view says about itself: what it shows, where that came from and how fresh it is. */
+export interface Head {
+  /** What is shown, e.g. `conv1.weight`. */
+  readonly title: string;
+  /** Where it came from: a variable, a cell, a line of code; empty if unknown. */
+  readonly source: string;
+  /** When Python made this state, in seconds since the epoch. */
+  readonly updated: number;
+  /** True while the thing shown may still change by itself. */
+  readonly live: boolean;
+  /** Python that recreates what is shown ("write as code"); empty if there is none. */
+  readonly code: string;
+}
+
+/** Summary of a tensor's values; of the finite ones where a figure needs finite values. */
+export interface Statistics {
+  readonly minimum: number | null;
+  readonly maximum: number | null;
+  readonly mean: number | null;
+  readonly std: number | null;
+  /** Fraction of the values that are exactly zero, 0 to 1. */
+  readonly zeros: number;
+  readonly nan: number;
+  readonly inf: number;
+  /** Histogram of the finite values over [minimum, maximum] in equal bins. */
+  readonly counts: readonly number[];
+  /** True if only a part of the values was looked at, to keep to the time allowed. */
+  readonly sampled: boolean;
+}
+
+/** A dimension that the picture does not draw, and which of its entries is shown. */
+export interface Slider {
+  readonly dim: Dim;
+  readonly axis: number;
+  readonly index: number;
+}
+
+/** A small picture of a tensor, drawn from `values_buffer` (float32). */
+export interface Picture {
+  readonly kind: 'images' | 'heatmap' | 'line' | 'scalar';
+  /** How many images lie in the buffer (1 for the other kinds). */
+  readonly tiles: number;
+  readonly height: number;
+  readonly width: number;
+  /** Buffer shape: [tiles, height, width, channels]. */
+  readonly channels: number;
+  /** The value drawn as the lower end of the colour map. */
+  readonly low: number;
+  readonly high: number;
+  /** True if zero means something: the map is then the signed one with zero fixed at its middle. */
+  readonly signed: boolean;
+  readonly values_buffer: number;
+  readonly row_dim: Dim | null;
+  readonly column_dim: Dim | null;
+  readonly tile_dim: Dim | null;
+  readonly sliders: readonly Slider[];
+}
+
+/** One tensor: its dims by name, type, statistics and a small picture. */
+export interface TensorState {
+  readonly kind: 'tensor';
+  readonly head: Head;
+  readonly dtype: string;
+  readonly device: string;
+  readonly dims: readonly Dim[];
+  readonly count: number;
+  readonly nbytes: number;
+  readonly requires_grad: boolean;
+  readonly leaf: boolean;
+  readonly statistics: Statistics | null;
+  readonly picture: Picture | null;
+}
+
+/** One tensor that enters or leaves an op in the flow picture. */
+export interface FlowOperand {
+  readonly label: string;
+  readonly dtype: string;
+  readonly dims: readonly Dim[];
+  /** Indices of dims that end in the op (hatched). */
+  readonly contracted: readonly number[];
+  /** Indices of dims that are reduced away (faded). */
+  readonly reduced: readonly number[];
+  /** Indices of dims that are stretched (dashed outline). */
+  readonly broadcast: readonly number[];
+}
+
+/** One op of the flow picture. */
+export interface FlowRow {
+  /** Identity of the graph's node: the selection shared with the graph view. */
+  readonly node: string;
+  readonly op: string;
+  readonly scope: string;
+  readonly source: string;
+  readonly inputs: readonly FlowOperand[];
+  readonly output: FlowOperand;
+}
+
+/** Dims flowing through ops, one row an op, time downward. */
+export interface FlowState {
+  readonly kind: 'flow';
+  readonly head: Head;
+  readonly rows: readonly FlowRow[];
+  readonly selected: string | null;
+}
+
+/** One dimension of an operand in an error picture, and the line that gave it its size. */
+export interface ClashDim {
+  readonly name: string | null;
+  readonly size: number;
+  readonly origin: string;
+  readonly clash: boolean;
+}
+
+/** One operand of the op that was refused. */
+export interface ClashOperand {
+  readonly label: string;
+  readonly dims: readonly ClashDim[];
+}
+
+/** A name or shape error: the operands aligned from the right, the offending dims ringed and joined. */
+export interface ClashState {
+  readonly kind: 'clash';
+  readonly head: Head;
+  readonly op: string;
+  readonly message: string;
+  readonly operands: readonly ClashOperand[];
+  /** Code that would work; empty if none is known. */
+  readonly fix: string;
+}
+
+/** One observer in the list of layers. */
+export interface ObserverRow {
+  readonly id: string;
+  /** What is observed, e.g. `conv2.output`. */
+  readonly name: string;
+  readonly dims: readonly string[];
+  readonly dtype: string;
+  readonly scheme: string;
+  readonly batches: number;
+  /** Signal to quantization noise ratio with the present range, in dB. */
+  readonly sqnr: number | null;
+  /** At most 24 bin heights, 0 to 1. */
+  readonly spark: readonly number[];
+  readonly nan: number;
+  readonly inf: number;
+  /** True if a person has set the range. */
+  readonly overridden: boolean;
+}
+
+/** A range that some rule would choose, and what it would give. */
+export interface Candidate {
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly sqnr: number | null;
+}
+
+/** One point of the error curve: the range scaled by `width` about its chosen centre. */
+export interface CurvePoint {
+  readonly width: number;
+  readonly low: number;
+  readonly high: number;
+  readonly sqnr: number | null;
+}
+
+/** Range of one channel; `outlier` marks one that is far from its siblings. */
+export interface Channel {
+  readonly index: number;
+  readonly low: number;
+  readonly high: number;
+  readonly outlier: boolean;
+}
+
+/** Everything about the selected observer. */
+export interface ObserverDetail {
+  readonly id: string;
+  readonly bits: number;
+  readonly quant_min: number;
+  readonly quant_max: number;
+  readonly observed_low: number;
+  readonly observed_high: number;
+  /** float32 [bins]: how many values fell into each equal bin of [observed_low, observed_high]. */
+  readonly counts_buffer: number;
+  readonly bins: number;
+  /** The range in force, after the widening to include zero that quantization asks for. */
+  readonly low: number;
+  readonly high: number;
+  readonly scale: number;
+  readonly zero_point: number;
+  /** Fraction of the values below the range, 0 to 1. */
+  readonly clip_low: number;
+  readonly clip_high: number;
+  readonly sqnr: number | null;
+  readonly candidates: readonly Candidate[];
+  readonly curve: readonly CurvePoint[];
+  readonly channel_dim: string | null;
+  readonly channels: readonly Channel[];
+}
+
+/** What the present ranges do to the whole model, where somebody measures it. */
+export interface ModelFigures {
+  readonly sqnr: number | null;
+  readonly accuracy: number | null;
+  readonly float_accuracy: number | null;
+}
+
+/** Why the last request was refused; the state is as it was before it. */
+export interface Refusal {
+  readonly request: string;
+  readonly reason: string;
+}
+
+/** All observers of a model, one of them in detail. */
+export interface HistogramState {
+  readonly kind: 'histogram';
+  readonly head: Head;
+  readonly observers: readonly ObserverRow[];
+  readonly selected: string | null;
+  readonly detail: ObserverDetail | null;
+  readonly model: ModelFigures;
+  /** How many changes can be undone. */
+  readonly undo: number;
+  readonly redo: number;
+  /** What the last change did, in words: "clipping 0.3 % more bought 1.7 dB". */
+  readonly change: string;
+  readonly refusal: Refusal | null;
+}
+
+/** One node of a graph. */
+export interface GraphNode {
+  readonly id: string;
+  readonly kind: 'input' | 'op' | 'parameter' | 'constant' | 'output';
+  readonly op: string;
+  readonly label: string;
+  /** Module path, outermost first: `["features", "0"]`. */
+  readonly scope: readonly string[];
+  readonly dtype: string;
+  /** Type of the (first) value it produces. */
+  readonly dims: readonly Dim[];
+  /** Pairs of name and value, as text. */
+  readonly attributes: readonly (readonly string[])[];
+  readonly source: string;
+  readonly doc: string;
+  readonly equation: string;
+  /** The dims rule in words. */
+  readonly rule: string;
+  readonly parameters: number;
+  readonly flops: number;
+  readonly bytes: number;
+  readonly bits: number;
+}
+
+/** One value that travels from a node to another. */
+export interface GraphEdge {
+  readonly source: string;
+  readonly target: string;
+  readonly dtype: string;
+  readonly dims: readonly Dim[];
+}
+
+/** A whole graph. */
+export interface GraphState {
+  readonly kind: 'graph';
+  readonly head: Head;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly selected: string | null;
+  /** How many nodes were left out because the graph is larger than a view can show; 0 if none. */
+  readonly truncated: number;
+}
+
+/** One class that the model weighs, with its probability. */
+export interface ClassScore {
+  readonly label: string;
+  readonly probability: number;
+}
+
+/** An attribution over its input. */
+export interface HeatmapState {
+  readonly kind: 'heatmap';
+  readonly head: Head;
+  readonly height: number;
+  readonly width: number;
+  readonly channels: number;
+  /** float32 [height, width, channels] */
+  readonly input_buffer: number;
+  readonly input_low: number;
+  readonly input_high: number;
+  /** float32 [height, width]; not a number where there is none */
+  readonly attribution_buffer: number;
+  readonly row_dim: Dim;
+  readonly column_dim: Dim;
+  readonly method: string;
+  /** Pairs of name and value, as text. */
+  readonly settings: readonly (readonly string[])[];
+  readonly target: string;
+  /** Most probable first. */
+  readonly predictions: readonly ClassScore[];
+  /** Convergence delta: sum of the attributions − (F(input) − F(baseline)); None if it has no meaning. */
+  readonly delta: number | null;
+  /** A delta beyond this is shown as a warning. */
+  readonly tolerance: number | null;
+  readonly seconds: number;
+  readonly sample: number;
+  readonly samples: number;
+}
+
+/** Thumbnails, one a point, laid out row by row in one grey image. */
+export interface Sprite {
+  /** uint8 [rows * height, columns * width] */
+  readonly image_buffer: number;
+  readonly height: number;
+  readonly width: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** A point near the picked one, by distance in the space before projection. */
+export interface Neighbour {
+  readonly index: number;
+  readonly distance: number;
+}
+
+/** Points in the embedding projector. */
+export interface ScatterState {
+  readonly kind: 'scatter';
+  readonly head: Head;
+  readonly method: string;
+  readonly count: number;
+  /** How many points there are in all; the view says so when `count` is smaller. */
+  readonly total: number;
+  /** 2 or 3 */
+  readonly dims: number;
+  /** float32 [count, dims] */
+  readonly positions_buffer: number;
+  /** Fraction of the variance that each component explains; empty where that has no meaning. */
+  readonly explained: readonly number[];
+  /** The distinct labels. */
+  readonly categories: readonly string[];
+  /** uint16 [count]: index into `categories` */
+  readonly category_buffer: number | null;
+  readonly label_name: string;
+  readonly sprite: Sprite | null;
+  /** Names of the metadata columns. */
+  readonly columns: readonly string[];
+  /** Metadata of the selected points, one row each, in the order of `selected`. */
+  readonly rows: readonly (readonly string[])[];
+  readonly selected: readonly number[];
+  readonly metric: 'cosine' | 'euclidean';
+  /** Of the first selected point. */
+  readonly neighbours: readonly Neighbour[];
+  readonly refusal: Refusal | null;
+}
+
+/** A person picked an observer, a node, or nothing. */
+export interface SelectEvent {
+  readonly type: 'select';
+  readonly id: string | null;
+}
+
+/** A person picked points of the projector. */
+export interface SelectPointsEvent {
+  readonly type: 'select_points';
+  readonly indices: readonly number[];
+}
+
+/** A person chose how distance between points is measured. */
+export interface SetMetricEvent {
+  readonly type: 'set_metric';
+  readonly metric: 'cosine' | 'euclidean';
+}
+
+/** A person moved an observer's range. While a drag goes on `final` is False: only its end can be undone. */
+export interface SetRangeEvent {
+  readonly type: 'set_range';
+  readonly id: string;
+  readonly low: number;
+  readonly high: number;
+  readonly final: boolean;
+}
+
+/** A person gave an observer's range back to the observer. */
+export interface ResetRangeEvent {
+  readonly type: 'reset_range';
+  readonly id: string;
+}
+
+/** Take the last change back. */
+export interface UndoEvent {
+  readonly type: 'undo';
+}
+
+/** Make the change again that was taken back. */
+export interface RedoEvent {
+  readonly type: 'redo';
+}
+
+/** A person moved a slider of a tensor's picture. */
+export interface SliceEvent {
+  readonly type: 'slice';
+  readonly axis: number;
+  readonly index: number;
+}
+
+/** A person asked for another sample of a batch. */
+export interface SampleEvent {
+  readonly type: 'sample';
+  readonly index: number;
+}
+
+/** What the shapes view can draw; told apart by `kind`. */
+export type ShapesViewState = TensorState | FlowState | ClashState;
+
+/** What the shapes view may send; told apart by `type`. */
+export type ShapesViewEvent = SliceEvent | SelectEvent;
+
+/** What the histogram view can draw; told apart by `kind`. */
+export type HistogramViewState = HistogramState;
+
+/** What the histogram view may send; told apart by `type`. */
+export type HistogramViewEvent = SelectEvent | SetRangeEvent | ResetRangeEvent | UndoEvent | RedoEvent;
+
+/** What the graph view can draw; told apart by `kind`. */
+export type GraphViewState = GraphState;
+
+/** What the graph view may send; told apart by `type`. */
+export type GraphViewEvent = SelectEvent;
+
+/** What the heatmap view can draw; told apart by `kind`. */
+export type HeatmapViewState = HeatmapState;
+
+/** What the heatmap view may send; told apart by `type`. */
+export type HeatmapViewEvent = SampleEvent;
+
+/** What the scatter view can draw; told apart by `kind`. */
+export type ScatterViewState = ScatterState;
+
+/** What the scatter view may send; told apart by `type`. */
+export type ScatterViewEvent = SelectPointsEvent | SetMetricEvent;
+
+/** The states and events of each view. */
+export interface Views {
+  readonly shapes: { readonly state: ShapesViewState; readonly event: ShapesViewEvent };
+  readonly histogram: { readonly state: HistogramViewState; readonly event: HistogramViewEvent };
+  readonly graph: { readonly state: GraphViewState; readonly event: GraphViewEvent };
+  readonly heatmap: { readonly state: HeatmapViewState; readonly event: HeatmapViewEvent };
+  readonly scatter: { readonly state: ScatterViewState; readonly event: ScatterViewEvent };
+}
+
+/** The name of a view. */
+export type ViewName = keyof Views;
+
+/** Kernel to page, on the data comm: a view model exists and this is its newest state. */
+export interface Announcement {
+  readonly type: 'state';
+  readonly version: number;
+  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter';
+  /** Identity of the view model inside this kernel. */
+  readonly model: string;
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+/** Kernel to page: a view model is gone. */
+export interface Withdrawal {
+  readonly type: 'gone';
+  readonly version: number;
+  readonly model: string;
+}
+
+/** Page to kernel, on the control comm, which is served while a cell runs: an event for a view model. */
+export interface Request {
+  readonly type: 'event';
+  readonly version: number;
+  readonly model: string;
+  readonly event: Readonly<Record<string, unknown>>;
+}
+
+/** Kernel to page, on the control comm: what became of a request. */
+export interface Reply {
+  readonly type: 'reply';
+  readonly version: number;
+  readonly model: string;
+  readonly accepted: boolean;
+  readonly reason: string;
+}
