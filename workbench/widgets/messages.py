@@ -559,6 +559,8 @@ class Announcement:
     view: Literal["shapes", "histogram", "graph", "heatmap", "scatter"]
     model: str
     """Identity of the view model inside this kernel."""
+    order: int
+    """Grows with every model that is shown: a panel shows the one of its view with the largest."""
     state: dict[str, object]
 
 
@@ -569,6 +571,39 @@ class Withdrawal:
     type: Literal["gone"]
     version: int
     model: str
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Kernel to page: no picture of a view model could be made, and why; the last one stays valid."""
+
+    type: Literal["trouble"]
+    version: int
+    view: Literal["shapes", "histogram", "graph", "heatmap", "scatter"]
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Page to kernel, on the control comm: when it opens, when `views` changes, and every half minute."""
+
+    type: Literal["hello"]
+    version: int
+    views: list[str]
+    """The views that the page draws now; only their states are made and sent."""
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """Kernel to page, on the control comm: the answer to every hello."""
+
+    type: Literal["welcome"]
+    version: int
+    kernel: str
+    """Identity of the kernel's process: another one after a restart."""
+    data: str
+    """Identity of the data comm."""
 
 
 @dataclass(frozen=True)

@@ -470,6 +470,8 @@ export interface Announcement {
   readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter';
   /** Identity of the view model inside this kernel. */
   readonly model: string;
+  /** Grows with every model that is shown: a panel shows the one of its view with the largest. */
+  readonly order: number;
   readonly state: Readonly<Record<string, unknown>>;
 }
 
@@ -478,6 +480,33 @@ export interface Withdrawal {
   readonly type: 'gone';
   readonly version: number;
   readonly model: string;
+}
+
+/** Kernel to page: no picture of a view model could be made, and why; the last one stays valid. */
+export interface Trouble {
+  readonly type: 'trouble';
+  readonly version: number;
+  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter';
+  readonly model: string;
+  readonly reason: string;
+}
+
+/** Page to kernel, on the control comm: when it opens, when `views` changes, and every half minute. */
+export interface Hello {
+  readonly type: 'hello';
+  readonly version: number;
+  /** The views that the page draws now; only their states are made and sent. */
+  readonly views: readonly string[];
+}
+
+/** Kernel to page, on the control comm: the answer to every hello. */
+export interface Welcome {
+  readonly type: 'welcome';
+  readonly version: number;
+  /** Identity of the kernel's process: another one after a restart. */
+  readonly kernel: string;
+  /** Identity of the data comm. */
+  readonly data: string;
 }
 
 /** Page to kernel, on the control comm, which is served while a cell runs: an event for a view model. */
