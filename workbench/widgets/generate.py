@@ -1,4 +1,4 @@
-"""Writes the TypeScript types of `workbench.widgets.messages`, so that both sides of the wire share one source.
+"""Writes the TypeScript types of `workbench.live.messages`, so that both sides of the wire share one source.
 
 ``python -m workbench.widgets.generate`` rewrites ``extensions/protocol/src/messages.ts``; with ``--check`` it
 changes nothing and fails if the file differs. The types are read from the syntax tree, not from the
@@ -15,11 +15,11 @@ from pathlib import Path
 
 __all__ = ["main", "typescript"]
 
-MESSAGES = Path(__file__).with_name("messages.py")
+MESSAGES = Path(__file__).parents[1] / "live" / "messages.py"
 TARGET = Path(__file__).parents[2] / "extensions" / "protocol" / "src" / "messages.ts"
 
 _HEADER = """\
-// Generated from workbench/widgets/messages.py by `python -m workbench.widgets.generate`: do not edit.
+// Generated from workbench/live/messages.py by `python -m workbench.widgets.generate`: do not edit.
 /* eslint-disable */
 // prettier-ignore-file
 """

@@ -1,4 +1,4 @@
-// Generated from workbench/widgets/messages.py by `python -m workbench.widgets.generate`: do not edit.
+// Generated from workbench/live/messages.py by `python -m workbench.widgets.generate`: do not edit.
 /* eslint-disable */
 // prettier-ignore-file
 

@@ -1,0 +1,71 @@
+"""View models: the Python side of a view, independent of how its messages travel.
+
+A view model answers two questions. *What is to be drawn?*: `ViewModel.snapshot` returns one complete
+state and its buffers. *What did the person do?*: `ViewModel.handle` takes one validated event and either
+changes something or raises `Refused` with the reason, and then nothing has changed.
+
+The same view model serves a widget in a cell and a panel of JupyterLab; both may show it at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+__all__ = ["Refused", "Snapshot", "ViewModel"]
+
+
+class Refused(ValueError):
+    """An event asked for something that cannot be done; its text is the reason shown to the person."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One complete state of a view: a state dataclass of `workbench.live.messages`, and its buffers."""
+
+    state: object
+    buffers: tuple[bytes, ...] = ()
+
+
+_serial = itertools.count(1)
+
+
+class ViewModel(ABC):
+    """Something that can be drawn by the view named `view` and can answer its events.
+
+    Events arrive in another thread than the one that runs cells, possibly while a cell runs: a model locks
+    what both touch. Call `changed` whenever a new snapshot would differ; listeners throttle.
+    """
+
+    view: ClassVar[str]
+    """Name of the view that draws it, a key of `workbench.live.messages.VIEWS`."""
+
+    def __init__(self) -> None:
+        self.id = f"{self.view}-{next(_serial)}"
+        self._listeners: list[Callable[[ViewModel], None]] = []
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Return what is to be drawn now."""
+
+    @abstractmethod
+    def handle(self, event: object) -> None:
+        """Do what `event` (an event dataclass of this view) asks, or raise `Refused`."""
+
+    def listen(self, listener: Callable[[ViewModel], None]) -> Callable[[], None]:
+        """Call ``listener(self)`` at every change; return a function that stops it."""
+        self._listeners.append(listener)
+
+        def stop() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return stop
+
+    def changed(self) -> None:
+        """Tell every listener that a new snapshot would differ from the last."""
+        for listener in tuple(self._listeners):
+            listener(self)
