@@ -1,0 +1,98 @@
+# Two commands do the whole job: `make lab` and `make test`. Both start from a fresh clone and need only
+# Python 3.11 or newer and make; everything else comes from PyPI and npm into .venv and extensions/node_modules.
+
+VENV ?= .venv
+ARGS ?=
+NOTEBOOK ?= notebooks/00-first-light.ipynb
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.workbench
+PEER_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
+# The first of these that is 3.11 or newer makes the environment; say PYTHON=... to choose.
+PYTHON ?=
+CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help lab test install browser lint types frontend-check unit slow peers bench format doctor clean
+
+help:
+	@echo "make lab     open JupyterLab on $(NOTEBOOK) (ARGS=--no-browser for a server)"
+	@echo "make test    run everything: linters, types, front end, unit, notebook and browser tests"
+	@echo "make peers   compare with torch and captum (installs them)"
+	@echo "make bench   measure, and write the table in README.md"
+	@echo "make format  rewrite the sources the way 'make test' wants them"
+	@echo "make doctor  what was found on this machine"
+	@echo "make clean   remove what was built (not $(VENV))"
+
+lab: install
+	$(BIN)/workbench lab $(NOTEBOOK) $(ARGS)
+
+test: lint types frontend-check unit slow
+	@echo "make test: everything passed"
+
+# The environment ---------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@for candidate in $(CANDIDATES); do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "creating $(VENV) with $$candidate"; \
+	    "$$candidate" -m venv "$(VENV)" && exit 0; \
+	    rm -rf "$(VENV)"; \
+	    echo "$$candidate cannot make an environment; on Debian: apt-get install python3-venv" >&2; exit 1; \
+	  fi; \
+	done; \
+	echo "no Python 3.11 or newer was found; name one: make PYTHON=/path/to/python" >&2; exit 1
+
+# Dependencies are installed again when what is declared changes.
+$(STAMPS)/packages: pyproject.toml extensions/build_steps.py extensions/build_hook.py | $(BIN)/python
+	@mkdir -p $(STAMPS)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
+	$(BIN)/python extensions/build_steps.py requirements > $(STAMPS)/requirements.txt
+	$(BIN)/python -m pip install --quiet --requirement $(STAMPS)/requirements.txt
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,dev]"
+	@touch $@
+
+# Kernels and front end are compared with their sources on every call: 0.2 s if nothing changed.
+install: $(STAMPS)/packages
+	@$(BIN)/python extensions/build_steps.py tree
+
+browser: install
+	@$(BIN)/python -m tests.browser.get_chromium
+
+# What `make test` runs ---------------------------------------------------------------------------------------
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+frontend-check: install
+	$(BIN)/python extensions/build_steps.py check
+
+unit: install
+	$(PYTEST) -m "not browser and not notebook and not packaging" -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
+
+slow: install browser
+	$(PYTEST) tests -m "browser or notebook or packaging" $(ARGS)
+
+# Beside the tests --------------------------------------------------------------------------------------------
+
+peers: install
+	$(BIN)/python -m pip install --quiet $(PEER_INDEX) --no-build-isolation --editable ".[test,peers]"
+	$(PYTEST) tests/peers $(ARGS)
+
+bench: install
+	$(BIN)/python -m tests.bench $(ARGS)
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python extensions/build_steps.py npm run --silent format
+
+doctor: install
+	$(BIN)/workbench doctor
+
+clean:
+	@if [ -x $(BIN)/python ]; then $(BIN)/python extensions/build_steps.py clean; fi
+	rm -rf artefacts .pytest_cache .mypy_cache .ruff_cache .hypothesis
