@@ -65,7 +65,7 @@ def _version(command: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(part) for part in found.groups(default="0")) if found else ()
 
 
-# What must be installed before a build -----------------------------------------------------------------------
+# What must be installed before a build
 
 
 def requirements(kernels: bool = True, frontend: bool | None = None) -> list[str]:
@@ -84,13 +84,15 @@ def requirements(kernels: bool = True, frontend: bool | None = None) -> list[str
     return wanted
 
 
-# Front end ---------------------------------------------------------------------------------------------------
+# Front end
 
 
 def _frontend_fingerprint() -> str:
     files = [EXTENSIONS / name for name in _FRONTEND_FILES]
     for folder in _FRONTEND_SOURCES:
-        files += [path for path in (EXTENSIONS / folder).rglob("*") if path.is_file() and "tests" not in path.parts]
+        files += [
+            path for path in (EXTENSIONS / folder).rglob("*") if path.is_file() and "tests" not in path.parts
+        ]
     return fingerprint(files)
 
 
@@ -160,7 +162,7 @@ def link_labextension() -> None:
     target.symlink_to(LABEXTENSION, target_is_directory=True)
 
 
-# Kernels -----------------------------------------------------------------------------------------------------
+# Kernels
 
 
 def _mode() -> str:
@@ -190,13 +192,17 @@ def _kernel_fingerprint() -> str:
     sources = [path for path in (EXTENSIONS / "kernels").rglob("*") if path.is_file()]
     compiler = os.environ.get("CXX", "")
     refusal = _kernels_unwanted() or ""
-    return fingerprint(sources, sys.executable, sys.version, compiler, os.environ.get("CXXFLAGS", ""), refusal)
+    return fingerprint(
+        sources, sys.executable, sys.version, compiler, os.environ.get("CXXFLAGS", ""), refusal
+    )
 
 
 def _run(command: Sequence[str], log: Path) -> None:
     """Run one CMake command; a failure becomes the line of its output that says why."""
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
     except OSError as error:
         raise CannotBuild(f"{command[0]} cannot be run: {error.strerror or error}") from error
     with log.open("a", encoding="utf-8") as handle:
@@ -302,7 +308,11 @@ def install_kernels_in_tree() -> None:
     record_path = PACKAGE / RECORD
     if record_path.is_file():
         record = json.loads(record_path.read_text(encoding="utf-8"))
-        if record.get("fingerprint") == wanted and record.get("built") == kernels_in_tree() and record["built"]:
+        if (
+            record.get("fingerprint") == wanted
+            and record.get("built") == kernels_in_tree()
+            and record["built"]
+        ):
             return
     for stale in PACKAGE.glob("_kernels*"):
         stale.unlink()

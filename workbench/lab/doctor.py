@@ -1,0 +1,279 @@
+"""``workbench doctor``: what was found on this machine, what is missing, and what to do about it.
+
+Each finding is one line with a mark: ✓ found, · not there and not needed for the rest to work, ✗ broken. Only
+the last makes the exit code 1.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any, Literal
+
+from jupyter_core.paths import jupyter_path
+from jupyterlab_server.config import get_federated_extensions, get_page_config
+
+from workbench.lab.browser import browser_version, find_browser
+from workbench.lab.extension import EXTENSION, widget_bundles
+
+__all__ = ["Finding", "examine", "healthy", "report"]
+
+State = Literal["found", "absent", "broken"]
+
+_MARKS: dict[State, str] = {"found": "✓", "absent": "·", "broken": "✗"}
+_COLOURS: dict[State, str] = {"found": "\x1b[34m", "absent": "\x1b[2m", "broken": "\x1b[33m"}
+_RESET = "\x1b[0m"
+
+_REQUIRED = (
+    "numpy",
+    "jupyterlab",
+    "ipykernel",
+    "ipywidgets",
+    "anywidget",
+    "matplotlib",
+    "tensorboardX",
+    "safetensors",
+)
+_OPTIONAL = {
+    "torch": "takes models and weights over from PyTorch, and is the peer of `make bench`",
+    "captum": "is compared with in `make peers`",
+    "scipy": "is compared with in the tests",
+    "cupy": "runs ops on NVIDIA GPUs",
+    "onnx": "opens and writes ONNX files",
+    "tensorboard": "shows the logs that training writes",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report: which part, what was found, and whether that is well."""
+
+    part: str
+    subject: str
+    state: State
+    text: str
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+# Kernels and processor
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What the build wrote about the kernels; an empty record if there is none or it cannot be read."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def kernels(record: dict[str, Any]) -> Iterator[Finding]:
+    """Whether compiled kernels run, and otherwise in one line why NumPy does."""
+    name = "workbench._kernels"
+    if util.find_spec(name) is None:
+        if record.get("built"):
+            yield Finding(
+                "kernels", "compiled", "broken", "they were built but the file is gone: install again"
+            )
+        else:
+            reason = record.get("reason") or "this copy was not installed, only put on the path"
+            yield Finding("kernels", "compiled", "absent", f"NumPy's kernels run, because {reason}")
+        return
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        yield Finding(
+            "kernels",
+            "compiled",
+            "broken",
+            f"NumPy's kernels run, because the compiled ones do not load: {error}",
+        )
+        return
+    built = f"built with {record['compiler']}" if record.get("compiler") else "built"
+    onednn = _version("onednn-cpu-gomp")
+    yield Finding("kernels", "compiled", "found", f"{built}, oneDNN wheel {onednn or 'not found'}")
+
+
+def processor(info: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
+    """The processor and those of its features that kernels choose by."""
+    wanted = ("avx2", "fma", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_int8", "asimd", "sve")
+    model = platform.processor() or platform.machine()
+    flags: set[str] = set()
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                model = value.strip()
+            elif key.strip().lower() in ("flags", "features"):
+                flags = set(value.split())
+                break
+    features = " ".join(flag for flag in wanted if flag in flags)
+    yield Finding("processor", "model", "found", model)
+    yield Finding(
+        "processor", "features", "found" if features else "absent", features or "unknown on this system"
+    )
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS")
+    limit = f", OMP_NUM_THREADS={asked}" if asked else ""
+    yield Finding("processor", "threads", "found", f"{usable} of {os.cpu_count()} cores usable{limit}")
+
+
+# Front end
+
+
+def _disabled(page: dict[str, Any]) -> list[str]:
+    """Entries of JupyterLab's page config that switch off the extension or one of its plugins."""
+    entries = page.get("disabledExtensions", {})
+    names = [name for name, off in entries.items() if off] if isinstance(entries, dict) else list(entries)
+    return [name for name in names if name == EXTENSION or name.startswith(f"{EXTENSION}:")]
+
+
+def panels(folders: list[str], settings: str) -> Iterator[Finding]:
+    """Whether JupyterLab finds the extension in `folders`, whole and enabled."""
+    found = get_federated_extensions(folders).get(EXTENSION)
+    if found is None:
+        text = f"{EXTENSION} is not installed: `pip install tensor-workbench`, or `make install` in a clone"
+        yield Finding("front end", "panels", "broken", text)
+        return
+    entry = found["jupyterlab"].get("_build", {}).get("load", "")
+    if not entry or not (Path(found["ext_path"]) / entry).is_file():
+        yield Finding(
+            "front end",
+            "panels",
+            "broken",
+            f"the bundle in {found['ext_path']} is incomplete: build it again",
+        )
+        return
+    off = _disabled(get_page_config(folders, settings))
+    if off:
+        text = f"{', '.join(off)} disabled: `jupyter labextension enable {off[0]}`"
+        yield Finding("front end", "panels", "broken", text)
+        return
+    yield Finding(
+        "front end", "panels", "found", f"{EXTENSION} {found['version']}, enabled, in {found['ext_dir']}"
+    )
+
+
+def widgets() -> Iterator[Finding]:
+    """Whether the anywidget bundles were built."""
+    bundles = widget_bundles()
+    if bundles:
+        yield Finding("front end", "widgets", "found", ", ".join(bundles))
+    else:
+        yield Finding(
+            "front end",
+            "widgets",
+            "broken",
+            "no bundle was built: install again, or `make install` in a clone",
+        )
+
+
+def browser() -> Iterator[Finding]:
+    """The Chromium that the browser tests would drive."""
+    try:
+        path = find_browser()
+    except FileNotFoundError as error:
+        yield Finding("front end", "browser", "broken", str(error))
+        return
+    if path is None:
+        yield Finding(
+            "front end", "browser", "absent", "no Chromium; only the tests need one, and `make test` gets it"
+        )
+        return
+    version = browser_version(path)
+    if version is None:
+        yield Finding("front end", "browser", "broken", f"{path} does not start; only the tests need it")
+    else:
+        yield Finding("front end", "browser", "found", f"{version} at {path}")
+
+
+# Versions
+
+
+def versions() -> Iterator[Finding]:
+    """This package, Python and what it stands on."""
+    own = _version("tensor-workbench")
+    where = Path(__file__).resolve().parent.parent
+    yield Finding(
+        "versions", "workbench", "found" if own else "absent", f"{own or 'not installed'}, from {where}"
+    )
+    yield Finding("versions", "python", "found", f"{platform.python_version()} at {sys.executable}")
+    for name in _REQUIRED:
+        version = _version(name)
+        yield Finding(
+            "versions", name, "found" if version else "broken", version or f"missing: `pip install {name}`"
+        )
+
+
+def optional() -> Iterator[Finding]:
+    """Parts that are used where they are installed and missed by nothing else."""
+    for name, use in _OPTIONAL.items():
+        present = util.find_spec(name) is not None
+        version = _version(name) or "found" if present else "not installed"
+        yield Finding("optional", name, "found" if present else "absent", f"{version}; {use}")
+
+
+# The report
+
+
+def examine() -> list[Finding]:
+    """Look at everything, in the order of the report."""
+    record = read_record(Path(__file__).resolve().parent.parent / "_build.json")
+    settings = str(Path(sys.prefix) / "share" / "jupyter" / "lab" / "settings")
+    return [
+        *versions(),
+        *kernels(record),
+        *processor(),
+        *panels(jupyter_path("labextensions"), settings),
+        *widgets(),
+        *browser(),
+        *optional(),
+    ]
+
+
+def healthy(findings: Iterable[Finding]) -> bool:
+    """Whether nothing is broken; what is merely absent does not count."""
+    return all(finding.state != "broken" for finding in findings)
+
+
+def report(findings: Iterable[Finding], *, colour: bool) -> str:
+    """The findings as a table with one line each, and a last line that sums them up.
+
+    >>> print(report([Finding("kernels", "compiled", "absent", "NumPy's kernels run")], colour=False), end="")
+    kernels    compiled    · NumPy's kernels run
+    <BLANKLINE>
+    healthy: nothing is broken, 1 optional part is absent
+    """
+    shown = list(findings)
+    lines = []
+    part = None
+    for finding in shown:
+        mark = _MARKS[finding.state]
+        if colour:
+            mark = f"{_COLOURS[finding.state]}{mark}{_RESET}"
+        head = finding.part if finding.part != part else ""
+        # One finding is one line, whatever a compiler or a file name put into it.
+        text = " ".join(finding.text.split())
+        lines.append(f"{head:<10} {finding.subject:<11} {mark} {text}")
+        part = finding.part
+    broken = [finding.subject for finding in shown if finding.state == "broken"]
+    absent = sum(finding.state == "absent" for finding in shown)
+    parts = "1 optional part is absent" if absent == 1 else f"{absent} optional parts are absent"
+    if broken:
+        lines += ["", f"not healthy: {', '.join(broken)}"]
+    else:
+        lines += ["", f"healthy: nothing is broken, {parts}"]
+    return "\n".join(lines) + "\n"
