@@ -533,7 +533,7 @@ class SetMetricEvent:
 
 @dataclass(frozen=True)
 class SetRangeEvent:
-    """A person moved an observer's range. While a drag goes on `final` is False: only its end can be undone."""
+    """A person moved an observer's range. During a drag `final` is False: only its end can be undone."""
 
     type: Literal["set_range"]
     id: str

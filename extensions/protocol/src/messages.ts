@@ -383,7 +383,7 @@ export interface SetMetricEvent {
   readonly metric: 'cosine' | 'euclidean';
 }
 
-/** A person moved an observer's range. While a drag goes on `final` is False: only its end can be undone. */
+/** A person moved an observer's range. During a drag `final` is False: only its end can be undone. */
 export interface SetRangeEvent {
   readonly type: 'set_range';
   readonly id: string;

@@ -1,0 +1,66 @@
+"""What becomes of a page's request: checked, handed to its view model, and answered in words.
+
+The same for every way in which a request can arrive: the control channel, or a widget's own comm.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.live.follow import selected_by
+from workbench.live.messages import PROTOCOL_VERSION, Reply, Request
+from workbench.live.model import Refused
+from workbench.live.registry import Registry
+from workbench.live.selection import Selection
+from workbench.live.validate import parse_event, parse_message
+
+__all__ = ["answer", "answering"]
+
+logger = logging.getLogger(__name__)
+
+_thread = threading.local()
+
+
+def answering() -> bool:
+    """Say whether this thread is doing what a person asked: pictures that come of it are urgent."""
+    return getattr(_thread, "answering", False)
+
+
+def answer(said: object, registry: Registry, selection: Selection) -> Reply:
+    """Do what the request `said` asks, or nothing, and return what the page is told.
+
+    `said` is plain data as it came from the page, or a `Request`. An exception of the view model is logged
+    and answered without its details.
+    """
+    model = ""
+    try:
+        request = said if isinstance(said, Request) else parse_message(said)
+        if not isinstance(request, Request):
+            raise Refused("this channel takes events only")
+        model = request.model
+        _do(request, registry, selection)
+    except Refused as refusal:
+        return Reply("reply", PROTOCOL_VERSION, model, False, str(refusal))
+    except Exception as fault:  # whatever a view model does, the page gets its answer
+        logger.exception("an event for %s failed", model)
+        reason = f"internal error ({type(fault).__name__}); the log of the kernel says more"
+        return Reply("reply", PROTOCOL_VERSION, model, False, reason)
+    return Reply("reply", PROTOCOL_VERSION, model, True, "")
+
+
+def _do(request: Request, registry: Registry, selection: Selection) -> None:
+    model = registry.find(request.model)
+    if model is None:
+        raise Refused("this picture is not in the kernel any more; run its cell again")
+    event = parse_event(model.view, request.event)
+    _thread.answering = True
+    try:
+        model.handle(event)
+    finally:
+        _thread.answering = False
+    chosen: Mapping[str, Any] = selected_by(model.view, event)
+    if chosen:
+        selection.set(source=model.id, **chosen)

@@ -1,0 +1,104 @@
+"""The link over Jupyter's comms: the only file that knows ipykernel, and only if it is already running.
+
+Nothing is imported here: a process that is the kernel of a notebook has ipykernel loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from workbench.live.link import CONTROL, DATA, KernelLink
+from workbench.live.registry import registry
+from workbench.live.renderers import renderers
+from workbench.live.selection import selection
+from workbench.live.throttle import throttle
+
+__all__ = ["connect"]
+
+_link: KernelLink | None = None
+
+
+class CommChannel:
+    """A Jupyter comm as a `Channel`."""
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+
+    @property
+    def comm_id(self) -> str:
+        """Identity of the comm, the same at both ends."""
+        return str(self.comm.comm_id)
+
+    def send(self, data: dict[str, Any], *, buffers: Sequence[bytes] | None = None) -> None:
+        """Write one message."""
+        self.comm.send(data, buffers=list(buffers) if buffers else None)
+
+    def listen(self, receive: Callable[[dict[str, Any]], None]) -> None:
+        """Call ``receive(message)`` at every message.
+
+        The comm's own handler would run IPython's hooks for cells around each message, and those may meet a
+        running cell in another thread (a half-drawn figure would be shown and closed), so it is replaced.
+        """
+        self.comm.handle_msg = receive
+
+
+def connect() -> KernelLink | None:
+    """Return this process's link, made at the first call; None if the process is no Jupyter kernel.
+
+    >>> connect() is None
+    True
+    """
+    global _link
+    if _link is None and _is_kernel():
+        _link = _make()
+    return _link
+
+
+def _is_kernel() -> bool:
+    kernels = sys.modules.get("ipykernel.kernelbase")
+    return kernels is not None and "comm" in sys.modules and bool(kernels.Kernel.initialized())
+
+
+def _make() -> KernelLink:
+    comms = sys.modules["comm"]
+    manager = comms.get_comm_manager()
+    data = _open_data(comms, manager)
+    link = KernelLink(data, registry, renderers, selection)
+    throttle.enter = _enter_thread
+
+    def opened(comm: Any, message: dict[str, Any]) -> None:
+        control = CommChannel(comm)
+        control.listen(lambda received: link.receive(control, received))
+        comm.on_close(lambda closing: link.leave(control))
+        link.receive(control, message)
+
+    manager.register_target(CONTROL, opened)
+    return link
+
+
+def _enter_thread() -> None:
+    """Let what the throttle's thread sends be nobody's answer.
+
+    Otherwise it would count as an answer to the last message of whatever page, and ipykernel would hand
+    what widgets say to the thread that has served that page, even when it is gone.
+    """
+    kernel = sys.modules["ipykernel.kernelbase"].Kernel.instance()
+    parent = getattr(kernel, "_shell_parent", None)
+    if isinstance(parent, ContextVar):
+        parent.set({})
+
+
+def _open_data(comms: Any, manager: Any) -> CommChannel:
+    """Open the data comm: pages that are there learn from it that this kernel has a workbench."""
+    comm = comms.create_comm(target_name=DATA, data={"version": 1})
+
+    def closed(message: dict[str, Any]) -> None:
+        # One page of several, or a front end without the workbench, has no use for it; the others still do.
+        comm._closed = False
+        manager.register_comm(comm)
+
+    comm.on_close(closed)
+    return CommChannel(comm)

@@ -1,0 +1,203 @@
+"""The kernel's end of the link: what a page may ask, what it is told, and when.
+
+Two channels (Jupyter's comms) join a page and the kernel, because a kernel serves a comm in the thread that
+last wrote to it:
+
+- *control*, opened by every page, is written to only from the thread that answers on it. It is served while
+  a cell runs, so a person who drags a range changes the very next batch.
+- *data*, one for all pages, carries states. The thread that makes pictures writes to it.
+
+A page says hello with the views that it draws and repeats it every half minute. Pages that fell silent are
+forgotten after three minutes; with no page left nothing is listened to and nothing is built.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast
+
+from workbench.live.answer import answer, answering
+from workbench.live.encode import encode_snapshot
+from workbench.live.messages import (
+    PROTOCOL_VERSION,
+    VIEWS,
+    Announcement,
+    Hello,
+    Reply,
+    Trouble,
+    Welcome,
+    Withdrawal,
+)
+from workbench.live.model import Refused, ViewModel
+from workbench.live.registry import Change, Registry
+from workbench.live.renderers import Renderers
+from workbench.live.selection import Selection
+from workbench.live.throttle import Throttle, throttle
+from workbench.live.validate import parse_message
+
+__all__ = ["CONTROL", "DATA", "KERNEL", "SILENCE", "Channel", "KernelLink"]
+
+logger = logging.getLogger(__name__)
+
+CONTROL = "workbench.control"
+"""Comm target that a page opens to speak to the kernel."""
+
+DATA = "workbench.data"
+"""Comm target of the channel that carries states."""
+
+SILENCE = 180.0
+"""A page that has said nothing for so many seconds is taken to be gone; hidden pages speak once a minute."""
+
+KERNEL = uuid.uuid4().hex
+"""Identity of this process: a picture made by another one cannot be asked anything."""
+
+View = Literal["shapes", "histogram", "graph", "heatmap", "scatter"]
+
+
+class Channel(Protocol):
+    """What the link needs of a Jupyter comm."""
+
+    @property
+    def comm_id(self) -> str:
+        """Identity of the channel, the same at both ends."""
+
+    def send(self, data: dict[str, Any], *, buffers: Sequence[bytes] | None = None) -> None:
+        """Write one message."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page that listens: what it draws, and until when it is believed to be there."""
+
+    views: frozenset[str]
+    expires: float
+
+
+class KernelLink:
+    """Joins the registry of view models with the pages that listen.
+
+    `data` is the channel for states. Everything is safe to be called from any thread.
+    """
+
+    def __init__(
+        self,
+        data: Channel,
+        registry: Registry,
+        renderers: Renderers,
+        selection: Selection,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        throttle: Throttle = throttle,
+    ) -> None:
+        self._data = data
+        self._registry = registry
+        self._renderers = renderers
+        self._selection = selection
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._pages: dict[str, Page] = {}
+        self._throttle = throttle
+        registry.listen(self._registry_changed)
+
+    def watched(self) -> frozenset[str]:
+        """Return the views that some page draws now."""
+        self._forget_silent_pages()
+        with self._lock:
+            return frozenset[str]().union(*(page.views for page in self._pages.values()))
+
+    # ------------------------------------------------------------------------------- what a page says
+
+    def receive(self, control: Channel, message: Mapping[str, Any]) -> None:
+        """Answer one message of a page on its control channel, the one that opened it included."""
+        try:
+            if message.get("buffers"):
+                raise Refused("a page sends no binary buffers")
+            said = parse_message(message["content"].get("data"))
+            if isinstance(said, Hello):
+                self._greet(control, said)
+                return
+        except Refused as refusal:
+            control.send(vars(Reply("reply", PROTOCOL_VERSION, "", False, str(refusal))))
+            return
+        control.send(vars(answer(said, self._registry, self._selection)))
+
+    def leave(self, control: Channel) -> None:
+        """Forget the page of this control channel: it has closed it."""
+        with self._lock:
+            self._pages.pop(control.comm_id, None)
+        self._rest_if_alone()
+
+    def _greet(self, control: Channel, hello: Hello) -> None:
+        unknown = [view for view in hello.views if view not in VIEWS]
+        if unknown:
+            raise Refused(f"there is no view {unknown[0]!r}; the views are {', '.join(VIEWS)}")
+        views = frozenset(hello.views)
+        with self._lock:
+            before = self._pages.get(control.comm_id)
+            self._pages[control.comm_id] = Page(views, self._clock() + SILENCE)
+        self._renderers.start()
+        control.send(vars(Welcome("welcome", PROTOCOL_VERSION, KERNEL, self._data.comm_id)))
+        for model in self._registry.models():
+            if model.view in views and (before is None or model.view not in before.views):
+                self._request(model.id, urgent=True)
+
+    # ------------------------------------------------------------------------------ what a page is told
+
+    def _registry_changed(self, change: Change, model: ViewModel) -> None:
+        if not self._pages:
+            return
+        if change == "gone":
+            self._throttle.forget(self._key(model.id))
+            self._send(vars(Withdrawal("gone", PROTOCOL_VERSION, model.id)))
+        elif model.view in self.watched():
+            self._request(model.id, urgent=answering())
+
+    def _request(self, identity: str, *, urgent: bool) -> None:
+        self._throttle.request(self._key(identity), lambda: self._draw(identity), urgent=urgent)
+
+    def _key(self, identity: str) -> str:
+        return f"panel {identity}"
+
+    def _draw(self, identity: str) -> None:
+        """Make and send one picture; called by the throttle's thread."""
+        model = self._registry.find(identity)
+        order = self._registry.order(identity)
+        if model is None or order is None or model.view not in self.watched():
+            return
+        view = cast(View, model.view)
+        try:
+            state, buffers = encode_snapshot(view, model.snapshot())
+        except Exception as fault:  # a view model that fails must not take the others' pictures with it
+            logger.exception("no picture of %s could be made", identity)
+            reason = f"no picture could be made ({type(fault).__name__}); the log of the kernel says more"
+            self._send(vars(Trouble("trouble", PROTOCOL_VERSION, view, identity, reason)))
+            return
+        announcement = Announcement("state", PROTOCOL_VERSION, view, identity, order, state)
+        self._send(vars(announcement), buffers)
+
+    def _send(self, message: dict[str, Any], buffers: Sequence[bytes] | None = None) -> None:
+        self._data.send(message, buffers=buffers)
+
+    # --------------------------------------------------------------------------------- who is listening
+
+    def _forget_silent_pages(self) -> None:
+        now = self._clock()
+        with self._lock:
+            silent = [identity for identity, page in self._pages.items() if page.expires < now]
+            for identity in silent:
+                del self._pages[identity]
+        if silent:
+            self._rest_if_alone()
+
+    def _rest_if_alone(self) -> None:
+        with self._lock:
+            if self._pages:
+                return
+        self._renderers.stop()
+        for model in self._registry.models():
+            self._throttle.forget(self._key(model.id))

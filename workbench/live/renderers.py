@@ -1,0 +1,117 @@
+"""From what was published to how it is drawn: the rules that turn a source into a view model.
+
+An observer says ``publish("histogram", self)`` and knows nothing of pictures. The widgets room registers,
+for each type of source, the function that makes a view model of it. Only while a page looks is anybody
+subscribed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from workbench.base import events
+from workbench.live.messages import VIEWS
+from workbench.live.model import ViewModel
+from workbench.live.registry import MAXIMUM_SHOWN, Registry, registry
+
+__all__ = ["Renderers", "renderers"]
+
+logger = logging.getLogger(__name__)
+
+Factory = Callable[[Any], ViewModel]
+
+
+class Renderers:
+    """The rules by topic and type of source, and the view models made by them.
+
+    >>> renderers = Renderers(Registry())
+    >>> renderers.find("histogram", [1, 2]) is None
+    True
+    """
+
+    def __init__(self, shown: Registry) -> None:
+        self._registry = shown
+        self._lock = threading.RLock()
+        self._factories: dict[str, dict[type, Factory]] = {}
+        self._made: dict[tuple[str, int], tuple[Callable[[], object], weakref.ref[ViewModel]]] = {}
+        self._stops: list[Callable[[], None]] | None = None
+
+    def register(self, topic: str, source: type, make: Factory) -> None:
+        """Draw sources of type `source`, published on `topic`, with the view model ``make(source)``.
+
+        `make` must be cheap (it is called in the publishing thread, once for each source); it may return a
+        view model that it has returned before. A later rule for the same topic and type replaces the earlier.
+
+        Raises:
+            ValueError: `topic` is not the name of a view.
+        """
+        if topic not in VIEWS:
+            raise ValueError(f"there is no view {topic!r}; topics that can be drawn are {', '.join(VIEWS)}")
+        with self._lock:
+            new_topic = topic not in self._factories
+            self._factories.setdefault(topic, {})[source] = make
+            if new_topic and self._stops is not None:
+                self._stops.append(events.subscribe(topic, self._published))
+
+    def find(self, topic: str, source: object) -> Factory | None:
+        """Return the rule for `source`, that of the nearest base class; None if there is none."""
+        rules = self._factories.get(topic, {})
+        return next((rules[base] for base in type(source).__mro__ if base in rules), None)
+
+    def start(self) -> None:
+        """Listen to everything that can be drawn."""
+        with self._lock:
+            if self._stops is None:
+                self._stops = [events.subscribe(topic, self._published) for topic in self._factories]
+
+    def stop(self) -> None:
+        """Listen no longer: publishing then costs nothing again."""
+        with self._lock:
+            stops, self._stops = self._stops or [], None
+        for stop in stops:
+            stop()
+
+    def _published(self, topic: str, source: object) -> None:
+        """Find or make the view model of `source` and say that it changed; faults stop here."""
+        model = self._model_of(topic, source)
+        if model is None:
+            make = self.find(topic, source)
+            if make is None:
+                return
+            try:
+                model = self._registry.show(make(source))
+            except Exception:
+                logger.exception("a %s published on %r cannot be drawn", type(source).__name__, topic)
+                return
+            self._remember(topic, source, model)
+        model.changed()
+
+    def _model_of(self, topic: str, source: object) -> ViewModel | None:
+        with self._lock:
+            held = self._made.get((topic, id(source)))
+            if held is None or held[0]() is not source:
+                return None
+            model = held[1]()
+            return model if model is not None and self._registry.order(model.id) is not None else None
+
+    def _remember(self, topic: str, source: object, model: ViewModel) -> None:
+        reference: Callable[[], object]
+        try:
+            reference = weakref.ref(source)
+        except TypeError:  # lists, tuples and the like take no weak references
+
+            def reference() -> object:
+                return source
+
+        with self._lock:
+            self._made[topic, id(source)] = (reference, weakref.ref(model))
+            while len(self._made) > MAXIMUM_SHOWN * len(VIEWS):
+                del self._made[next(iter(self._made))]
+
+
+renderers = Renderers(registry)
+"""The rules of this process."""

@@ -1,0 +1,135 @@
+"""A view model as a widget in a cell: the same picture as in the panel, kept in the notebook's file.
+
+The widget's state holds one complete picture, so a notebook that was saved with its widgets shows the last
+one without a kernel. What a person does in the widget travels on the control channel of the live link, which
+is served while a cell runs. A front end that gives widgets no access to its kernel uses the widget's own comm
+instead: then what a person does waits until the running cell has ended.
+"""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.live.answer import answer, answering
+from workbench.live.encode import encode_snapshot
+from workbench.live.link import KERNEL
+from workbench.live.messages import PROTOCOL_VERSION
+from workbench.live.model import ViewModel
+from workbench.live.registry import registry
+from workbench.live.selection import selection
+from workbench.live.throttle import throttle
+
+__all__ = ["STATIC", "MissingBundle", "ViewWidget", "bundle"]
+
+STATIC = Path(__file__).parent / "static"
+"""Where the browser's part of each widget lies, one file a view; made from ``extensions/widgets``."""
+
+
+class MissingBundle(FileNotFoundError):
+    """The browser's part of a widget was not built."""
+
+
+def bundle(view: str) -> str:
+    """Return the JavaScript that draws `view`.
+
+    Raises:
+        MissingBundle: it was not built.
+    """
+    path = STATIC / f"{view}.js"
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingBundle(
+            f"the browser's part of the {view} view is missing ({path}): the package was installed "
+            "without its front end; install a wheel, or run `npm ci && npm run build` in extensions/"
+        ) from None
+
+
+class ViewWidget(anywidget.AnyWidget):
+    """Draws `model` in a cell and follows it.
+
+    Pictures are made from the moment the widget is displayed, at the pace of `workbench.live.throttle`.
+
+    Raises:
+        MissingBundle: the browser's part of the view was not built.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    view = traitlets.Unicode(read_only=True, help="Name of the view.").tag(sync=True)
+    view_model = traitlets.Unicode(read_only=True, help="Identity of the view model.").tag(sync=True)
+    kernel = traitlets.Unicode(read_only=True, help="Identity of the process.").tag(sync=True)
+    version = traitlets.Int(PROTOCOL_VERSION, read_only=True, help="Version of the state.").tag(sync=True)
+    state = traitlets.Dict(help="One complete state, as plain data.").tag(sync=True)
+    buffers = traitlets.List(traitlets.Bytes(), help="What the state's buffer fields point to.").tag(
+        sync=True
+    )
+
+    def __init__(self, model: ViewModel, **traits: Any) -> None:
+        registry.know(model)
+        state, buffers = encode_snapshot(model.view, model.snapshot())
+        self.set_trait("view", model.view)
+        self.set_trait("view_model", model.id)
+        self.set_trait("kernel", KERNEL)
+        super().__init__(_esm=bundle(model.view), state=state, buffers=buffers, **traits)
+        self._model = model
+        self._displayed = False
+        self._stop = model.listen(_Follower(self))
+        self.on_msg(self._received)
+
+    @property
+    def model(self) -> ViewModel:
+        """The view model that this widget draws."""
+        return self._model
+
+    def draw(self) -> None:
+        """Bring the picture up to date now."""
+        state, buffers = encode_snapshot(self._model.view, self._model.snapshot())
+        with self.hold_sync():  # both travel in one message, as one belongs to the other
+            self.buffers = buffers
+            self.state = state
+
+    def close(self) -> None:
+        """Take the widget out of every page and stop following the view model."""
+        self._stop()
+        throttle.forget(self._key)
+        super().close()
+
+    @property
+    def _key(self) -> str:
+        return f"widget {id(self)}"
+
+    def _changed(self) -> None:
+        if self._displayed:
+            throttle.request(self._key, _Follower(self).draw, urgent=answering())
+
+    def _received(self, widget: object, content: object, buffers: object) -> None:
+        """Answer an event that came on the widget's own comm."""
+        self.send(vars(answer(content, registry, selection)))
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        if not self._displayed:
+            self._displayed = True
+            self.draw()
+        return super()._repr_mimebundle_(**options)
+
+
+class _Follower:
+    """Listens to a view model for a widget without keeping the widget alive."""
+
+    def __init__(self, widget: ViewWidget) -> None:
+        self._widget = weakref.ref(widget)
+
+    def __call__(self, model: ViewModel) -> None:
+        widget = self._widget()
+        if widget is not None:
+            widget._changed()
+
+    def draw(self) -> None:
+        widget = self._widget()
+        if widget is not None:
+            widget.draw()
