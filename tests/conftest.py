@@ -1,0 +1,47 @@
+"""What every test shares: repeatable hypothesis runs, a fixed seed, and a folder for artefacts."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Examples are drawn the same way in every run: a failure on one machine is a failure on all.
+settings.register_profile(
+    "workbench",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "search", parent=settings.get_profile("workbench"), derandomize=False, max_examples=1000
+)
+settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "workbench"))
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """Give every test the same random numbers, whichever tests ran before it."""
+    random.seed(0)
+    np.random.seed(0)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def artefacts() -> Path:
+    """Folder for what a person may want to look at after a run: screenshots, logs. Not committed."""
+    folder = ROOT / "artefacts"
+    folder.mkdir(exist_ok=True)
+    return folder
