@@ -70,6 +70,8 @@ export interface View<S> {
 export interface MountOptions {
   /** `canvas` makes the scatter view draw without WebGL. */
   readonly renderer?: 'auto' | 'canvas';
+  /** The line to run that fills this view, shown while it is empty; each view has one of its own. */
+  readonly empty?: string;
 }
 
 /** Puts a view into `root`, which it then owns until `destroy`. */

@@ -1,0 +1,106 @@
+/**
+ * A page that shows one view with one example state, without Python: for screenshots and browser tests.
+ *
+ * `?view=histogram&state=usual&theme=dark&width=300&height=480&renderer=canvas`. What the view sends is kept in
+ * `harness.events`; `harness.answer` decides what Python would say.
+ */
+import type { Answer, Host, MountOptions, Selection, Status } from '../src/host';
+import { mounts } from '../src/index';
+import type { ViewName } from '../src/protocol';
+import { examples, type Example } from './states/index';
+
+interface Harness {
+  readonly events: unknown[];
+  readonly copied: string[];
+  readonly opened: string[];
+  readonly selections: Selection[];
+  readonly saved: { readonly name: string; readonly text: Promise<string>; readonly size: number }[];
+  answer: (event: unknown) => Promise<Answer | void>;
+  setStatus(status: Status): void;
+  select(selection: Selection): void;
+  show(name: string): void;
+  patch(change: Record<string, unknown>): void;
+  mount(): void;
+  destroy(): void;
+}
+
+const query = new URLSearchParams(location.search);
+const view = (query.get('view') ?? 'shapes') as ViewName;
+const stage = document.getElementById('stage')!;
+document.body.dataset['harnessTheme'] = query.get('theme') ?? 'light';
+stage.style.width = `${query.get('width') ?? 900}px`;
+if (query.get('height')) {
+  stage.style.height = `${query.get('height')}px`;
+}
+
+let status: Status = { kind: 'live' };
+const statusCallbacks = new Set<(status: Status) => void>();
+const selectCallbacks = new Set<(selection: Selection) => void>();
+
+const host: Host<unknown> = {
+  send: event => {
+    harness.events.push(event);
+    return harness.answer(event);
+  },
+  get status() {
+    return status;
+  },
+  onStatus: callback => {
+    statusCallbacks.add(callback);
+    return () => statusCallbacks.delete(callback);
+  },
+  copy: text => void harness.copied.push(text),
+  openIn: place => void harness.opened.push(place),
+  openSource: source => void harness.opened.push(source),
+  select: selection => void harness.selections.push(selection),
+  onSelect: callback => {
+    selectCallbacks.add(callback);
+    return () => selectCallbacks.delete(callback);
+  },
+  save: (name, data) => void harness.saved.push({ name, text: data.text(), size: data.size })
+};
+
+type AnyMount = (root: HTMLElement, host: Host<unknown>, options?: MountOptions) => {
+  update(state: unknown, buffers: readonly DataView[]): void;
+  destroy(): void;
+};
+
+let mounted: ReturnType<AnyMount> | null = null;
+let shown: Example | null = null;
+
+const harness: Harness = {
+  events: [],
+  copied: [],
+  opened: [],
+  selections: [],
+  saved: [],
+  answer: () => Promise.resolve({ accepted: true, reason: '' }),
+  setStatus: next => {
+    status = next;
+    statusCallbacks.forEach(callback => callback(next));
+  },
+  select: selection => selectCallbacks.forEach(callback => callback(selection)),
+  show: name => {
+    shown = examples[view][name]!();
+    mounted?.update(shown.state, shown.buffers);
+  },
+  patch: change => {
+    shown = { state: { ...shown!.state, ...change } as Example['state'], buffers: shown!.buffers };
+    mounted?.update(shown.state, shown.buffers);
+  },
+  mount: () => {
+    const renderer = query.get('renderer') === 'canvas' ? 'canvas' : 'auto';
+    mounted = (mounts[view] as AnyMount)(stage, host, { renderer });
+  },
+  destroy: () => {
+    mounted?.destroy();
+    mounted = null;
+  }
+};
+
+Object.assign(window, { harness });
+harness.mount();
+const name = query.get('state');
+if (name) {
+  harness.show(name);
+}

@@ -1,0 +1,18 @@
+/** Example states of every view, by name. All are made by rule, so that they are the same in every run. */
+import type { ViewName, Views } from '../../src/protocol';
+import { shapes } from './shapes';
+
+/** A state and its buffers. */
+export interface Example {
+  readonly state: Views[ViewName]['state'];
+  readonly buffers: readonly DataView[];
+}
+
+/** Example states, by view and name. */
+export const examples: Record<ViewName, Record<string, () => Example>> = {
+  shapes,
+  histogram: {},
+  graph: {},
+  heatmap: {},
+  scatter: {}
+};

@@ -1,0 +1,165 @@
+/** The line above every view: what it is, where from, how fresh, and one menu. */
+import type { Host, Place, Status } from '../host';
+import type { Head } from '../protocol';
+import { download, fileName, htmlPage, png, svgText, type Exports } from './exporting';
+import { h, Listeners, setText } from './dom';
+import { openMenu, type MenuItem } from './float';
+import { ago } from './numbers';
+import { hex } from './colours';
+import { themeOf } from './theme';
+
+const PLACES: Record<Place, string> = { cell: 'Open in the cell', side: 'Open at the side', tab: 'Open in a tab' };
+
+/** What the freshness mark says. */
+export function freshness(status: Status, head: Pick<Head, 'live' | 'updated'> | null, now: number): readonly [string, string] {
+  if (status.kind === 'disconnected') {
+    return ['○', head ? `${status.reason}: last picture` : status.reason];
+  }
+  if (status.kind === 'stale') {
+    return ['◌', ago(now - status.since)];
+  }
+  if (!head) {
+    return ['●', 'connected'];
+  }
+  return head.live ? ['●', 'live'] : ['◌', ago(now - head.updated * 1000)];
+}
+
+/** The head of one view. */
+export class HeadLine {
+  readonly element: HTMLElement;
+  private readonly title = h('h2', { class: 'wb-head-title', 'data-testid': 'wb-title' });
+  private readonly dot = h('span', { class: 'wb-dot', 'aria-hidden': 'true' });
+  private readonly age = h('span', {});
+  private readonly status: HTMLElement;
+  private readonly menuButton: HTMLButtonElement;
+  private source: HTMLElement = h('span', { class: 'wb-head-source' });
+  private head: Head | null = null;
+  private readonly listeners = new Listeners();
+  private readonly timer: ReturnType<typeof setInterval>;
+  private closeMenu: (() => void) | null = null;
+
+  constructor(
+    private readonly view: HTMLElement,
+    private readonly host: Host<never>,
+    private readonly exports: () => Exports,
+    private readonly failed: (message: string) => void
+  ) {
+    this.status = h('span', { class: 'wb-head-status', 'data-testid': 'wb-status', role: 'status', 'aria-live': 'off' }, this.dot, this.age);
+    this.menuButton = h(
+      'button',
+      { type: 'button', class: 'wb-menu-button', 'aria-label': 'Menu of this view', 'aria-haspopup': 'menu', 'aria-expanded': 'false', 'data-testid': 'wb-menu-button' },
+      '⋯'
+    );
+    this.element = h('header', { class: 'wb-head' }, this.title, this.source, this.status, this.menuButton);
+    this.listeners.on(this.menuButton, 'click', () => this.toggleMenu());
+    this.listeners.add(host.onStatus(() => this.refresh()));
+    this.timer = setInterval(() => this.refresh(), 1000);
+    this.refresh();
+  }
+
+  /** Shows another head. */
+  update(head: Head): void {
+    this.head = head;
+    setText(this.title, head.title);
+    this.title.title = head.title;
+    this.refreshSource(head.source);
+    this.refresh();
+  }
+
+  /** Lets go of timers and listeners. */
+  destroy(): void {
+    clearInterval(this.timer);
+    this.closeMenu?.();
+    this.listeners.release();
+  }
+
+  private refreshSource(source: string): void {
+    if (source === this.source.textContent) {
+      return;
+    }
+    const linked = source !== '' && this.host.openSource !== undefined;
+    const next = linked
+      ? h('button', { type: 'button', class: 'wb-head-source', title: `Go to ${source}` }, source)
+      : h('span', { class: 'wb-head-source', title: source }, source);
+    next.dataset['testid'] = 'wb-source';
+    if (linked) {
+      next.addEventListener('click', () => this.host.openSource?.(source));
+    }
+    this.source.replaceWith(next);
+    this.source = next;
+  }
+
+  private refresh(): void {
+    const [dot, text] = freshness(this.host.status, this.head, Date.now());
+    this.status.dataset['status'] = this.host.status.kind;
+    setText(this.dot, dot);
+    setText(this.age, text);
+    this.status.title = this.head ? `Made ${new Date(this.head.updated * 1000).toLocaleString()}` : text;
+  }
+
+  private toggleMenu(): void {
+    if (this.menuButton.getAttribute('aria-expanded') === 'true') {
+      this.closeMenu?.();
+      return;
+    }
+    this.closeMenu = openMenu(this.menuButton, this.items(), this.view.dataset['theme'] ?? 'light');
+  }
+
+  private items(): (MenuItem | null)[] {
+    const { host, head } = this;
+    const items: (MenuItem | null)[] = [];
+    if (host.openIn) {
+      for (const place of host.places ?? (['side', 'tab'] as const)) {
+        items.push({ label: PLACES[place], run: () => host.openIn?.(place) });
+      }
+      items.push(null);
+    }
+    if (head) {
+      items.push(...this.exportItems(head.title));
+    }
+    if (head?.code) {
+      items.push(null, { label: 'Write as code (copy)', run: () => host.copy(head.code) });
+    }
+    return items.length > 0 ? items : [{ label: 'Nothing to export yet', run: () => undefined }];
+  }
+
+  private exportItems(title: string): MenuItem[] {
+    const given = this.exports();
+    const theme = themeOf(this.view);
+    const paper = hex(theme.paper);
+    const save = (ending: string, type: string, make: () => Promise<Blob> | string) => ({
+      label: `Export ${ending.toUpperCase()}`,
+      run: () => void this.save(fileName(title, ending), type, make)
+    });
+    const items: MenuItem[] = [];
+    if (given.canvas || given.svg) {
+      items.push(save('png', 'image/png', () => png(given, paper)));
+    }
+    if (given.svg) {
+      const svg = given.svg;
+      items.push(save('svg', 'image/svg+xml', () => svgText(svg(), paper)));
+    }
+    if (given.canvas || given.svg) {
+      const ink = theme.dark ? '#eeeeee' : '#212121';
+      items.push(save('html', 'text/html', () => htmlPage(title, given, paper, ink)));
+    }
+    if (given.csv) {
+      items.push(save('csv', 'text/csv', given.csv));
+    }
+    if (given.json) {
+      const json = given.json;
+      items.push(save('json', 'application/json', () => JSON.stringify(json(), null, 1)));
+    }
+    return items;
+  }
+
+  private async save(name: string, type: string, make: () => Promise<Blob> | string): Promise<void> {
+    try {
+      const made = await make();
+      const data = typeof made === 'string' ? new Blob([made], { type }) : made;
+      (this.host.save ?? download)(name, data);
+    } catch (error) {
+      this.failed(`Export of ${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}

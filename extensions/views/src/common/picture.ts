@@ -1,0 +1,153 @@
+/** What all views do alike: head, theme, notices, the empty state, one redraw a frame, and coming down cleanly. */
+import type { Answer, Host, MountOptions, View } from '../host';
+import type { Head } from '../protocol';
+import { StateError } from './buffers';
+import { h, Listeners, replace } from './dom';
+import type { Exports } from './exporting';
+import { Tooltip } from './float';
+import { Frame, watchSize } from './frame';
+import { HeadLine } from './head';
+import { emptyState, Notice } from './parts';
+import { COMMON_CSS } from './styles';
+import { themeOf, useStyle, watchTheme, type Theme } from './theme';
+
+/** What a view says about itself once. */
+export interface Identity {
+  /** Name of the view, as messages use it. */
+  readonly name: string;
+  readonly css: string;
+  /** What it would show, in a sentence, while there is nothing to show. */
+  readonly emptySentence: string;
+  /** The line to run; a mount option can give a better one. */
+  readonly emptyCode: string;
+}
+
+/** Base of the five views. */
+export abstract class Picture<S extends { readonly head: Head }, E> implements View<S> {
+  protected readonly element: HTMLElement;
+  protected readonly content: HTMLElement;
+  protected readonly listeners = new Listeners();
+  protected readonly frame = new Frame(() => this.redraw());
+  protected readonly tooltip: Tooltip;
+  protected readonly wrong: Notice;
+  protected theme: Theme;
+  protected state: S | null = null;
+  private readonly head: HeadLine;
+
+  constructor(
+    protected readonly root: HTMLElement,
+    protected readonly host: Host<E>,
+    protected readonly identity: Identity,
+    protected readonly options: MountOptions = {}
+  ) {
+    useStyle(root, 'common', COMMON_CSS);
+    useStyle(root, identity.name, identity.css);
+    this.element = h('section', {
+      class: `wb-view wb-${identity.name}`,
+      'data-testid': `wb-${identity.name}`,
+      'aria-label': `${identity.name} view`
+    });
+    this.content = h('div', { class: 'wb-content' });
+    this.wrong = new Notice('wrong', 'wb-wrong', () => this.wrong.say(''));
+    this.tooltip = new Tooltip(this.element);
+    replace(root, this.element);
+    this.theme = themeOf(this.element);
+    this.head = new HeadLine(this.element, host as Host<never>, () => this.exports(), message => this.wrong.say(message));
+    replace(this.element, this.head.element, this.wrong.element, this.content);
+    this.applyTheme();
+    this.listeners.add(watchTheme(() => this.applyTheme()));
+    this.listeners.add(watchSize(this.element, () => this.resize()));
+    this.showEmpty();
+  }
+
+  /** Takes a state in: decodes buffers, rebuilds what changed. */
+  protected abstract accept(state: S, buffers: readonly DataView[]): void;
+
+  /** Draws what was accepted, at the size there is. */
+  protected abstract draw(): void;
+
+  /** What can be saved from the menu. */
+  protected abstract exports(): Exports;
+
+  update(state: S, buffers: readonly DataView[]): void {
+    const first = this.state === null;
+    this.head.update(state.head);
+    this.element.setAttribute('aria-label', `${this.identity.name} view: ${state.head.title}`);
+    try {
+      if (first) {
+        replace(this.content);
+      }
+      this.accept(state, buffers);
+      this.state = state;
+      this.wrong.say('');
+    } catch (error) {
+      if (!(error instanceof StateError)) {
+        throw error;
+      }
+      this.wrong.say(`This state cannot be drawn: ${error.message}.`);
+      if (first) {
+        this.showEmpty();
+      }
+    }
+    this.frame.request();
+  }
+
+  resize(): void {
+    // A root that was mounted before it stood in the page gets its styles and theme now.
+    useStyle(this.root, 'common', COMMON_CSS);
+    useStyle(this.root, this.identity.name, this.identity.css);
+    this.applyTheme();
+  }
+
+  destroy(): void {
+    this.frame.cancel();
+    this.tooltip.hide();
+    this.head.destroy();
+    this.listeners.release();
+    this.root.replaceChildren();
+  }
+
+  /** Sends an event; says in the view why it was refused or could not be sent. */
+  protected async send(event: E): Promise<Answer | void> {
+    try {
+      return await this.host.send(event);
+    } catch (error) {
+      this.wrong.say(`Python did not get this: ${error instanceof Error ? error.message : String(error)}`);
+      return { accepted: false, reason: '' };
+    }
+  }
+
+  /** Width that the content has. */
+  protected get width(): number {
+    return this.content.clientWidth;
+  }
+
+  /** What to show when a state has nothing in it. */
+  protected empty(sentence = this.identity.emptySentence): HTMLElement {
+    return emptyState(sentence, this.options.empty ?? this.identity.emptyCode, text => this.host.copy(text));
+  }
+
+  private showEmpty(): void {
+    replace(this.content, this.empty());
+  }
+
+  private redraw(): void {
+    if (this.state !== null && this.element.isConnected) {
+      this.draw();
+    }
+  }
+
+  private applyTheme(): void {
+    const before = this.element.dataset['theme'];
+    const now = themeOf(this.element).dark ? 'dark' : 'light';
+    this.element.dataset['theme'] = now;
+    this.theme = themeOf(this.element);
+    if (before !== now && this.state !== null) {
+      this.themeChanged();
+    }
+    this.frame.request();
+  }
+
+  /** For views that keep colours in elements. */
+  protected themeChanged(): void {}
+}
