@@ -1,0 +1,381 @@
+// 2-D convolution in float32 and its two gradients, through oneDNN.
+//
+// Activations are channels-last. Weights come as plain [O, I/groups, KH, KW]; oneDNN chooses its own packed layout for
+// them (asking for the plain one with channels-last activations falls to its reference code, 100x slower). Training
+// repacks at every call, since the weights change; PackedConv2d packs once.
+#include "convolution.hpp"
+
+#include "engine.hpp"
+#include "pooling.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+namespace {
+
+struct Geometry {
+    Dims input, weight, output;  // [N, C, H, W], [O, I/groups, KH, KW], [N, O, OH, OW]
+    Pair stride, padding, dilation;
+    std::int64_t groups;
+
+    Geometry(const Dims& input_shape, const Dims& weight_shape, Pair stride, Pair padding, Pair dilation,
+             std::int64_t groups)
+        : input(input_shape), weight(weight_shape), stride(stride), padding(padding), dilation(dilation), groups(groups) {
+        if (input.size() != 4) refuse("conv2d input has shape " + text(input) + "; expected [N, C, H, W]");
+        if (weight.size() != 4) refuse("conv2d weight has shape " + text(weight) + "; expected [O, C/groups, KH, KW]");
+        if (groups < 1 || input[1] % groups || weight[0] % groups)
+            refuse("conv2d groups is " + std::to_string(groups) + "; it must divide " + std::to_string(input[1]) +
+                   " input and " + std::to_string(weight[0]) + " output channels");
+        if (weight[1] * groups != input[1])
+            refuse("conv2d input " + text(input) + " has " + std::to_string(input[1]) + " channels, but weight " +
+                   text(weight) + " with groups " + std::to_string(groups) + " takes " +
+                   std::to_string(weight[1] * groups));
+        count_of(input);
+        if (count_of(weight) == 0) refuse("conv2d weight " + text(weight) + " is empty");
+        output = {input[0], weight[0], extent(input[2], weight[2], stride.first, padding.first, dilation.first, "height"),
+                  extent(input[3], weight[3], stride.second, padding.second, dilation.second, "width")};
+    }
+
+    static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                               std::int64_t dilation, const char* name) {
+        constexpr std::int64_t most = std::int64_t{1} << 31;
+        if (stride < 1 || padding < 0 || dilation < 1 || stride >= most || padding >= most || dilation >= most)
+            refuse(std::string("conv2d ") + name + ": stride " + std::to_string(stride) + ", padding " +
+                   std::to_string(padding) + ", dilation " + std::to_string(dilation) +
+                   "; stride and dilation must be at least 1, padding at least 0");
+        const std::int64_t span = size + 2 * padding - dilation * (kernel - 1) - 1;
+        if (span < 0)
+            refuse(std::string("conv2d ") + name + ": the kernel covers " + std::to_string(dilation * (kernel - 1) + 1) +
+                   ", more than the padded input's " + std::to_string(size + 2 * padding));
+        return span / stride + 1;
+    }
+
+    bool empty() const { return count_of(input) == 0 || count_of(output) == 0; }
+
+    Dims grouped_weight() const {
+        if (groups == 1) return weight;
+        return {groups, weight[0] / groups, weight[1], weight[2], weight[3]};
+    }
+    Dims grouped_strides(const Dims& strides) const {
+        if (groups == 1) return strides;
+        return {strides[0] * (weight[0] / groups), strides[0], strides[1], strides[2], strides[3]};
+    }
+    dnnl::memory::desc input_floats() const { return describe_floats(input, channels_last_strides(input)); }
+    dnnl::memory::desc output_floats() const { return describe_floats(output, channels_last_strides(output)); }
+    dnnl::memory::desc plain_weight() const {
+        return describe_floats(grouped_weight(), grouped_strides(row_major_strides(weight)));
+    }
+    Dims strides() const { return {stride.first, stride.second}; }
+    Dims gaps() const { return {dilation.first - 1, dilation.second - 1}; }
+    Dims before() const { return {padding.first, padding.second}; }
+    // oneDNN wants the padding that is really used after the last window.
+    Dims after() const {
+        return {(output[2] - 1) * stride.first + dilation.first * (weight[2] - 1) + 1 - input[2] - padding.first,
+                (output[3] - 1) * stride.second + dilation.second * (weight[3] - 1) + 1 - input[3] - padding.second};
+    }
+
+    Dims key(std::initializer_list<std::int64_t> more) const {
+        Dims key(more);
+        key.insert(key.end(), input.begin(), input.end());
+        key.insert(key.end(), weight.begin(), weight.end());
+        key.insert(key.end(), {stride.first, stride.second, padding.first, padding.second, dilation.first,
+                               dilation.second, groups, thread_count()});
+        return key;
+    }
+};
+
+// A primitive with its memories. `weight` is in oneDNN's own layout; `repack` goes between it and the plain layout.
+struct Prepared {
+    std::mutex mutex;
+    dnnl::primitive primitive, repack;
+    dnnl::memory input, weight, plain_weight, bias, output;
+    dnnl::memory::desc weight_layout;
+    std::string implementation;
+};
+
+using Cache = RecentlyUsed<Prepared>;
+Cache& cache() {
+    static Cache* instance = new Cache(primitives_kept);
+    return *instance;
+}
+
+dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g, bool bias, bool relu) {
+    dnnl::primitive_attr attributes;
+    if (relu) {
+        dnnl::post_ops after;
+        after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+        attributes.set_post_ops(after);
+    }
+    const auto bias_floats = bias ? describe_floats({g.output[1]}, {1}) : dnnl::memory::desc();
+    return dnnl::convolution_forward::primitive_desc(
+        engine(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input_floats(),
+        any_floats(g.grouped_weight()), bias_floats, g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(),
+        attributes);
+}
+
+template <typename Description>
+void fill(Prepared& prepared, const Geometry& g, const Description& description, const dnnl::memory::desc& weight_layout) {
+    prepared.primitive = dnnl::primitive(description);
+    prepared.implementation = description.impl_info_str();
+    prepared.input = unbound(g.input_floats());
+    prepared.output = unbound(g.output_floats());
+    prepared.weight_layout = weight_layout;
+    prepared.plain_weight = unbound(g.plain_weight());
+}
+
+std::shared_ptr<Prepared> prepare_forward(const Geometry& g, bool bias, bool relu) {
+    return cache().get(g.key({0, bias, relu}), [&] {
+        auto prepared = std::make_shared<Prepared>();
+        const auto description = forward_description(g, bias, relu);
+        fill(*prepared, g, description, description.weights_desc());
+        if (bias) prepared->bias = unbound(describe_floats({g.output[1]}, {1}));
+        prepared->weight = dnnl::memory(prepared->weight_layout, engine());
+        prepared->repack = dnnl::reorder(prepared->plain_weight, prepared->weight);
+        return prepared;
+    });
+}
+
+std::shared_ptr<Prepared> prepare_input_gradient(const Geometry& g) {
+    return cache().get(g.key({1}), [&] {
+        auto prepared = std::make_shared<Prepared>();
+        const auto description = dnnl::convolution_backward_data::primitive_desc(
+            engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
+            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false));
+        fill(*prepared, g, description, description.weights_desc());
+        prepared->weight = dnnl::memory(prepared->weight_layout, engine());
+        prepared->repack = dnnl::reorder(prepared->plain_weight, prepared->weight);
+        return prepared;
+    });
+}
+
+std::shared_ptr<Prepared> prepare_weight_gradient(const Geometry& g) {
+    return cache().get(g.key({2}), [&] {
+        auto prepared = std::make_shared<Prepared>();
+        const auto description = dnnl::convolution_backward_weights::primitive_desc(
+            engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
+            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false));
+        fill(*prepared, g, description, description.diff_weights_desc());
+        prepared->weight = dnnl::memory(prepared->weight_layout, engine());
+        prepared->repack = dnnl::reorder(prepared->weight, prepared->plain_weight);
+        return prepared;
+    });
+}
+
+using Bias = std::optional<Input<float>>;
+
+// Channel biases of a convolution, as dense floats; refuses a wrong length.
+std::optional<Dense<float>> dense_bias(const Bias& bias, std::int64_t channels) {
+    if (!bias) return std::nullopt;
+    if (bias->ndim() != 1 || static_cast<std::int64_t>(bias->shape(0)) != channels)
+        refuse("conv2d bias has shape " + text(shape_of(*bias)) + "; expected [" + std::to_string(channels) + "]");
+    return row_major(*bias);
+}
+
+void check_gradient_shape(const Input<float>& gradient, const Geometry& g) {
+    if (shape_of(gradient) != g.output)
+        refuse("conv2d output gradient has shape " + text(shape_of(gradient)) + "; expected " + text(g.output));
+}
+
+// Empty sums: the output of a convolution over nothing is its bias.
+void fill_channels(float* out, const Dims& shape, const float* values, bool relu = false) {
+    const std::int64_t channels = shape[1], rows = count_of(shape) / std::max<std::int64_t>(1, channels);
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : 0.f;
+}
+
+void run_forward(Prepared& prepared, const float* input, const float* bias, float* output, dnnl::memory& weight) {
+    bind(prepared.input, input);
+    bind(prepared.output, output);
+    std::unordered_map<int, dnnl::memory> arguments{
+        {DNNL_ARG_SRC, prepared.input}, {DNNL_ARG_WEIGHTS, weight}, {DNNL_ARG_DST, prepared.output}};
+    if (bias) {
+        bind(prepared.bias, bias);
+        arguments.emplace(DNNL_ARG_BIAS, prepared.bias);
+    }
+    prepared.primitive.execute(stream(), arguments);
+    stream().wait();
+}
+
+nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias& bias, Pair stride, Pair padding,
+                  Pair dilation, std::int64_t groups, bool relu) {
+    const Geometry g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
+    auto out = Output<float>::channels_last(g.output);
+    {
+        KernelScope scope;
+        const auto biases = dense_bias(bias, g.output[1]);
+        if (g.empty()) {
+            fill_channels(out.data(), g.output, biases ? biases->data() : nullptr, relu);
+        } else {
+            const auto input = channels_last(x);
+            const auto weights = row_major(weight);
+            const auto prepared = prepare_forward(g, bias.has_value(), relu);
+            std::lock_guard lock(prepared->mutex);
+            bind(prepared->plain_weight, weights.data());
+            prepared->repack.execute(
+                stream(), {{DNNL_ARG_FROM, prepared->plain_weight}, {DNNL_ARG_TO, prepared->weight}});
+            run_forward(*prepared, input.data(), biases ? biases->data() : nullptr, out.data(), prepared->weight);
+        }
+    }
+    return out.to_python();
+}
+
+nb::object conv2d_input_gradient(const Input<float>& gradient, const Input<float>& weight, const Dims& input_shape,
+                                 Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
+    const Geometry g(input_shape, shape_of(weight), stride, padding, dilation, groups);
+    check_gradient_shape(gradient, g);
+    auto out = Output<float>::channels_last(g.input);
+    {
+        KernelScope scope;
+        if (g.empty()) {
+            fill_channels(out.data(), g.input, nullptr);
+        } else {
+            const auto gradients = channels_last(gradient);
+            const auto weights = row_major(weight);
+            const auto prepared = prepare_input_gradient(g);
+            std::lock_guard lock(prepared->mutex);
+            bind(prepared->plain_weight, weights.data());
+            prepared->repack.execute(
+                stream(), {{DNNL_ARG_FROM, prepared->plain_weight}, {DNNL_ARG_TO, prepared->weight}});
+            bind(prepared->output, gradients.data());
+            bind(prepared->input, out.data());
+            prepared->primitive.execute(stream(), {{DNNL_ARG_DIFF_DST, prepared->output},
+                                                   {DNNL_ARG_WEIGHTS, prepared->weight},
+                                                   {DNNL_ARG_DIFF_SRC, prepared->input}});
+            stream().wait();
+        }
+    }
+    return out.to_python();
+}
+
+nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<float>& x, const Dims& weight_shape,
+                                  Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
+    const Geometry g(shape_of(x), weight_shape, stride, padding, dilation, groups);
+    check_gradient_shape(gradient, g);
+    auto out = Output<float>::row_major(g.weight);
+    {
+        KernelScope scope;
+        if (g.empty()) {
+            std::fill_n(out.data(), count_of(g.weight), 0.f);
+        } else {
+            const auto gradients = channels_last(gradient);
+            const auto input = channels_last(x);
+            const auto prepared = prepare_weight_gradient(g);
+            std::lock_guard lock(prepared->mutex);
+            bind(prepared->output, gradients.data());
+            bind(prepared->input, input.data());
+            bind(prepared->plain_weight, out.data());
+            prepared->primitive.execute(stream(), {{DNNL_ARG_SRC, prepared->input},
+                                                   {DNNL_ARG_DIFF_DST, prepared->output},
+                                                   {DNNL_ARG_DIFF_WEIGHTS, prepared->weight}});
+            prepared->repack.execute(
+                stream(), {{DNNL_ARG_FROM, prepared->weight}, {DNNL_ARG_TO, prepared->plain_weight}});
+            stream().wait();
+        }
+    }
+    return out.to_python();
+}
+
+// Which oneDNN code would run: "forward", "input_gradient" or "weight_gradient" of this convolution.
+std::string conv2d_implementation(const std::string& which, const Dims& input_shape, const Dims& weight_shape,
+                                  Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
+    const Geometry g(input_shape, weight_shape, stride, padding, dilation, groups);
+    KernelScope scope;
+    if (which == "forward") return prepare_forward(g, true, false)->implementation;
+    if (which == "input_gradient") return prepare_input_gradient(g)->implementation;
+    if (which == "weight_gradient") return prepare_weight_gradient(g)->implementation;
+    refuse("'" + which + "' is no part of a convolution; give 'forward', 'input_gradient' or 'weight_gradient'");
+}
+
+// Weights and bias packed once, for inference: the weights are copied, so later changes to the arrays are not seen.
+class PackedConv2d {
+   public:
+    PackedConv2d(const Input<float>& weight, const Bias& bias, Pair stride, Pair padding, Pair dilation,
+                 std::int64_t groups)
+        : weight_shape_(shape_of(weight)), stride_(stride), padding_(padding), dilation_(dilation), groups_(groups) {
+        if (weight_shape_.size() != 4)
+            refuse("conv2d weight has shape " + text(weight_shape_) + "; expected [O, C/groups, KH, KW]");
+        const std::int64_t count = count_of(weight_shape_);
+        plain_ = Buffer<float>(count);
+        copy_strided(plain_.data(), row_major_strides(weight_shape_), weight.data(), weight_shape_, strides_of(weight));
+        if (const auto biases = dense_bias(bias, weight_shape_[0])) {
+            bias_ = Buffer<float>(weight_shape_[0]);
+            std::copy_n(biases->data(), weight_shape_[0], bias_.data());
+        }
+    }
+
+    nb::object run(const Input<float>& x, bool relu, std::optional<Pair> pool) {
+        const Geometry g(shape_of(x), weight_shape_, stride_, padding_, dilation_, groups_);
+        if (!pool) {
+            auto out = Output<float>::channels_last(g.output);
+            convolve(g, x, relu, out.data());
+            return out.to_python();
+        }
+        const auto [high, wide] = *pool;
+        if (high < 1 || wide < 1 || high > g.output[2] || wide > g.output[3])
+            refuse("pool (" + std::to_string(high) + ", " + std::to_string(wide) + ") does not fit the output " +
+                   text(g.output));
+        auto out = Output<float>::channels_last({g.output[0], g.output[1], g.output[2] / high, g.output[3] / wide});
+        const Buffer<float> full(count_of(g.output));
+        convolve(g, x, relu, full.data());
+        {
+            KernelScope scope;
+            max_pool_tiles(full.data(), g.output, high, wide, out.data());
+        }
+        return out.to_python();
+    }
+
+   private:
+    void convolve(const Geometry& g, const Input<float>& x, bool relu, float* out) {
+        KernelScope scope;
+        if (g.empty()) {
+            fill_channels(out, g.output, bias_.data(), relu);
+            return;
+        }
+        const auto input = channels_last(x);
+        const auto prepared = prepare_forward(g, static_cast<bool>(bias_), relu);
+        dnnl::memory& weight = packed_for(g, *prepared);
+        std::lock_guard lock(prepared->mutex);
+        run_forward(*prepared, input.data(), bias_.data(), out, weight);
+    }
+
+    // Different input sizes mostly share one packed layout.
+    dnnl::memory& packed_for(const Geometry& g, const Prepared& prepared) {
+        std::lock_guard lock(mutex_);
+        for (auto& packed : packed_)
+            if (packed.get_desc() == prepared.weight_layout) return packed;
+        dnnl::memory packed(prepared.weight_layout, engine());
+        dnnl::memory plain = unbound(g.plain_weight());
+        bind(plain, plain_.data());
+        dnnl::reorder(plain, packed).execute(stream(), plain, packed);
+        stream().wait();
+        packed_.push_back(packed);
+        return packed_.back();
+    }
+
+    const Dims weight_shape_;
+    const Pair stride_, padding_, dilation_;
+    const std::int64_t groups_;
+    Buffer<float> plain_, bias_;
+    std::mutex mutex_;
+    std::list<dnnl::memory> packed_;
+};
+
+}  // namespace
+
+void bind_convolution(nb::module_& module) {
+    using nb::arg;
+    module.def("conv2d", &conv2d, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
+               nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"), arg("groups"), arg("relu") = false);
+    module.def("conv2d_input_gradient", &conv2d_input_gradient, arg("gradient").noconvert(), arg("weight").noconvert(),
+               nb::kw_only(), arg("input_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
+    module.def("conv2d_weight_gradient", &conv2d_weight_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
+               nb::kw_only(), arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
+    module.def("conv2d_implementation", &conv2d_implementation, arg("which"), nb::kw_only(), arg("input_shape"),
+               arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
+    nb::class_<PackedConv2d>(module, "PackedConv2d")
+        .def(nb::init<const Input<float>&, const Bias&, Pair, Pair, Pair, std::int64_t>(), arg("weight").noconvert(),
+             arg("bias").noconvert().none(), nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"),
+             arg("groups"))
+        .def("run", &PackedConv2d::run, arg("x").noconvert(), arg("relu") = false, arg("pool") = nb::none());
+}
+
+}  // namespace workbench

@@ -1,0 +1,77 @@
+// Which machine code runs on this CPU.
+//
+// The module is compiled for plain x86-64. Inner loops live in leaves/*.inl, plain functions over raw pointers, and each
+// such file is compiled twice into the file that uses it:
+//
+//     #define WORKBENCH_LEAVES "leaves/pooling.inl"
+//     #include "dispatch.hpp"
+//     ...
+//     LEAF(max_pool_row)(image, ...);
+//
+// once in namespace `baseline` and once, for AVX2 and FMA, in namespace `avx2`; LEAF picks at run time. A leaf uses
+// nothing of the standard library: an inline function instantiated there could be shared with code for older CPUs.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#define WORKBENCH_X86 1
+#include <immintrin.h>
+#define LEAF(name) (::workbench::has_avx2() ? avx2::name : baseline::name)
+#else
+#define WORKBENCH_X86 0
+#define LEAF(name) baseline::name
+#endif
+
+#define WORKBENCH_INLINE inline __attribute__((always_inline))
+
+namespace workbench {
+
+inline bool has_avx2() {
+#if WORKBENCH_X86
+    static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return has;
+#else
+    return false;
+#endif
+}
+
+// Eight lanes; without AVX2 the compiler uses pairs of SSE registers.
+typedef float floats8 __attribute__((vector_size(32)));
+typedef float floats8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+typedef std::int32_t ints8 __attribute__((vector_size(32)));
+typedef std::int32_t ints8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+typedef std::int64_t longs8 __attribute__((vector_size(64)));
+typedef std::int64_t longs8_unaligned __attribute__((vector_size(64), aligned(8), may_alias));
+
+// Leaf files are written inside a namespace of their own instruction set.
+namespace baseline {
+#include "leaves/vector.inl"
+#ifdef WORKBENCH_LEAVES
+#include WORKBENCH_LEAVES
+#endif
+}  // namespace baseline
+
+#if WORKBENCH_X86
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#define WORKBENCH_AVX2 1
+namespace avx2 {
+#include "leaves/vector.inl"
+#ifdef WORKBENCH_LEAVES
+#include WORKBENCH_LEAVES
+#endif
+}  // namespace avx2
+#undef WORKBENCH_AVX2
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+}  // namespace workbench

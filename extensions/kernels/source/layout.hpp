@@ -1,0 +1,119 @@
+// Arrays as kernels see them: any strides in, channels-last out.
+//
+// A logical shape is [N, C, *spatial] as in PyTorch; "channels-last" means that memory holds [N, *spatial, C] densely.
+// An input that already lies so is used in place; any other one is copied into a pooled buffer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "memory.hpp"
+
+namespace workbench {
+
+namespace nb = nanobind;
+
+template <typename T>
+using Input = nb::ndarray<const T, nb::device::cpu>;
+template <typename T>
+using InPlace = nb::ndarray<T, nb::device::cpu>;
+using Dims = std::vector<std::int64_t>;
+
+[[noreturn]] void refuse(const std::string& reason);
+std::string text(const Dims& dims);
+// The product of sizes; refuses negative sizes and products that do not fit memory.
+std::int64_t count_of(const Dims& shape);
+// Strides (in elements) of a dense array whose memory order is `shape` itself, or channels-last.
+Dims row_major_strides(const Dims& shape);
+Dims channels_last_strides(const Dims& shape);
+// Whether elements lie densely in the order of `expected` strides (the stride of a size-1 dimension does not matter).
+bool lies_as(const Dims& shape, const Dims& strides, const Dims& expected);
+
+template <typename Array>
+Dims shape_of(const Array& array) {
+    Dims shape(array.ndim());
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = static_cast<std::int64_t>(array.shape(i));
+    return shape;
+}
+
+template <typename Array>
+Dims strides_of(const Array& array) {
+    Dims strides(array.ndim());
+    for (std::size_t i = 0; i < strides.size(); ++i) strides[i] = array.stride(i);
+    return strides;
+}
+
+// Copies elements of any strides into dense memory whose order is given by `target` strides.
+template <typename T>
+void copy_strided(T* to, const Dims& target, const T* from, const Dims& shape, const Dims& strides);
+
+// A dense array in a chosen memory order: a borrowed pointer, or an owned copy when the input lies otherwise.
+template <typename T>
+class Dense {
+   public:
+    Dense(const Input<T>& array, const Dims& order_strides) : shape_(shape_of(array)) {
+        const Dims strides = strides_of(array);
+        if (lies_as(shape_, strides, order_strides)) {
+            data_ = array.data();
+        } else {
+            copy_ = Buffer<T>(count_of(shape_));
+            copy_strided(copy_.data(), order_strides, array.data(), shape_, strides);
+            data_ = copy_.data();
+        }
+    }
+    const T* data() const { return data_; }
+    const Dims& shape() const { return shape_; }
+
+   private:
+    Dims shape_;
+    Buffer<T> copy_;
+    const T* data_ = nullptr;
+};
+
+template <typename T>
+Dense<T> channels_last(const Input<T>& array) {
+    return Dense<T>(array, channels_last_strides(shape_of(array)));
+}
+
+template <typename T>
+Dense<T> row_major(const Input<T>& array) {
+    return Dense<T>(array, row_major_strides(shape_of(array)));
+}
+
+// A new array: memory from the pool, owned by the NumPy array that Python receives.
+template <typename T>
+class Output {
+   public:
+    Output(Dims shape, Dims strides) : shape_(std::move(shape)), strides_(std::move(strides)), buffer_(count_of(shape_)) {}
+    static Output channels_last(const Dims& shape) { return Output(shape, channels_last_strides(shape)); }
+    static Output row_major(const Dims& shape) { return Output(shape, row_major_strides(shape)); }
+
+    T* data() const { return buffer_.data(); }
+    const Dims& shape() const { return shape_; }
+
+    nb::object to_python() {
+        std::array<std::size_t, 8> sizes{};
+        for (std::size_t i = 0; i < shape_.size(); ++i) sizes[i] = static_cast<std::size_t>(shape_[i]);
+        T* data = buffer_.release();
+        nb::capsule owner(data, [](void* block) noexcept { pool_give(block); });
+        nb::ndarray<nb::numpy, T> array(data, shape_.size(), sizes.data(), owner, strides_.data());
+        return nb::cast(array, nb::rv_policy::reference);
+    }
+
+   private:
+    Dims shape_, strides_;
+    Buffer<T> buffer_;
+};
+
+}  // namespace workbench

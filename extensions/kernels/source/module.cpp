@@ -1,0 +1,18 @@
+// The module workbench._kernels: each file binds its own family.
+#include "convolution.hpp"
+#include "engine.hpp"
+#include "memory.hpp"
+#include "normalisation.hpp"
+#include "pooling.hpp"
+#include "threads.hpp"
+
+
+NB_MODULE(_kernels, module) {
+    module.doc() = "Compiled kernels; use them through workbench.kernels.";
+    workbench::bind_threads(module);
+    workbench::bind_memory(module);
+    workbench::bind_engine(module);
+    workbench::bind_convolution(module);
+    workbench::bind_pooling(module);
+    workbench::bind_normalisation(module);
+}

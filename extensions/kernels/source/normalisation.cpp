@@ -1,0 +1,195 @@
+// Batch normalisation over the channel axis: rows of C floats, so that every loop runs along channels.
+#include "normalisation.hpp"
+
+#include <cmath>
+
+#define WORKBENCH_LEAVES "leaves/normalisation.inl"
+#include "dispatch.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+
+namespace {
+
+struct Rows {
+    std::int64_t rows, channels;
+    explicit Rows(const Dims& shape) {
+        if (shape.size() < 2 || shape.size() > 5)
+            refuse("batch_norm input has shape " + text(shape) + "; expected [N, C] with up to three more dimensions");
+        channels = shape[1];
+        rows = channels ? count_of(shape) / channels : 0;
+    }
+    // Blocks of about 16 KiB.
+    std::int64_t block() const { return std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, channels)); }
+};
+
+const float* channel_vector(const Input<float>& values, std::int64_t channels, const char* name, Buffer<float>& copy) {
+    const Dims shape = shape_of(values);
+    if (shape != Dims{channels})
+        refuse(std::string("batch_norm ") + name + " has shape " + text(shape) + "; expected [" +
+               std::to_string(channels) + "]");
+    if (channels < 2 || values.stride(0) == 1) return values.data();
+    copy = Buffer<float>(channels);
+    copy_strided(copy.data(), {1}, values.data(), shape, strides_of(values));
+    return copy.data();
+}
+
+// Combines blocks' moments into running double ones (Chan's formula).
+void merge_moments(double count, double* mean, double* deviation, double more, const float* block_mean,
+                   const float* block_deviation, std::int64_t channels) {
+    const double all = count + more;
+    for (std::int64_t c = 0; c < channels; ++c) {
+        const double distance = block_mean[c] - mean[c];
+        mean[c] += distance * (more / all);
+        deviation[c] += block_deviation[c] + distance * distance * (count * more / all);
+    }
+}
+
+void channel_moments(const float* x, const Rows& size, double* mean, double* deviation) {
+    const std::int64_t channels = size.channels;
+    std::fill_n(mean, channels, 0.0);
+    std::fill_n(deviation, channels, 0.0);
+    double merged = 0;
+    parallel_for(size.rows, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
+        const Buffer<float> block(2 * channels);
+        const Buffer<double> mine(2 * channels);
+        std::fill_n(mine.data(), 2 * channels, 0.0);
+        for (std::int64_t row = begin; row < end; row += size.block()) {
+            const std::int64_t rows = std::min(size.block(), end - row);
+            LEAF(block_moments)(x + row * channels, rows, channels, block.data(), block.data() + channels);
+            merge_moments(static_cast<double>(row - begin), mine.data(), mine.data() + channels,
+                          static_cast<double>(rows), block.data(), block.data() + channels, channels);
+        }
+#pragma omp critical(workbench_merge_moments)
+        {
+            const double more = static_cast<double>(end - begin), all = merged + more;
+            for (std::int64_t c = 0; c < channels; ++c) {
+                const double distance = mine.data()[c] - mean[c];
+                mean[c] += distance * (more / all);
+                deviation[c] += mine.data()[channels + c] + distance * distance * (merged * more / all);
+            }
+            merged = all;
+        }
+    });
+}
+
+nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const Input<float>& bias, double epsilon,
+                      bool relu) {
+    const Dims shape = shape_of(x);
+    const Rows size(shape);
+    if (size.rows == 0) refuse("batch_norm input " + text(shape) + " is empty: it has no mean");
+    const std::int64_t channels = size.channels;
+    Buffer<float> weight_copy, bias_copy;
+    const float* gain = channel_vector(weight, channels, "weight", weight_copy);
+    const float* offset = channel_vector(bias, channels, "bias", bias_copy);
+    auto y = Output<float>::channels_last(shape);
+    auto mean = Output<float>::row_major({channels}), rstd = Output<float>::row_major({channels});
+    {
+        KernelScope scope;
+        const auto input = channels_last(x);
+        const Buffer<double> moments(2 * channels);
+        const Buffer<float> scale(channels);
+        channel_moments(input.data(), size, moments.data(), moments.data() + channels);
+        for (std::int64_t c = 0; c < channels; ++c) {
+            const double variance = moments.data()[channels + c] / static_cast<double>(size.rows);
+            const double inverse = 1.0 / std::sqrt(variance + epsilon);
+            mean.data()[c] = static_cast<float>(moments.data()[c]);
+            rstd.data()[c] = static_cast<float>(inverse);
+            scale.data()[c] = static_cast<float>(gain[c] * inverse);
+        }
+        parallel_for(size.rows, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
+            LEAF(scale_shift_rows)(input.data() + begin * channels, end - begin, channels, mean.data(),
+                                   scale.data(), offset, relu, y.data() + begin * channels);
+        });
+    }
+    return nb::make_tuple(y.to_python(), mean.to_python(), rstd.to_python());
+}
+
+nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& weight,
+                               const Input<float>& mean, const Input<float>& rstd) {
+    const Dims shape = shape_of(x);
+    const Rows size(shape);
+    if (shape_of(gradient) != shape)
+        refuse("batch_norm gradient has shape " + text(shape_of(gradient)) + "; expected " + text(shape));
+    if (size.rows == 0) refuse("batch_norm input " + text(shape) + " is empty: it has no mean");
+    const std::int64_t channels = size.channels;
+    Buffer<float> copies[3];
+    const float* gain = channel_vector(weight, channels, "weight", copies[0]);
+    const float* centre = channel_vector(mean, channels, "mean", copies[1]);
+    const float* inverse = channel_vector(rstd, channels, "rstd", copies[2]);
+    auto gx = Output<float>::channels_last(shape);
+    auto gain_gradient = Output<float>::row_major({channels}), offset_gradient = Output<float>::row_major({channels});
+    {
+        KernelScope scope;
+        const auto input = channels_last(x);
+        const auto gradients = channels_last(gradient);
+        const Buffer<double> totals(2 * channels);
+        std::fill_n(totals.data(), 2 * channels, 0.0);
+        parallel_for(size.rows, grain_for(2 * channels), [&](std::int64_t begin, std::int64_t end) {
+            const Buffer<float> block(2 * channels);
+            const Buffer<double> mine(2 * channels);
+            std::fill_n(mine.data(), 2 * channels, 0.0);
+            for (std::int64_t row = begin; row < end; row += size.block()) {
+                std::fill_n(block.data(), 2 * channels, 0.f);
+                LEAF(gradient_sums)(gradients.data() + row * channels, input.data() + row * channels,
+                              std::min(size.block(), end - row), channels, centre, block.data(),
+                              block.data() + channels);
+                for (std::int64_t c = 0; c < 2 * channels; ++c) mine.data()[c] += block.data()[c];
+            }
+#pragma omp critical(workbench_gradient_sums)
+            for (std::int64_t c = 0; c < 2 * channels; ++c) totals.data()[c] += mine.data()[c];
+        });
+        const Buffer<float> factors(3 * channels);
+        for (std::int64_t c = 0; c < channels; ++c) {
+            const double sum = totals.data()[c], product = totals.data()[channels + c];
+            offset_gradient.data()[c] = static_cast<float>(sum);
+            gain_gradient.data()[c] = static_cast<float>(product * inverse[c]);
+            // gx = w r (g - sum/n - (x - m) r^2 product/n)
+            const double outer = static_cast<double>(gain[c]) * inverse[c];
+            const double slope = -outer * inverse[c] * inverse[c] * product / static_cast<double>(size.rows);
+            factors.data()[c] = static_cast<float>(outer);
+            factors.data()[channels + c] = static_cast<float>(slope);
+            factors.data()[2 * channels + c] = static_cast<float>(-outer * sum / static_cast<double>(size.rows));
+        }
+        parallel_for(size.rows, grain_for(2 * channels), [&](std::int64_t begin, std::int64_t end) {
+            LEAF(combine_rows)(gradients.data() + begin * channels, input.data() + begin * channels, end - begin, channels,
+                         centre, factors.data(), factors.data() + channels, factors.data() + 2 * channels,
+                         gx.data() + begin * channels);
+        });
+    }
+    return nb::make_tuple(gx.to_python(), gain_gradient.to_python(), offset_gradient.to_python());
+}
+
+nb::object scale_shift(const Input<float>& x, const Input<float>& scale, const Input<float>& shift, bool relu) {
+    const Dims shape = shape_of(x);
+    const Rows size(shape);
+    Buffer<float> copies[2];
+    const float* factor = channel_vector(scale, size.channels, "scale", copies[0]);
+    const float* offset = channel_vector(shift, size.channels, "shift", copies[1]);
+    auto y = Output<float>::channels_last(shape);
+    {
+        KernelScope scope;
+        const auto input = channels_last(x);
+        const Buffer<float> zeros(size.channels);
+        std::fill_n(zeros.data(), size.channels, 0.f);
+        parallel_for(size.rows, grain_for(size.channels), [&](std::int64_t begin, std::int64_t end) {
+            LEAF(scale_shift_rows)(input.data() + begin * size.channels, end - begin, size.channels, zeros.data(), factor, offset, relu,
+                             y.data() + begin * size.channels);
+        });
+    }
+    return y.to_python();
+}
+
+}  // namespace
+
+void bind_normalisation(nb::module_& module) {
+    using nb::arg;
+    module.def("batch_norm", &batch_norm, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(),
+               nb::kw_only(), arg("epsilon"), arg("relu") = false);
+    module.def("batch_norm_gradient", &batch_norm_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
+               arg("weight").noconvert(), arg("mean").noconvert(), arg("rstd").noconvert());
+    module.def("scale_shift", &scale_shift, arg("x").noconvert(), arg("scale").noconvert(), arg("shift").noconvert(),
+               nb::kw_only(), arg("relu") = false);
+}
+
+}  // namespace workbench

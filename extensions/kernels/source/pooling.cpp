@@ -1,0 +1,185 @@
+// 2-D pooling over channels-last floats: the inner loops run along channels, so that one comparison serves eight.
+#include "pooling.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "convolution.hpp"
+#define WORKBENCH_LEAVES "leaves/pooling.inl"
+#include "dispatch.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+
+// One pooling geometry; `output` is [N, C, OH, OW].
+struct Windows {
+    Dims input, output;
+    Pair kernel, stride, padding, dilation;
+
+    Windows(const Dims& input_shape, Pair kernel, Pair stride, Pair padding, Pair dilation)
+        : input(input_shape), kernel(kernel), stride(stride), padding(padding), dilation(dilation) {
+        if (input.size() != 4) refuse("pooling input has shape " + text(input) + "; expected [N, C, H, W]");
+        count_of(input);
+        if (input[2] * input[3] > std::numeric_limits<int>::max())
+            refuse("pooling input " + text(input) + " has planes of more than 2^31 elements");
+        output = {input[0], input[1],
+                  extent(input[2], kernel.first, stride.first, padding.first, dilation.first, "height"),
+                  extent(input[3], kernel.second, stride.second, padding.second, dilation.second, "width")};
+    }
+
+    PoolPlane plane() const {
+        return {input[2],     input[3],      input[1],       output[3],      kernel.first,   kernel.second, stride.first,
+                stride.second, padding.first, padding.second, dilation.first, dilation.second};
+    }
+
+    static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                               std::int64_t dilation, const char* name) {
+        constexpr std::int64_t most = std::int64_t{1} << 20;
+        const std::string given = std::string("pooling ") + name + ": kernel " + std::to_string(kernel) + ", stride " +
+                                  std::to_string(stride) + ", padding " + std::to_string(padding) + ", dilation " +
+                                  std::to_string(dilation);
+        if (kernel < 1 || stride < 1 || dilation < 1 || std::max({kernel, stride, dilation}) > most)
+            refuse(given + "; kernel, stride and dilation must be 1 to 2^20");
+        if (padding < 0 || padding > kernel / 2) refuse(given + "; padding must be 0 to half the kernel");
+        const std::int64_t span = size + 2 * padding - dilation * (kernel - 1) - 1;
+        if (span < 0) refuse(given + " does not fit an input of " + std::to_string(size));
+        return span / stride + 1;
+    }
+};
+
+void max_pool_tiles(const float* input, const Dims& shape, std::int64_t high, std::int64_t wide, float* output) {
+    const std::int64_t channels = shape[1], width = shape[3];
+    const std::int64_t out_height = shape[2] / high, out_width = width / wide;
+    parallel_for(shape[0] * out_height, grain_for(high * width * channels), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t sample = i / out_height, row = i % out_height;
+            LEAF(max_pool_tile_row)(input + (sample * shape[2] + row * high) * width * channels, width, channels, high, wide,
+                              out_width, output + i * out_width * channels);
+        }
+    });
+}
+
+namespace {
+
+nb::object max_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
+    const Windows windows(shape_of(x), kernel, stride, padding, dilation);
+    auto values = Output<float>::channels_last(windows.output);
+    auto indices = Output<std::int64_t>::channels_last(windows.output);
+    {
+        KernelScope scope;
+        const auto input = channels_last(x);
+        const PoolPlane plane = windows.plane();
+        const std::int64_t out_height = windows.output[2], image = windows.input[1] * windows.input[2] * windows.input[3];
+        const std::int64_t out_row = windows.output[3] * windows.output[1];
+        const std::int64_t rows = count_of(windows.output) ? windows.output[0] * out_height : 0;
+        parallel_for(rows, grain_for(image / std::max<std::int64_t>(1, out_height)),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i)
+                             LEAF(max_pool_row)(input.data() + i / out_height * image, plane, i % out_height,
+                                          values.data() + i * out_row, indices.data() + i * out_row);
+                     });
+    }
+    return nb::make_tuple(values.to_python(), indices.to_python());
+}
+
+nb::object max_pool2d_gradient(const Input<float>& gradient, const Input<std::int64_t>& indices,
+                               const Dims& input_shape) {
+    const Dims shape = shape_of(gradient);
+    if (input_shape.size() != 4 || shape.size() != 4 || shape[0] != input_shape[0] || shape[1] != input_shape[1])
+        refuse("max_pool2d gradient has shape " + text(shape) + ", which no pooling of " + text(input_shape) + " gives");
+    if (shape_of(indices) != shape)
+        refuse("max_pool2d indices have shape " + text(shape_of(indices)) + "; expected the gradient's " + text(shape));
+    auto out = Output<float>::channels_last(input_shape);
+    std::atomic<bool> outside{false};
+    {
+        KernelScope scope;
+        const auto gradients = channels_last(gradient);
+        const auto places = channels_last(indices);
+        const std::int64_t channels = shape[1], height = input_shape[2], width = input_shape[3];
+        const std::int64_t plane = height * width, pixels = shape[2] * shape[3];
+        const bool tiles = pixels > 0 && shape[2] <= height && shape[3] <= width &&
+                           plane < std::numeric_limits<int>::max();
+        parallel_for(shape[0], grain_for(plane * channels), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t n = begin; n < end; ++n) {
+                const float* from = gradients.data() + n * pixels * channels;
+                const std::int64_t* where = places.data() + n * pixels * channels;
+                float* to = out.data() + n * plane * channels;
+                if (tiles && LEAF(max_pool_tile_gradient)(from, where, height, width, channels, shape[2], shape[3], to))
+                    continue;
+                std::fill_n(to, plane * channels, 0.f);
+                for (std::int64_t i = 0; i < pixels; ++i)
+                    for (std::int64_t c = 0; c < channels; ++c) {
+                        const std::int64_t place = where[i * channels + c];
+                        if (place < 0 || place >= plane)
+                            outside = true;
+                        else
+                            to[place * channels + c] += from[i * channels + c];
+                    }
+            }
+        });
+    }
+    if (outside)
+        refuse("max_pool2d indices point outside the input's plane of " + std::to_string(input_shape[2]) + " x " +
+               std::to_string(input_shape[3]));
+    return out.to_python();
+}
+
+nb::object avg_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padding, bool count_include_pad) {
+    const Windows windows(shape_of(x), kernel, stride, padding, {1, 1});
+    auto values = Output<float>::channels_last(windows.output);
+    {
+        KernelScope scope;
+        const auto input = channels_last(x);
+        const PoolPlane plane = windows.plane();
+        const std::int64_t out_height = windows.output[2], image = windows.input[1] * windows.input[2] * windows.input[3];
+        const std::int64_t out_row = windows.output[3] * windows.output[1];
+        const std::int64_t rows = count_of(windows.output) ? windows.output[0] * out_height : 0;
+        parallel_for(rows, grain_for(image / std::max<std::int64_t>(1, out_height)),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i)
+                             LEAF(average_pool_row)(input.data() + i / out_height * image, plane, i % out_height,
+                                              count_include_pad, values.data() + i * out_row);
+                     });
+    }
+    return values.to_python();
+}
+
+nb::object avg_pool2d_gradient(const Input<float>& gradient, const Dims& input_shape, Pair kernel, Pair stride,
+                               Pair padding, bool count_include_pad) {
+    const Windows windows(input_shape, kernel, stride, padding, {1, 1});
+    if (shape_of(gradient) != windows.output)
+        refuse("avg_pool2d gradient has shape " + text(shape_of(gradient)) + "; expected " + text(windows.output));
+    auto out = Output<float>::channels_last(input_shape);
+    {
+        KernelScope scope;
+        const auto gradients = channels_last(gradient);
+        const PoolPlane plane = windows.plane();
+        const std::int64_t image = input_shape[1] * input_shape[2] * input_shape[3];
+        const std::int64_t out_row = windows.output[3] * windows.output[1];
+        parallel_for(input_shape[0], grain_for(image), [&](std::int64_t begin, std::int64_t end) {
+            std::fill_n(out.data() + begin * image, (end - begin) * image, 0.f);
+            for (std::int64_t n = begin; n < end; ++n)
+                for (std::int64_t row = 0; row < windows.output[2]; ++row)
+                    LEAF(average_pool_gradient_row)(gradients.data() + (n * windows.output[2] + row) * out_row, plane, row,
+                                              count_include_pad, out.data() + n * image);
+        });
+    }
+    return out.to_python();
+}
+
+}  // namespace
+
+void bind_pooling(nb::module_& module) {
+    using nb::arg;
+    module.def("max_pool2d", &max_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
+               arg("padding"), arg("dilation"));
+    module.def("max_pool2d_gradient", &max_pool2d_gradient, arg("gradient").noconvert(), arg("indices").noconvert(),
+               nb::kw_only(), arg("input_shape"));
+    module.def("avg_pool2d", &avg_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
+               arg("padding"), arg("count_include_pad") = true);
+    module.def("avg_pool2d_gradient", &avg_pool2d_gradient, arg("gradient").noconvert(), nb::kw_only(),
+               arg("input_shape"), arg("kernel"), arg("stride"), arg("padding"), arg("count_include_pad") = true);
+}
+
+}  // namespace workbench

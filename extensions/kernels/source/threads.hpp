@@ -1,0 +1,53 @@
+// One number of threads for every kernel, and one way to split work over them.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include <nanobind/nanobind.h>
+
+namespace workbench {
+
+int thread_count();
+void set_thread_count(int count);
+void bind_threads(nanobind::module_& module);
+
+// Entered by every heavy kernel: lets other Python threads run, and tells OpenMP (whose setting is per thread) how many
+// workers this call may use; oneDNN reads the same setting.
+class KernelScope {
+   public:
+    KernelScope() {
+        if (omp_get_max_threads() != thread_count()) omp_set_num_threads(thread_count());
+    }
+
+   private:
+    nanobind::gil_scoped_release release_;
+};
+
+// Calls body(begin, end) on disjoint ranges that cover [0, total). A range is never shorter than `grain`, so that small
+// work stays on the calling thread.
+template <typename Body>
+void parallel_for(std::int64_t total, std::int64_t grain, Body&& body) {
+    if (total <= 0) return;
+    const std::int64_t most = std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain));
+    const int workers = static_cast<int>(std::min<std::int64_t>(thread_count(), most));
+    if (workers == 1 || omp_in_parallel()) {
+        body(std::int64_t{0}, total);
+        return;
+    }
+#pragma omp parallel num_threads(workers)
+    {
+        const std::int64_t worker = omp_get_thread_num(), all = omp_get_num_threads();
+        const std::int64_t begin = total * worker / all, end = total * (worker + 1) / all;
+        if (begin < end) body(begin, end);
+    }
+}
+
+// A grain for loops whose one step touches `floats_per_step` floats: 16k floats are worth a second thread.
+inline std::int64_t grain_for(std::int64_t floats_per_step) {
+    return std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, floats_per_step));
+}
+
+}  // namespace workbench

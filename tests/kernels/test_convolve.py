@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from workbench import kernels
+from workbench.kernels import convolve
+
+Floats = npt.NDArray[np.float32]
+Make = Callable[..., Floats]
+
+PLAIN = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 1, 9, 8), (32, 1, 3, 3), PLAIN),
+    ((2, 3, 9, 8), (5, 3, 3, 3), PLAIN),
+    ((3, 5, 7, 7), (17, 5, 1, 1), {**PLAIN, "padding": (0, 0)}),
+    ((1, 17, 10, 11), (8, 17, 3, 2), {**PLAIN, "stride": (2, 3), "padding": (2, 1)}),
+    ((2, 8, 12, 12), (16, 8, 3, 3), {**PLAIN, "dilation": (2, 1), "padding": (2, 0)}),
+    ((2, 8, 6, 6), (8, 2, 3, 3), {**PLAIN, "groups": 4}),
+    ((2, 6, 6, 6), (12, 1, 3, 3), {**PLAIN, "groups": 6}),
+    ((2, 32, 14, 14), (64, 32, 3, 3), PLAIN),
+]
+
+
+def windows(x: npt.NDArray[Any], weight_shape: tuple[int, ...], p: dict[str, Any]) -> npt.NDArray[Any]:
+    """Every patch that the kernel sees, [N, C, OH, OW, KH, KW], as a copy in float64."""
+    (sh, sw), (ph, pw), (dh, dw) = p["stride"], p["padding"], p["dilation"]
+    kh, kw = weight_shape[2:]
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    out_h = (padded.shape[2] - dh * (kh - 1) - 1) // sh + 1
+    out_w = (padded.shape[3] - dw * (kw - 1) - 1) // sw + 1
+    rows = np.arange(out_h)[:, None] * sh + np.arange(kh) * dh
+    columns = np.arange(out_w)[:, None] * sw + np.arange(kw) * dw
+    return padded[:, :, rows[:, None, :, None], columns[None, :, None, :]]
+
+
+def by_group(array: npt.NDArray[Any], groups: int, axis: int) -> npt.NDArray[Any]:
+    shape = array.shape
+    return array.reshape(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+
+
+def forward(x: Floats, weight: Floats, bias: Floats | None, p: dict[str, Any]) -> npt.NDArray[Any]:
+    patches = by_group(windows(x, weight.shape, p), p["groups"], 1)
+    filters = by_group(weight.astype(np.float64), p["groups"], 0)
+    out = np.einsum("ngchwyx,gocyx->ngohw", patches, filters)
+    out = out.reshape(x.shape[0], weight.shape[0], *out.shape[3:])
+    return out if bias is None else out + bias[:, None, None]
+
+
+def weight_gradient(g: Floats, x: Floats, shape: tuple[int, ...], p: dict[str, Any]) -> npt.NDArray[Any]:
+    patches = by_group(windows(x, shape, p), p["groups"], 1)
+    return np.einsum("ngchwyx,ngohw->gocyx", patches, by_group(g.astype(np.float64), p["groups"], 1)).reshape(
+        shape
+    )
+
+
+def input_gradient(g: Floats, weight: Floats, shape: tuple[int, ...], p: dict[str, Any]) -> npt.NDArray[Any]:
+    """Number every input element, let patches carry the numbers, and add each share where it belongs."""
+    marks = windows(np.arange(1, np.prod(shape) + 1).reshape(shape), weight.shape, p).astype(np.int64)
+    filters = by_group(weight.astype(np.float64), p["groups"], 0)
+    shares = np.einsum("ngohw,gocyx->ngchwyx", by_group(g.astype(np.float64), p["groups"], 1), filters)
+    total = np.bincount(marks.ravel(), shares.ravel(), minlength=int(np.prod(shape)) + 1)
+    return total[1:].reshape(shape)
+
+
+def assert_close(ours: npt.NDArray[Any], expected: npt.NDArray[Any]) -> None:
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(
+        ours, expected, rtol=2e-5, atol=2e-5 * max(1.0, float(np.abs(expected).max(initial=0)))
+    )
+
+
+def is_channels_last(array: npt.NDArray[Any]) -> bool:
+    return bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+
+
+@pytest.mark.parametrize(("input_shape", "weight_shape", "p"), GEOMETRIES)
+def test_forward_and_both_gradients(
+    input_shape: tuple[int, ...], weight_shape: tuple[int, ...], p: dict[str, Any], floats: Make
+) -> None:
+    x, weight, bias = floats(*input_shape), floats(*weight_shape), floats(weight_shape[0])
+    kernel = kernels.lookup("conv2d")
+    assert kernel is not None
+    assert kernel.accepts(x, weight, bias, **p)
+    y = kernel.run(x, weight, bias, **p)
+    assert is_channels_last(y)
+    assert_close(y, forward(x, weight, bias, p))
+    assert_close(kernel.run(x, weight, None, **p), forward(x, weight, None, p))
+    assert_close(kernel.run(x, weight, bias, **p, relu=True), np.maximum(forward(x, weight, bias, p), 0))
+    g = floats(*y.shape)
+    gx = kernels.lookup("conv2d_input_gradient").run(g, weight, input_shape=x.shape, **p)
+    assert is_channels_last(gx)
+    assert_close(gx, input_gradient(g, weight, x.shape, p))
+    gw = kernels.lookup("conv2d_weight_gradient").run(g, x, weight_shape=weight.shape, **p)
+    assert gw.flags.c_contiguous
+    assert_close(gw, weight_gradient(g, x, weight.shape, p))
+
+
+def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
+    x, weight, bias = floats(2, 5, 6, 7), floats(4, 5, 3, 3), floats(4)
+    y = kernels.lookup("conv2d").run(lay(x), lay(weight), bias[::-1], **PLAIN)
+    assert_close(y, forward(x, weight, bias[::-1], PLAIN))
+    g = floats(*y.shape)
+    gx = kernels.lookup("conv2d_input_gradient").run(lay(g), lay(weight), input_shape=x.shape, **PLAIN)
+    assert_close(gx, input_gradient(g, weight, x.shape, PLAIN))
+    gw = kernels.lookup("conv2d_weight_gradient").run(lay(g), lay(x), weight_shape=weight.shape, **PLAIN)
+    assert_close(gw, weight_gradient(g, x, weight.shape, PLAIN))
+
+
+def test_changed_weights_are_seen(floats: Make) -> None:
+    x, weight = floats(2, 8, 6, 6), floats(8, 8, 3, 3)
+    run = kernels.lookup("conv2d").run
+    first = run(x, weight, None, **PLAIN)
+    weight *= 2
+    np.testing.assert_allclose(run(x, weight, None, **PLAIN), 2 * first, rtol=1e-6)
+
+
+def test_packed_keeps_its_weights_and_serves_other_sizes(floats: Make) -> None:
+    weight, bias = floats(8, 4, 3, 3), floats(8)
+    packed = kernels.pack_conv2d(weight, bias, padding=(1, 1))
+    before = weight.copy()
+    weight[:] = 0
+    for shape in [(1, 4, 6, 6), (3, 4, 9, 7), (0, 4, 6, 6), (1, 4, 6, 6)]:
+        x = floats(*shape)
+        expected = forward(x, before, bias, PLAIN)
+        assert_close(packed.run(x), expected)
+        assert_close(packed.run(x, relu=True), np.maximum(expected, 0))
+        high, wide = expected.shape[2] // 2, expected.shape[3] // 2
+        tiles = expected[:, :, : 2 * high, : 2 * wide].reshape(*expected.shape[:2], high, 2, wide, 2)
+        assert_close(packed.run(x, pool=(2, 2)), tiles.max(axis=(3, 5)))
+
+
+def test_no_samples(floats: Make) -> None:
+    weight = floats(4, 3, 3, 3)
+    y = kernels.lookup("conv2d").run(floats(0, 3, 8, 8), weight, None, **PLAIN)
+    assert y.shape == (0, 4, 8, 8)
+    gw = kernels.lookup("conv2d_weight_gradient").run(
+        y, floats(0, 3, 8, 8), weight_shape=weight.shape, **PLAIN
+    )
+    assert gw.shape == weight.shape
+    assert not gw.any()
+
+
+@pytest.mark.parametrize("part", ["forward", "input_gradient", "weight_gradient"])
+@pytest.mark.parametrize(
+    ("input_shape", "weight_shape"), [((64, 1, 28, 28), (32, 1, 3, 3)), ((64, 32, 14, 14), (64, 32, 3, 3))]
+)
+def test_main_shapes_do_not_fall_to_reference_code(
+    part: str, input_shape: tuple[int, ...], weight_shape: tuple[int, ...]
+) -> None:
+    name = convolve.implementation(part, input_shape=input_shape, weight_shape=weight_shape, padding=(1, 1))
+    assert not name.startswith("ref")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": (2, 3, 8)}, r"conv2d input has shape \[2, 3, 8\]; expected \[N, C, H, W\]"),
+        ({"x": (2, 4, 8, 8)}, "has 4 channels, but weight"),
+        ({"weight": (4, 3, 3)}, r"conv2d weight has shape \[4, 3, 3\]"),
+        ({"bias": (5,)}, r"conv2d bias has shape \[5\]; expected \[4\]"),
+        ({"groups": 2}, "groups is 2; it must divide 3 input"),
+        ({"groups": 0}, "groups is 0"),
+        ({"stride": (0, 1)}, "height: stride 0"),
+        ({"padding": (1, -1)}, "width: stride 1, padding -1"),
+        ({"dilation": (9, 1)}, "the kernel covers 19, more than the padded input's 10"),
+    ],
+)
+def test_refusals(change: dict[str, Any], message: str, floats: Make) -> None:
+    shapes = {"x": (2, 3, 8, 8), "weight": (4, 3, 3, 3), "bias": (4,)}
+    arrays = {name: floats(*change.get(name, shape)) for name, shape in shapes.items()}
+    params = {**PLAIN, **{key: value for key, value in change.items() if key not in shapes}}
+    with pytest.raises(ValueError, match=message):
+        kernels.lookup("conv2d").run(arrays["x"], arrays["weight"], arrays["bias"], **params)
+
+
+def test_gradients_refuse_a_wrong_output_gradient(floats: Make) -> None:
+    message = r"conv2d output gradient has shape \[2, 4, 7, 8\]; expected \[2, 4, 8, 8\]"
+    with pytest.raises(ValueError, match=message):
+        kernels.lookup("conv2d_input_gradient").run(
+            floats(2, 4, 7, 8), floats(4, 3, 3, 3), input_shape=(2, 3, 8, 8), **PLAIN
+        )
+    with pytest.raises(ValueError, match=message):
+        kernels.lookup("conv2d_weight_gradient").run(
+            floats(2, 4, 7, 8), floats(2, 3, 8, 8), weight_shape=(4, 3, 3, 3), **PLAIN
+        )
+
+
+def test_accepts_only_four_dimensional_float32(floats: Make) -> None:
+    accepts = kernels.lookup("conv2d").accepts
+    x, weight = floats(2, 3, 8, 8), floats(4, 3, 3, 3)
+    assert accepts(x, weight, None)
+    assert not accepts(x.astype(np.float64), weight, None)
+    assert not accepts(x[0], weight, None)
+    assert not accepts(x, weight.astype(np.float64), None)
+    assert not accepts(2.0, weight, None)

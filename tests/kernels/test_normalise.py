@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from workbench import kernels
+
+Floats = npt.NDArray[np.float32]
+Make = Callable[..., Floats]
+SHAPES = [(64, 32, 14, 14), (4, 1, 28, 28), (7, 3, 11, 13), (5, 17, 40), (300, 5), (2, 5, 3, 9, 11)]
+
+
+def over_channels(values: npt.NDArray[Any], ndim: int) -> npt.NDArray[Any]:
+    return values.reshape(1, -1, *[1] * (ndim - 2))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_batch_norm_and_its_gradient(shape: tuple[int, ...], offset: float, floats: Make) -> None:
+    x = floats(*shape) + np.float32(offset)
+    weight, bias, g = floats(shape[1]), floats(shape[1]), floats(*shape)
+    axes = tuple(i for i in range(x.ndim) if i != 1)
+    y, mean, rstd = kernels.lookup("batch_norm").run(x, weight, bias, epsilon=1e-5)
+    exact = x.astype(np.float64)
+    exact_mean = exact.mean(axis=axes)
+    exact_rstd = 1 / np.sqrt(exact.var(axis=axes) + 1e-5)
+    np.testing.assert_allclose(mean, exact_mean, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(rstd, exact_rstd, rtol=1e-5)
+    standard = (exact - over_channels(exact_mean, x.ndim)) * over_channels(exact_rstd, x.ndim)
+    tolerance = 1e-5 + 3e-7 * offset
+    expected = standard * over_channels(weight, x.ndim) + over_channels(bias, x.ndim)
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=tolerance)
+
+    gx, gw, gb = kernels.lookup("batch_norm_gradient").run(g, x, weight, mean, rstd)
+    exact_g = g.astype(np.float64)
+    np.testing.assert_allclose(gb, exact_g.sum(axis=axes), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(gw, (exact_g * standard).sum(axis=axes), rtol=1e-4, atol=1e-2)
+    count = x.size // shape[1]
+    centred = exact_g - over_channels(exact_g.sum(axis=axes) / count, x.ndim)
+    centred -= standard * over_channels((exact_g * standard).sum(axis=axes) / count, x.ndim)
+    scale = over_channels(weight * exact_rstd, x.ndim)
+    np.testing.assert_allclose(gx, centred * scale, rtol=1e-4, atol=tolerance * 10)
+
+
+def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
+    x, weight, bias = floats(3, 5, 8, 9), floats(10)[::2], floats(5)
+    run = kernels.lookup("batch_norm").run
+    y, mean, rstd = run(lay(x), weight, bias, epsilon=1e-3)
+    again = run(x, weight.copy(), bias, epsilon=1e-3)
+    np.testing.assert_array_equal(y, again[0])
+    gx, _, _ = kernels.lookup("batch_norm_gradient").run(lay(y), lay(x), weight, mean, rstd)
+    expected, _, _ = kernels.lookup("batch_norm_gradient").run(y.copy(), x, weight.copy(), mean, rstd)
+    np.testing.assert_array_equal(gx, expected)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_scale_shift(relu: bool, floats: Make) -> None:
+    x, scale, shift = floats(3, 17, 8, 9), floats(17), floats(17)
+    y = kernels.lookup("scale_shift").run(x, scale, shift, relu=relu)
+    expected = x.astype(np.float64) * over_channels(scale, 4) + over_channels(shift, 4)
+    np.testing.assert_allclose(y, np.maximum(expected, 0) if relu else expected, rtol=1e-5, atol=1e-6)
+
+
+def test_nan_reaches_the_statistics_of_its_channel_only(floats: Make) -> None:
+    x = floats(8, 3, 20, 20)
+    x[0, 1, 2, 3] = np.nan
+    y, mean, rstd = kernels.lookup("batch_norm").run(x, floats(3), floats(3), epsilon=1e-5)
+    assert np.isnan(mean).tolist() == [False, True, False]
+    assert np.isnan(y[:, 1]).all()
+    assert np.isfinite(y[:, [0, 2]]).all()
+    assert np.isfinite(rstd[[0, 2]]).all()
+
+
+def test_refusals(floats: Make) -> None:
+    run = kernels.lookup("batch_norm").run
+    with pytest.raises(ValueError, match=r"batch_norm weight has shape \[4\]; expected \[3\]"):
+        run(floats(2, 3, 4, 4), floats(4), floats(3), epsilon=1e-5)
+    with pytest.raises(ValueError, match=r"batch_norm input \[0, 3, 4, 4\] is empty: it has no mean"):
+        run(floats(0, 3, 4, 4), floats(3), floats(3), epsilon=1e-5)
+    with pytest.raises(
+        ValueError, match=r"batch_norm gradient has shape \[2, 3, 4, 5\]; expected \[2, 3, 4, 4\]"
+    ):
+        kernels.lookup("batch_norm_gradient").run(
+            floats(2, 3, 4, 5), floats(2, 3, 4, 4), floats(3), floats(3), floats(3)
+        )

@@ -1,0 +1,27 @@
+"""Compiled kernels: NumPy arrays in, NumPy arrays out; nothing here knows of tensors or ops.
+
+`lookup` gives the kernel for an op by name. Where the compiled module is missing or switched off
+(`available`, `reason`) it gives None, and the plain NumPy code of the ops runs: the same numbers, slower.
+"""
+
+from __future__ import annotations
+
+from workbench.kernels import normalise, pool  # noqa: F401  they register themselves
+from workbench.kernels.convolve import PackedConv2d, pack_conv2d
+from workbench.kernels.describe import info
+from workbench.kernels.loader import available, reason
+from workbench.kernels.registry import Kernel, lookup, names
+from workbench.kernels.threads import get_num_threads, set_num_threads
+
+__all__ = [
+    "Kernel",
+    "PackedConv2d",
+    "available",
+    "get_num_threads",
+    "info",
+    "lookup",
+    "names",
+    "pack_conv2d",
+    "reason",
+    "set_num_threads",
+]

@@ -1,0 +1,75 @@
+"""Finds the compiled module, or the reason why there is none."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import pathlib
+import sys
+from importlib import metadata
+from typing import Any
+
+__all__ = ["available", "native", "reason"]
+
+SETTING = "WORKBENCH_KERNELS"
+"""Environment variable: ``off`` keeps the compiled kernels unused: NumPy's code runs in their place."""
+
+_ONEDNN_DISTRIBUTION = "onednn-cpu-gomp"
+_ONEDNN_LIBRARY = "libdnnl.so.3"
+
+
+def _load() -> tuple[Any, str]:
+    if os.environ.get(SETTING, "").strip().lower() == "off":
+        return None, f"they are switched off by {SETTING}=off"
+    name = f"{__name__.partition('.')[0]}._kernels"
+    try:
+        return importlib.import_module(name), ""
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None, "the compiled module workbench._kernels has not been built for this Python"
+    except ImportError as error:
+        first = error
+    # A module that was built in place does not lie relative to oneDNN's wheel: open the library first.
+    if not _open_onednn():
+        return None, f"the compiled module cannot be loaded: {first}"
+    try:
+        return importlib.import_module(name), ""
+    except ImportError as error:
+        return None, f"the compiled module cannot be loaded: {error}"
+
+
+def _open_onednn() -> bool:
+    places = [pathlib.Path(sys.prefix) / "lib" / _ONEDNN_LIBRARY]
+    try:
+        distribution = metadata.distribution(_ONEDNN_DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        pass
+    else:
+        for file in distribution.files or ():
+            if file.name == _ONEDNN_LIBRARY:
+                places.insert(0, pathlib.Path(str(distribution.locate_file(file))))
+    for place in places:
+        if place.is_file():
+            try:
+                ctypes.CDLL(str(place), mode=ctypes.RTLD_GLOBAL)
+            except OSError:
+                continue
+            return True
+    return False
+
+
+native: Any
+"""The compiled module, or None."""
+native, _reason = _load()
+
+
+def available() -> bool:
+    """Say whether the compiled kernels are there and in use."""
+    return native is not None
+
+
+def reason() -> str:
+    """Return why the compiled kernels are not used, in one line; empty when they are."""
+    return _reason

@@ -1,0 +1,30 @@
+"""Two-dimensional pooling in float32 over [N, C, H, W], channels-last in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.kernels._arrays import is_floats
+from workbench.kernels.loader import native
+from workbench.kernels.registry import Kernel, register
+
+__all__: list[str] = []
+
+_INT64 = np.dtype(np.int64)
+
+
+def _accepts_input(x: Any, **params: Any) -> bool:
+    return is_floats(x, 4) and not params.get("ceil_mode", False)
+
+
+def _accepts_max_gradient(gradient: Any, indices: Any, **params: Any) -> bool:
+    return is_floats(gradient, 4) and type(indices) is np.ndarray and indices.dtype == _INT64
+
+
+if native is not None:
+    register(Kernel("max_pool2d", native.max_pool2d, _accepts_input))
+    register(Kernel("max_pool2d_gradient", native.max_pool2d_gradient, _accepts_max_gradient))
+    register(Kernel("avg_pool2d", native.avg_pool2d, _accepts_input))
+    register(Kernel("avg_pool2d_gradient", native.avg_pool2d_gradient, _accepts_input))

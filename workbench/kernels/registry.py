@@ -1,0 +1,47 @@
+"""The kernels by op name: what runs, which calls it takes, and what it needs of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Kernel", "lookup", "names", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Compiled code for one op.
+
+    `run` takes the arguments of the op's plain forward and returns what that returns, as NumPy arrays.
+    `accepts` takes the same arguments and says whether `run` is right for them and pays; when it does
+    not, the caller runs the plain forward.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    accepts: Callable[..., bool]
+    needs: tuple[str, ...] = ("float32",)
+    """What it asks of its arguments and of the processor, in words for `workbench doctor`."""
+
+
+_kernels: dict[str, Kernel] = {}
+"""Filled at import by the family files; empty where the compiled module is missing."""
+
+
+def register(kernel: Kernel) -> Kernel:
+    """Enter `kernel` under its name; a name is taken once."""
+    if kernel.name in _kernels:
+        raise ValueError(f"there is a kernel called {kernel.name!r} already")
+    _kernels[kernel.name] = kernel
+    return kernel
+
+
+def lookup(op_name: str) -> Kernel | None:
+    """Return the kernel for an op, or None when there is none in this process."""
+    return _kernels.get(op_name)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the ops that have a kernel in this process."""
+    return tuple(sorted(_kernels))
