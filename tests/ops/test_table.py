@@ -1,0 +1,22 @@
+"""Every op of the table, on every one of its promises."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench  # noqa: F401  fills the table
+from workbench.core import Absent, Op, table
+from workbench.testing import check_op
+
+
+@pytest.mark.parametrize("op", table(), ids=lambda op: op.name)
+def test_op(op: Op) -> None:
+    check_op(op)
+
+
+@pytest.mark.parametrize("op", table(), ids=lambda op: op.name)
+def test_record_is_complete(op: Op) -> None:
+    assert op.doc.endswith(".") and op.equation and op.reference and op.rule
+    assert list(op.samples())
+    for rule in (op.vjp, op.quantized):
+        assert callable(rule) or (isinstance(rule, Absent) and len(rule.reason) > 10)

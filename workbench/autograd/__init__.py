@@ -1,0 +1,8 @@
+"""Gradients: the tape's backward pass, and what is built on it."""
+
+from __future__ import annotations
+
+from workbench.autograd.engine import backward, grad
+from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
+
+__all__ = ["backward", "enable_grad", "grad", "grad_enabled", "no_grad"]

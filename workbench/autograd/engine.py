@@ -1,0 +1,187 @@
+"""Backward: walk the tape from an output to the leaves, newest call first, and run each call's gradient rule."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import unify_names
+from workbench.base.errors import AutogradError
+from workbench.core import dispatch
+from workbench.core.op import ops
+from workbench.core.tape import Node, alias, leaf_of
+from workbench.core.value import dims_of, new
+from workbench.tensor import Tensor
+
+__all__ = ["backward", "grad"]
+
+Sink = Callable[[Tensor, Tensor], None]
+
+
+def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
+    """Return the gradient to start from: the one given, checked, or 1 for a single number."""
+    if not output._requires_grad:
+        raise AutogradError(
+            "element 0 of tensors does not require grad and does not have a grad_fn: nothing that made it asked for gradients. "
+            "Call requires_grad_() on the inputs before computing."
+        )
+    if gradient is None:
+        if dims_of(output).count != 1:
+            raise AutogradError(
+                f"grad can be implicitly created only for scalar outputs, this one has dims {dims_of(output)}. "
+                "Reduce it first, e.g. loss.sum().backward(), or pass gradient=."
+            )
+        if output.dtype.is_complex:
+            raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype.name}")
+        return new(np.ones(output.shape, output._array.dtype), None)
+    if gradient.shape != output.shape:
+        raise AutogradError(
+            f"Mismatch in shape: grad_output[0] has a shape of {list(gradient.shape)} and output[0] has a shape of {list(output.shape)}."
+        )
+    unify_names("backward", dims_of(output), dims_of(gradient))
+    return alias(gradient, None)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return b if a is None else ops.add(a, b)
+
+
+class _Walk:
+    """One pass over the tape: pending gradients by node and output, newest node first."""
+
+    def __init__(self, retain: bool, sink: Sink, stops: dict[int, Tensor]) -> None:
+        self.retain = retain
+        self.sink = sink
+        self.stops = stops
+        self.pending: dict[int, list[Any]] = {}
+        self.heap: list[tuple[int, Node]] = []
+
+    def arrive(self, value: Any, gradient: Any) -> None:
+        """Take a gradient that has reached `value`."""
+        node = value._grad_fn
+        if node is None:
+            leaf = leaf_of(value)
+            self.sink(leaf, gradient)
+            return
+        slots = self.pending.get(node.serial)
+        if slots is None:
+            slots = self.pending[node.serial] = [None] * len(node.outputs)
+            heapq.heappush(self.heap, (-node.serial, node))
+        slots[value._output] = _plus(slots[value._output], gradient)
+
+    def run(self) -> None:
+        """Run every reachable call's rule, newest first, so that its gradient is complete when it runs."""
+        while self.heap:
+            node = heapq.heappop(self.heap)[1]
+            gradients = self.pending.pop(node.serial)
+            if node.hooks:
+                for output, hook in node.hooks:  # type: ignore[misc]
+                    if gradients[output] is not None:
+                        changed = hook(gradients[output])
+                        gradients[output] = gradients[output] if changed is None else alias(changed, None)
+            for output in range(len(gradients)):
+                wanted = self.stops.get(_key(node, output))
+                if wanted is not None and gradients[output] is not None:
+                    self.sink(wanted, gradients[output])
+            call = node.call()
+            results = node.op.vjp(call, *gradients)  # type: ignore[operator]
+            inputs = node.inputs
+            if not self.retain:
+                node.release()
+            for value, need, gradient in zip(inputs, call.needs, results, strict=True):  # type: ignore[arg-type]
+                if need and gradient is not None:
+                    self.arrive(value, gradient)
+
+
+def _key(node: Node, output: int) -> int:
+    return node.serial * 1024 + output
+
+
+def backward(tensor: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+    """Accumulate the gradient of `tensor` into ``.grad`` of the leaves it was made from.
+
+    See `Tensor.backward`. With `create_graph` the gradient itself can be differentiated again.
+    """
+    seed = _seed(tensor, gradient)
+
+    def accumulate(leaf: Tensor, gradient: Tensor) -> None:
+        for hook in leaf._hooks or ():
+            changed = hook(alias(gradient, leaf._names))
+            gradient = gradient if changed is None else alias(changed, None)
+        before = leaf.grad
+        if before is None:
+            # The rule may have handed out its input, or a view of memory that others see: a leaf owns its gradient.
+            array = gradient._array
+            owned = alias(gradient, leaf._names)
+            if not create_graph and isinstance(array, np.ndarray) and (array.base is not None or gradient is seed or not array.flags.writeable):
+                owned = new(array.copy(), leaf._names)
+            leaf.grad = owned
+        else:
+            leaf.grad = alias(ops.add(alias(before, None), gradient), leaf._names)
+
+    _walk(tensor, seed, accumulate, {}, retain_graph if retain_graph is not None else create_graph, create_graph)
+
+
+def _walk(output: Tensor, seed: Tensor, sink: Sink, stops: dict[int, Tensor], retain: bool, record: bool) -> None:
+    walk = _Walk(retain, sink, stops)
+    with dispatch.enable_grad() if record else dispatch.no_grad():
+        walk.arrive(output, seed)
+        walk.run()
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of `outputs` (summed) with respect to `inputs`, one an input, and leave ``.grad`` alone.
+
+    Gradients carry the names of their inputs. Raises `AutogradError` for an input that the outputs do not depend
+    on, unless `allow_unused`, which gives None there.
+
+    >>> import workbench as wb
+    >>> x = wb.tensor([1.0, 2.0], names=("C",), requires_grad=True)
+    >>> grad((x * x).sum(), x)
+    (tensor([2.0000, 4.0000], names=('C',)),)
+    """
+    ends = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    starts = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) or grad_outputs is None else tuple(grad_outputs)
+    seeds = seeds + (None,) * (len(ends) - len(seeds))
+    for i, value in enumerate(starts):
+        if not value._requires_grad:
+            raise AutogradError(f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it")
+    found: dict[int, Any] = {}
+    leaves = {id(leaf_of(value)) for value in starts if value._grad_fn is None}
+    stops = {_key(value._grad_fn, value._output): value for value in starts if value._grad_fn is not None}
+
+    def collect(value: Tensor, gradient: Tensor) -> None:
+        if value._grad_fn is not None:
+            key = _key(value._grad_fn, value._output)
+            found[key] = _plus(found.get(key), gradient)
+        elif id(value) in leaves:
+            found[id(value)] = _plus(found.get(id(value)), gradient)
+
+    keep = create_graph if retain_graph is None else retain_graph
+    for i, (end, seed) in enumerate(zip(ends, seeds, strict=True)):
+        _walk(end, _seed(end, seed), collect, stops, keep or i + 1 < len(ends), create_graph)
+    results = []
+    for i, value in enumerate(starts):
+        key = id(leaf_of(value)) if value._grad_fn is None else _key(value._grad_fn, value._output)
+        gradient = found.get(key)
+        if gradient is None and not allow_unused:
+            raise AutogradError(
+                f"One of the differentiated Tensors (input {i}) appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        results.append(None if gradient is None else alias(gradient, value._names))
+    return tuple(results)
+
+
+Tensor._backward = staticmethod(backward)  # type: ignore[assignment]

@@ -1,0 +1,275 @@
+"""Dimension names and their algebra: what a tensor's dims are called, and which go together.
+
+A dim has a size and a name; the name `None` is a wildcard that goes with any name. Names never move data:
+positions decide, and names check them. The rules are those of PyTorch's named tensors (unify from the
+right), made stricter where those were silent: a name that is nearly another is called a misspelling, and
+operands whose names are a permutation of each other are refused with the alignment that would fix them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from workbench.base.errors import DimensionError, DimensionIndexError, Operand
+
+__all__ = [
+    "Dims",
+    "Names",
+    "broadcast",
+    "check_names",
+    "dim_index",
+    "dim_indices",
+    "near_miss",
+    "unify_names",
+]
+
+Names = tuple[str | None, ...]
+
+MAXIMUM_DIMS = 64
+"""NumPy's own limit on the number of dimensions."""
+
+
+class Dims(NamedTuple):
+    """The dims of one tensor: names and sizes, position by position."""
+
+    names: Names
+    sizes: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of values of a tensor with these dims."""
+        return math.prod(self.sizes)
+
+    def operand(self, label: str = "", marks: Iterable[int] = ()) -> Operand:
+        """Return these dims as an operand of an error, with the positions in `marks` marked."""
+        marked = set(marks)
+        return Operand(label, self.names, self.sizes, marks=tuple(i in marked for i in range(len(self.sizes))))
+
+    def without(self, axes: Iterable[int]) -> Dims:
+        """Return these dims less those at the positions `axes`."""
+        drop = set(axes)
+        keep = [i for i in range(len(self.sizes)) if i not in drop]
+        return Dims(tuple(self.names[i] for i in keep), tuple(self.sizes[i] for i in keep))
+
+    def __str__(self) -> str:
+        return "[" + ", ".join(f"{n or '·'}:{s}" for n, s in zip(self.names, self.sizes, strict=True)) + "]"
+
+
+def unnamed(sizes: Sequence[int]) -> Dims:
+    """Return dims of the given sizes without names.
+
+    >>> print(unnamed((2, 3)))
+    [·:2, ·:3]
+    """
+    return Dims((None,) * len(sizes), tuple(sizes))
+
+
+def check_names(names: Sequence[str | None] | None, ndim: int) -> Names | None:
+    """Return `names` as a tuple fit for a tensor of `ndim` dims, or None where no dim has a name.
+
+    A name is an identifier (letters, digits and underscores, not starting with a digit) and occurs once.
+
+    >>> check_names(("N", "C"), 2)
+    ('N', 'C')
+    >>> check_names(("N", "N"), 2)
+    Traceback (most recent call last):
+    workbench.base.errors.DimensionError: Cannot construct a tensor with duplicate names: 'N' stands twice in ['N', 'N'].
+    """
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise TypeError(f"names must be a tuple of names, not the string {names!r}: write names=({names!r},)")
+    result = tuple(names)
+    if len(result) != ndim:
+        raise DimensionError(
+            f"Number of names ({len(result)}) and number of dimensions in tensor ({ndim}) do not match: got {list(result)}."
+        )
+    for name in result:
+        if name is not None:
+            _check_name(name)
+    given = [name for name in result if name is not None]
+    if len(set(given)) != len(given):
+        twice = next(name for name in given if given.count(name) > 1)
+        raise DimensionError(
+            f"Cannot construct a tensor with duplicate names: {twice!r} stands twice in {list(result)}."
+        )
+    return result if given else None
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a dimension name is a string or None, not {name!r}")
+    if not (name.isascii() and name.isidentifier()):
+        raise DimensionError(
+            f"{name!r} is not a valid dimension name: names must contain alphabetical characters, digits and/or "
+            "underscore and not start with a digit."
+        )
+
+
+def near_miss(name: str, candidates: Iterable[str | None]) -> str | None:
+    """Return the candidate that `name` is probably a misspelling of, or None.
+
+    >>> near_miss("chanels", ["batch", "channels"])
+    'channels'
+    """
+    known = [candidate for candidate in candidates if candidate and candidate != name]
+    for candidate in known:
+        if candidate.lower() == name.lower():
+            return candidate
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75) if len(name) > 2 else []
+    return close[0] if close else None
+
+
+def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:
+    """Return the position of `dim`, given by index (negative from the end) or by name.
+
+    >>> dim_index(Dims(("N", "C"), (2, 3)), "C"), dim_index(unnamed((2, 3)), -1)
+    (1, 1)
+    """
+    if isinstance(dim, str):
+        if dim in dims.names:
+            return dims.names.index(dim)
+        near = near_miss(dim, dims.names)
+        raise DimensionIndexError(
+            f"Name {dim!r} not found in Tensor{list(dims.names)}." + (f" Did you mean {near!r}?" if near else ""),
+            op=op,
+            operands=(dims.operand(),),
+        )
+    if dim is None:
+        raise DimensionIndexError("Please look up dimensions by name, got: name = None.", op=op)
+    ndim = len(dims.sizes)
+    limit = max(ndim, 1)
+    index = int(dim)
+    if not -limit <= index < limit:
+        raise DimensionIndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {index})",
+            op=op,
+            operands=(dims.operand(),),
+        )
+    return index % limit
+
+
+def dim_indices(
+    dims: Dims, dim: int | str | Sequence[int | str] | None, op: str = ""
+) -> tuple[int, ...]:
+    """Return the positions of one dim, several, or (None) all of them, each at most once.
+
+    >>> dim_indices(Dims(("N", "C"), (2, 3)), None), dim_indices(Dims(("N", "C"), (2, 3)), ("C",))
+    ((0, 1), (1,))
+    """
+    if dim is None:
+        return tuple(range(len(dims.sizes)))
+    several = (dim,) if isinstance(dim, int | str) else tuple(dim)
+    if not several:
+        return tuple(range(len(dims.sizes)))
+    indices = tuple(dim_index(dims, one, op) for one in several)
+    if len(set(indices)) != len(indices):
+        raise DimensionError(f"dim {list(several)} names a dimension twice.", op=op, operands=(dims.operand(),))
+    if not dims.sizes:
+        return ()
+    return indices
+
+
+@lru_cache(maxsize=4096)
+def unify_names(op: str, a: Dims, b: Dims) -> Names:
+    """Return the names that two operands have together, matched from the right; raise where they clash.
+
+    >>> unify_names("add", Dims(("N", "C"), (2, 3)), Dims((None,), (3,)))
+    ('N', 'C')
+    """
+    ndim = max(len(a.names), len(b.names))
+    left = (None,) * (ndim - len(a.names)) + a.names
+    right = (None,) * (ndim - len(b.names)) + b.names
+    for position in range(ndim - 1, -1, -1):
+        x, y = left[position], right[position]
+        if x is not None and y is not None and x != y:
+            raise _clash(op, a, b, ndim - position, x, y)
+    for position in range(ndim - 1, -1, -1):
+        x, y = left[position], right[position]
+        if x != y:
+            name = x if y is None else y
+            other = right if y is None else left
+            if name in other:
+                raise _misaligned(op, a, b, str(name))
+    return tuple(x if y is None else y for x, y in zip(left, right, strict=True))
+
+
+def _clash(op: str, a: Dims, b: Dims, from_right: int, x: str, y: str) -> DimensionError:
+    """The error for two different names at the same position from the right."""
+    message = (
+        f"Error when attempting to broadcast dims {list(a.names)} and dims {list(b.names)}: dim {x!r} and dim {y!r} "
+        "are at the same position from the right but do not match."
+    )
+    fix = ""
+    near = near_miss(y, a.names) or near_miss(x, b.names)
+    if set(a.names) == set(b.names) or (None not in b.names and set(b.names) < set(a.names)):
+        message += " The names are the same in another order."
+        fix = "other.align_as(input)"
+    elif near is not None:
+        wrong, target = (y, "other") if near in a.names else (x, "input")
+        message += f" Is {wrong!r} a misspelling of {near!r}?"
+        fix = f"{target}.rename({wrong}={near!r})"
+    elif None not in b.names and None not in a.names and not set(a.names) & set(b.names) - {x, y}:
+        fix = f"other.rename({y}={x!r}), if they mean the same"
+    elif None not in b.names:
+        fix = f"other.align_to('...', {x!r})" if x in b.names else f"other.rename({y}={x!r}), if they mean the same"
+    marks_a, marks_b = [len(a.sizes) - from_right], [len(b.sizes) - from_right]
+    return DimensionError(message, op=op, operands=(a.operand("input", marks_a), b.operand("other", marks_b)), fix=fix)
+
+
+def _misaligned(op: str, a: Dims, b: Dims, name: str) -> DimensionError:
+    """The error for a name that stands at different positions from the right in the two operands."""
+    message = (
+        f"Misaligned dims when attempting to broadcast dims {list(a.names)} and dims {list(b.names)}: dim {name!r} "
+        "appears in a different position from the right across both lists."
+    )
+    longer, shorter, label = (a, b, "other") if len(a.names) >= len(b.names) else (b, a, "input")
+    other = "input" if label == "other" else "other"
+    fix = f"{label}.align_as({other})" if None not in shorter.names and set(shorter.names) <= set(longer.names) else ""
+    marks = [[i for i, one in enumerate(dims.names) if one == name] for dims in (a, b)]
+    return DimensionError(message, op=op, operands=(a.operand("input", marks[0]), b.operand("other", marks[1])), fix=fix)
+
+
+@lru_cache(maxsize=4096)
+def broadcast(op: str, a: Dims, b: Dims) -> Dims:
+    """Return the dims of an elementwise op on two operands: names unified, sizes broadcast.
+
+    >>> print(broadcast("add", Dims(("N", "C"), (2, 3)), Dims(("C",), (3,))))
+    [N:2, C:3]
+    """
+    names = unify_names(op, a, b)
+    ndim = len(names)
+    left = (1,) * (ndim - len(a.sizes)) + a.sizes
+    right = (1,) * (ndim - len(b.sizes)) + b.sizes
+    sizes = []
+    for position, (x, y) in enumerate(zip(left, right, strict=True)):
+        if x != y and x != 1 and y != 1:
+            raise _sizes_clash(op, a, b, position, ndim, names[position])
+        sizes.append(y if x == 1 else x)
+    return Dims(names, tuple(sizes))
+
+
+def _sizes_clash(op: str, a: Dims, b: Dims, position: int, ndim: int, name: str | None) -> DimensionError:
+    from_right = ndim - position
+    x, y = a.sizes[-from_right], b.sizes[-from_right]
+    called = f" ({name!r})" if name else ""
+    fix = ""
+    if x in b.sizes and y in a.sizes and len(a.sizes) == len(b.sizes) == 2:
+        fix = f"{op}(input, other.t())"
+    elif len(b.sizes) == 1 and y in a.sizes:
+        after = len(a.sizes) - 1 - a.sizes.index(y)
+        fix = f"{op}(input, other[:{', None' * after}])"
+    return DimensionError(
+        f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension "
+        f"{position}{called}.",
+        op=op,
+        operands=(
+            a.operand("input", [len(a.sizes) - from_right]),
+            b.operand("other", [len(b.sizes) - from_right]),
+        ),
+        fix=fix,
+    )

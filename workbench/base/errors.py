@@ -1,0 +1,100 @@
+"""The exceptions of the workbench: what was given, why it is wrong, and what would work.
+
+`DimensionError` carries its operands, so that a notebook can draw them side by side with the offending
+dimensions marked, where a terminal prints the same facts as text.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+
+from workbench.base import rich
+
+__all__ = [
+    "AutogradError",
+    "DTypeError",
+    "DimensionError",
+    "DimensionIndexError",
+    "NoNumbersError",
+    "Operand",
+    "QuantizationError",
+]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of a refused op: its dims, where each size came from, and which dims offend."""
+
+    label: str
+    names: tuple[str | None, ...]
+    sizes: tuple[int, ...]
+    origins: tuple[str, ...] = ()
+    marks: tuple[bool, ...] = ()
+
+    def __str__(self) -> str:
+        dims = ", ".join(
+            f"{'>' if mark else ''}{name or '·'}:{size}{'<' if mark else ''}"
+            for name, size, mark in zip(self.names, self.sizes, self._marks(), strict=True)
+        )
+        return f"{self.label or 'tensor'}[{dims}]"
+
+    def _marks(self) -> tuple[bool, ...]:
+        return self.marks or (False,) * len(self.names)
+
+
+class DimensionError(RuntimeError):
+    """Names or sizes of dimensions that do not fit together.
+
+    `op` is the op that refused, `operands` what it was given, `message` why, `fix` code that would work.
+    """
+
+    def __init__(self, message: str, *, op: str = "", operands: tuple[Operand, ...] = (), fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.op = op
+        self.operands = operands
+        self.fix = fix
+
+    def __str__(self) -> str:
+        lines = [f"{self.op}: {self.message}" if self.op else self.message]
+        lines += [f"  {operand}" for operand in self.operands]
+        if self.fix:
+            lines.append(f"  try: {self.fix}")
+        return "\n".join(lines)
+
+    def label(self, labels: tuple[str, ...], origins: tuple[str, ...]) -> None:
+        """Name the operands as the caller knows them and say where they came from, once the caller is known."""
+        self.operands = tuple(
+            replace(
+                operand,
+                label=label or operand.label,
+                origins=operand.origins or ((origin,) * len(operand.names) if origin else ()),
+            )
+            for operand, label, origin in zip(self.operands, labels, origins, strict=False)
+        )
+
+    def _render_traceback_(self) -> list[str]:
+        """Draw the operands above the traceback where this is shown in a notebook (IPython calls this)."""
+        rich.display_error(self)
+        return traceback.format_exception(type(self), self, self.__traceback__)
+
+
+class DimensionIndexError(DimensionError, IndexError):
+    """A dimension, or an index into one, that is not there."""
+
+
+class DTypeError(TypeError, RuntimeError):
+    """Values of a type that an op does not take."""
+
+
+class NoNumbersError(RuntimeError):
+    """Somebody asked for the numbers of a value that has only a shape and a type, as while tracing."""
+
+
+class AutogradError(RuntimeError):
+    """A gradient that cannot be computed as asked."""
+
+
+class QuantizationError(RuntimeError):
+    """A quantization that cannot be done as asked."""

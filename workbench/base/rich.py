@@ -1,0 +1,51 @@
+"""The one door from lower rooms to their pictures: renderers are looked up only when something is shown.
+
+Values and errors live below the widgets that draw them. They may not import them, so they ask here, and
+the renderer is imported at the moment a front end shows the object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+__all__ = ["display_error", "in_notebook", "mimebundle"]
+
+RENDERERS = {
+    "tensor": ("workbench.widgets.html", "tensor_html"),
+    "error": ("workbench.widgets.clash", "clash_html"),
+    "graph": ("workbench.widgets.html", "graph_html"),
+}
+"""For each kind of object: the module and the function that turn one into HTML."""
+
+
+def in_notebook() -> bool:
+    """Say whether this process is the kernel of a notebook.
+
+    >>> in_notebook()
+    False
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def html(kind: str, thing: object) -> str:
+    """Return `thing` as HTML, drawn by the renderer of its `kind`."""
+    module, function = RENDERERS[kind]
+    rendered: str = getattr(importlib.import_module(module), function)(thing)
+    return rendered
+
+
+def mimebundle(kind: str, thing: object) -> dict[str, str]:
+    """Return what a front end needs to show `thing`: plain text always, HTML from its renderer."""
+    return {"text/plain": repr(thing), "text/html": html(kind, thing)}
+
+
+def display_error(error: Any) -> None:
+    """Show the picture of `error` above its traceback; outside a notebook do nothing."""
+    if not in_notebook():
+        return
+    display: Any = importlib.import_module("IPython.display")
+    display.display(display.HTML(html("error", error)))

@@ -1,0 +1,274 @@
+"""`apply`: the one way an op is run, and the stack of interpreters it runs through.
+
+Interpreters are stacked per thread (and per asyncio task). The topmost processes the call; whatever it calls
+in turn goes to the interpreter *below* it, never straight to the eager evaluation, so that they compose:
+differentiation of a traced function, tracing of a gradient. At the bottom stands eager evaluation. Whatever
+produced a result, the tape records the call when an input requires a gradient, so that gradients work at
+every level of the stack.
+
+The empty stack has paths of its own (`unary`, `binary`), because eager dispatch is what a notebook feels.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from workbench.base.dims import Dims, Names
+from workbench.base.dtypes import promote
+from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
+from workbench.core.op import Op, use_apply
+from workbench.core.tape import record
+from workbench.core.value import Abstract, Value, dims_of, new
+
+__all__ = ["Interpreter", "apply", "binary", "enable_grad", "grad_enabled", "interpreting", "no_grad", "unary"]
+
+
+class Interpreter(Protocol):
+    """Something that gives a call of an op a meaning."""
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Return the result(s) of `op`; ops applied meanwhile go to the interpreter below."""
+        ...
+
+
+class State(NamedTuple):
+    """What dispatch must know: whether gradients are recorded, and the stack of interpreters as linked pairs."""
+
+    grad: bool
+    top: tuple[Interpreter, Any] | None
+
+
+_DEFAULT = State(True, None)
+_state: contextvars.ContextVar[State] = contextvars.ContextVar("workbench_dispatch", default=_DEFAULT)
+_get = _state.get
+
+
+def grad_enabled() -> bool:
+    """Say whether calls are recorded for gradients."""
+    return _get().grad
+
+
+@contextmanager
+def _grad(mode: bool) -> Iterator[None]:
+    token = _state.set(_get()._replace(grad=mode))
+    try:
+        yield
+    finally:
+        _state.reset(token)
+
+
+def no_grad() -> Any:
+    """Record nothing for gradients inside this block (or decorated function).
+
+    >>> import workbench as wb
+    >>> x = wb.ones(2, requires_grad=True)
+    >>> with wb.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+    return _grad(False)
+
+
+def enable_grad() -> Any:
+    """Record for gradients inside this block, even within `no_grad`."""
+    return _grad(True)
+
+
+@contextmanager
+def interpreting(interpreter: Interpreter) -> Iterator[None]:
+    """Run the ops of this block through `interpreter`, on top of those already in force."""
+    state = _get()
+    token = _state.set(state._replace(top=(interpreter, state.top)))
+    try:
+        yield
+    finally:
+        _state.reset(token)
+
+
+def apply(op: Op, *inputs: Any, **params: Any) -> Any:
+    """Run `op` on values (or Python scalars) with normalized parameters."""
+    state = _get()
+    if state.top is None:
+        results = evaluate(op, inputs, params)
+    else:
+        interpreter, below = state.top
+        token = _state.set(State(state.grad, below))
+        try:
+            results = interpreter.process(op, inputs, params)
+        finally:
+            _state.reset(token)
+    if state.grad and op.vjp:
+        for value in inputs:
+            if isinstance(value, Value) and value._requires_grad:
+                several = results if isinstance(results, tuple) else (results,)
+                if several[0]._array.dtype.kind in "fc":
+                    record(op, inputs, params, several)
+                break
+    return results
+
+
+use_apply(apply)
+
+
+def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Eager evaluation: check names and sizes, bring the types together, compute."""
+    arrays = [value._array if isinstance(value, Value) else value for value in inputs]
+    for array in arrays:
+        if type(array) is not np.ndarray and isinstance(array, Abstract):
+            return without_numbers(op, inputs, params)
+        if hasattr(array, "quantizer"):
+            return _quantized(op, inputs, arrays, params)
+    dims = infer_dims(op, inputs, params)
+    arrays = cast(op, arrays)
+    kernel = op.kernel
+    if kernel is not None and kernel.accepts(*arrays, **params):
+        out = kernel.run(*arrays, **params)
+    else:
+        out = op.forward(*arrays, **params)
+    if op.outputs == 1:
+        return new(out if type(out) is np.ndarray else np.asarray(out), _some(dims))  # type: ignore[arg-type]
+    return tuple(new(np.asarray(one), _some(d)) for one, d in zip(out, dims, strict=True))  # type: ignore[arg-type]
+
+
+def _some(dims: Dims) -> Names | None:
+    names = dims.names
+    for name in names:
+        if name is not None:
+            return names
+    return None
+
+
+def infer_dims(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Dims | tuple[Dims, ...]:
+    """Return the dims that come out; a refusal names the operands as the caller calls them."""
+    try:
+        return op.dims(*[dims_of(value) for value in inputs], **params)
+    except DimensionError as error:
+        error.op = error.op or op.name
+        error.label(_labels(inputs), tuple(_origin(value) for value in inputs))
+        raise
+
+
+def _origin(value: Any) -> str:
+    if not isinstance(value, Value):
+        return ""
+    if value._origin:
+        return value._origin
+    return f"result of {value._grad_fn.name}" if value._grad_fn is not None else ""
+
+
+def _labels(inputs: tuple[Any, ...]) -> tuple[str, ...]:
+    """Find what the nearest caller outside this package calls its operands: local variables, by identity."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("workbench."):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return ("",) * len(inputs)
+    known = {id(value): name for name, value in frame.f_locals.items() if isinstance(value, Value)}
+    return tuple(known.get(id(value), "") for value in inputs)
+
+
+def cast(op: Op, arrays: list[Any]) -> list[Any]:
+    """Bring array inputs to the type that the op's rule asks for; Python scalars stay what they are."""
+    common = op.dtype.common
+    if common is None:
+        return arrays
+    target = common_dtype(op, arrays)
+    skip = op.dtype.skip
+    return arrays[:skip] + [
+        array.astype(target) if hasattr(array, "dtype") and array.dtype != target else array
+        for array in arrays[skip:]
+    ]
+
+
+def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
+    """Return the type that the inputs of `op` are brought to, or that of the first where they stay."""
+    arrays = arrays[op.dtype.skip :]
+    if op.dtype.common is None:
+        first = arrays[0]
+        return np.dtype(first.dtype) if hasattr(first, "dtype") else promote((first,))
+    operands = tuple((one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None)
+    return op.dtype.common(promote(operands))
+
+
+def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Follow the rules of `op` and compute nothing: the results have dims and a type, no numbers."""
+    dims = infer_dims(op, inputs, params)
+    arrays = [value._array if isinstance(value, Value) else value for value in inputs]
+    dtype = op.dtype.result(common_dtype(op, arrays), params)
+    if op.outputs == 1:
+        return new(Abstract(dims.sizes, dtype), _some(dims))  # type: ignore[union-attr, arg-type]
+    dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * op.outputs
+    return tuple(new(Abstract(d.sizes, t), _some(d)) for d, t in zip(dims, dtypes, strict=True))  # type: ignore[arg-type, union-attr]
+
+
+def _quantized(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Evaluate on quantized payloads by the op's own rule for them."""
+    if not op.quantized:
+        raise DTypeError(
+            f"{op.name} is not defined for quantized tensors: {op.quantized.reason}. "  # type: ignore[union-attr]
+            "Call .dequantize() first, or use workbench.quantization's modules."
+        )
+    dims = infer_dims(op, inputs, params)
+    out = op.quantized(*arrays, **params)
+    return new(out, _some(dims))  # type: ignore[arg-type]
+
+
+def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
+    """Apply an elementwise op on two operands: as `apply`, with a short path for plain arrays of one type."""
+    state = _get()
+    if state.top is None:
+        try:
+            a = x._array
+            names = x._names
+            if type(y) is float:
+                b = y if a.dtype.kind == "f" else None
+            else:
+                b = y._array
+                if a.dtype is not b.dtype:
+                    b = None
+                elif names is not y._names:
+                    if names is None or names != y._names:
+                        names = _some(op.dims(dims_of(x), dims_of(y)))
+            if b is not None:
+                out = ufunc(a, b)
+                result = new(out if type(out) is np.ndarray else np.asarray(out))
+                if names is not None:
+                    result._names = names
+                if state.grad and (x._requires_grad or (b is not y and y._requires_grad)):
+                    record(op, (x, y), {}, (result,))
+                return result
+        except (AttributeError, ValueError, TypeError, DimensionError):
+            # Whatever the short path cannot do, the long one does or refuses in full sentences.
+            pass
+    return apply(op, x, y)
+
+
+def unary(op: Op, x: Any) -> Any:
+    """Apply an elementwise op on one operand."""
+    return apply(op, x)
+
+
+class WithoutNumbers:
+    """The interpreter that follows rules only: names, sizes and types are checked and nothing is computed."""
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Return results with dims and a type."""
+        return without_numbers(op, inputs, params)
+
+
+def numbers(value: Any) -> Any:
+    """Return the payload of `value` if it has numbers; raise where it has none."""
+    array = value._array
+    if isinstance(array, Abstract):
+        raise NoNumbersError(
+            f"this value has dims {dims_of(value)} and type {array.dtype} but no numbers: it stands for a value while "
+            "a function is traced, or was dropped from the tape. Branch on shapes and names instead, or look at "
+            "values outside the traced function."
+        )
+    return array

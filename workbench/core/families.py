@@ -1,0 +1,154 @@
+"""Families of ops: what members share is written here once, a member states only what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, broadcast
+from workbench.base.errors import DimensionError
+from workbench.core.dtype_rules import FLOAT, PREDICATE, PROMOTE
+from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+
+__all__ = ["binary", "grid", "per_value", "unary", "unbroadcast"]
+
+NOT_QUANTIZED = Absent("no integer form of this op has been defined")
+NOT_DIFFERENTIABLE = Absent("the output is constant almost everywhere")
+
+
+def per_value(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
+    """Cost of one operation for each value that comes out."""
+    return float(out.count)
+
+
+def grid(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Return float64 test values in [low, high), away from exact integers, the same at every call."""
+    return np.asarray(np.random.default_rng([seed, *shape]).uniform(low, high, shape) + 0.0137)
+
+
+def unary(
+    name: str,
+    doc: str,
+    equation: str,
+    forward: Callable[[Any], Any],
+    gradient: Callable[[Call, Any], Any] | Absent,
+    *,
+    saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
+    dtype: DTypeRule = FLOAT,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    reference: str = "elementary",
+    quantized: Callable[..., Any] | Absent = NOT_QUANTIZED,
+    properties: Iterable[str] = (),
+) -> Op:
+    """Declare an elementwise op on one operand: names and sizes pass through."""
+
+    def vjp(call: Call, gradient_out: Any) -> tuple[Any, ...]:
+        return (gradient(call, gradient_out),)  # type: ignore[operator]
+
+    def samples() -> list[Sample]:
+        low, high = domain
+        return [
+            Sample((grid(3, 4, low=low, high=high),), names=(("N", "C"),)),
+            Sample((grid(low=low, high=high),)),
+            Sample((np.zeros((0, 3)) + high / 2,)),
+            Sample((grid(4, 3, 2, low=low, high=high).transpose(2, 0, 1),)),
+        ]
+
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference=reference,
+        dims=lambda x: x,
+        rule="names and sizes pass through",
+        dtype=dtype,
+        forward=forward,
+        vjp=gradient if isinstance(gradient, Absent) else vjp,
+        saves=saves,
+        quantized=quantized,
+        cost=per_value,
+        samples=samples,
+        bad=list,
+        properties=frozenset(properties),
+    )
+
+
+def unbroadcast(gradient: Any, value: Any) -> Any:
+    """Sum a gradient over the dims along which `value` was stretched."""
+    sizes = value._array.shape if hasattr(value, "_array") else ()
+    return gradient if gradient._array.shape == sizes else ops.sum_to(gradient, sizes=sizes)
+
+
+def binary(
+    name: str,
+    doc: str,
+    equation: str,
+    forward: Callable[[Any, Any], Any],
+    gradient: Callable[[Call, Any], tuple[Callable[[], Any], Callable[[], Any]]] | Absent,
+    *,
+    saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
+    dtype: DTypeRule = PROMOTE,
+    domain: tuple[float, float] = (0.3, 2.0),
+    reference: str = "elementary",
+    properties: Iterable[str] = (),
+) -> Op:
+    """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
+
+    `gradient` returns one function an operand; only the wanted ones are called.
+    """
+
+    def vjp(call: Call, gradient_out: Any) -> tuple[Any, ...]:
+        wanted = gradient(call, gradient_out)  # type: ignore[operator]
+        return tuple(
+            unbroadcast(function(), value) if need else None
+            for function, value, need in zip(wanted, call.inputs, call.needs, strict=True)
+        )
+
+    def samples() -> list[Sample]:
+        low, high = domain
+        x, y = grid(3, 4, low=low, high=high, seed=1), grid(3, 4, low=low, high=high, seed=2)
+        return [
+            Sample((x, y), names=(("N", "C"), ("N", "C"))),
+            Sample((x, y[0]), names=(("N", "C"), ("C",))),
+            Sample((x[:, :1], y[:1]), names=(("N", None), (None, "C"))),
+            Sample((x, 0.7)),
+            Sample((x[:0], y[:0])),
+            Sample((grid(low=low, high=high), y)),
+        ]
+
+    def bad() -> list[BadInput]:
+        x, y = grid(3, 4), grid(3, 5)
+        return [
+            BadInput((x, y), {}, DimensionError, "must match the size of tensor b"),
+            BadInput((x, x), {}, DimensionError, "do not match", names=(("N", "C"), ("N", "H"))),
+            BadInput((x, x[0]), {}, DimensionError, "do not match", names=(("N", "C"), ("N",))),
+            BadInput((x, x), {}, DimensionError, "misspelling of 'channel'", names=(("N", "channel"), ("N", "chanel"))),
+            BadInput((x, x), {}, DimensionError, "align_as", names=(("N", "C"), ("C", "N"))),
+            BadInput((x, x[:, 0]), {}, DimensionError, "different position", names=(("N", None), ("N",))),
+        ]
+
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference=reference,
+        dims=lambda x, y: broadcast(name, x, y),
+        rule="names unify from the right, sizes broadcast",
+        dtype=dtype,
+        forward=forward,
+        vjp=gradient if isinstance(gradient, Absent) else vjp,
+        saves=saves,
+        quantized=Absent("codes of two scales do not combine; dequantize, or use a quantized functional module"),
+        cost=per_value,
+        samples=samples,
+        bad=bad,
+        properties=frozenset(properties) | {"lean"},
+    )
+
+
+def comparison(name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any]) -> Op:
+    """Declare a comparison: as `binary`, with a bool output and no gradient."""
+    return binary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=PREDICATE)

@@ -1,0 +1,174 @@
+"""The Op record: everything the workbench knows of one op, in one place.
+
+An op is declared once, in `workbench.ops`. Whatever works on ops (eager evaluation, the tape, tracing,
+quantization, cost models, documentation, the tests) is an interpreter that reads these records and keeps no
+list of ops of its own. A rule that does not exist is `Absent` and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench import kernels
+from workbench.base.dims import Dims
+
+__all__ = ["Absent", "BadInput", "DTypeRule", "Op", "Sample", "Saves", "ops", "table"]
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A rule that does not exist, and the reason in one sentence."""
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class DTypeRule:
+    """What the inputs are cast to, and the type of what comes out.
+
+    `common` maps the promoted type of the inputs to the type they are cast to (None: they stay as they are);
+    `result` maps that type and the op's parameters to the type of the output.
+    """
+
+    name: str
+    common: Callable[[np.dtype[Any]], np.dtype[Any]] | None
+    result: Callable[[np.dtype[Any], Mapping[str, Any]], Any]
+    skip: int = 0
+    """How many leading inputs (conditions, indices) have no part in it."""
+
+
+@dataclass(frozen=True)
+class Saves:
+    """What the gradient rule reads: which inputs' numbers, and whether the output's."""
+
+    inputs: tuple[int, ...] | None = None
+    """Positions of inputs; None for all of them."""
+    output: bool = True
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call of an op for the tests: arrays (or scalars) and parameters."""
+
+    inputs: tuple[Any, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    names: tuple[tuple[str | None, ...] | None, ...] | None = None
+
+
+@dataclass(frozen=True)
+class BadInput:
+    """One call that must be refused, with the exception and a piece of its message."""
+
+    inputs: tuple[Any, ...]
+    params: Mapping[str, Any]
+    error: type[Exception]
+    message: str
+    names: tuple[tuple[str | None, ...] | None, ...] | None = None
+
+
+DimsRule = Callable[..., Dims | tuple[Dims, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One op. Calling it applies it to values with normalized parameters (positions, tuples of ints)."""
+
+    name: str
+    doc: str
+    equation: str
+    reference: str
+    dims: DimsRule
+    """Names and sizes of the output(s) from the dims of the inputs and the parameters."""
+    rule: str
+    """The dims rule in words."""
+    dtype: DTypeRule
+    forward: Callable[..., Any]
+    """Plain array code: the eager evaluation, and the oracle of every kernel."""
+    vjp: Callable[..., tuple[Any, ...]] | Absent
+    """``vjp(call, *gradients)``: gradients of the inputs, written with other ops only."""
+    saves: Saves
+    quantized: Callable[..., Any] | Absent
+    """What it does to quantized payloads."""
+    cost: Callable[..., float]
+    """Floating point operations, from the dims of the inputs, of the (first) output, and the parameters."""
+    samples: Callable[[], Iterable[Sample]]
+    bad: Callable[[], Iterable[BadInput]]
+    properties: frozenset[str] = frozenset()
+    """Of: linear, commutative, random, view, lean, composite."""
+    outputs: int = 1
+    tolerance: float = 1e-6
+    """Largest relative error of the gradient check in float64."""
+    kernel: kernels.Kernel | None = None
+    """The compiled kernel, where one was found."""
+
+    def __post_init__(self) -> None:
+        if self.kernel is None:
+            object.__setattr__(self, "kernel", kernels.lookup(self.name))
+        table_add(self)
+
+    def __call__(self, *inputs: Any, **params: Any) -> Any:
+        return _apply(self, *inputs, **params)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lookup, (self.name,)
+
+
+_table: dict[str, Op] = {}
+
+
+def table_add(op: Op) -> None:
+    """Enter `op` into the table; a name is taken once."""
+    if op.name in _table:
+        raise ValueError(f"there is an op called {op.name!r} already")
+    _table[op.name] = op
+
+
+def table() -> Sequence[Op]:
+    """Return every op, in the order of declaration."""
+    return tuple(_table.values())
+
+
+def _lookup(name: str) -> Op:
+    return _table[name]
+
+
+class _Ops:
+    """The table by attribute: gradient rules name other ops without importing their files."""
+
+    def __getattr__(self, name: str) -> Op:
+        try:
+            return _table[name]
+        except KeyError:
+            raise AttributeError(f"there is no op called {name!r}") from None
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(_table.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in _table
+
+
+ops = _Ops()
+
+
+def _unset(op: Op, *inputs: Any, **params: Any) -> Any:
+    raise RuntimeError("core.dispatch has not been imported")
+
+
+_apply: Callable[..., Any] = _unset
+
+
+def use_apply(function: Callable[..., Any]) -> None:
+    """Set what calling an op does. Called once, by `core.dispatch`."""
+    global _apply
+    _apply = function

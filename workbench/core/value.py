@@ -1,0 +1,85 @@
+"""The value that ops take and return, as far as dispatch knows it.
+
+A `Value` is a payload (`_array`) with names and a place on the tape. The payload is a NumPy array, or
+anything that has ``shape`` and ``dtype``: a quantized array, a value of a graph being traced, an abstract
+value without numbers. `workbench.tensor.Tensor` derives from it and adds everything a person types.
+
+State that most values never have is a class attribute, not an instance slot: a result of an op sets two
+attributes and no more, which is what keeps eager dispatch as fast as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.base.dims import Dims, Names
+
+if TYPE_CHECKING:
+    from workbench.core.tape import Node
+
+__all__ = ["Abstract", "Value", "dims_of", "new", "use_type"]
+
+
+class Value:
+    """A payload with names and a place on the tape."""
+
+    _array: Any
+    _names: Names | None = None
+    _requires_grad: bool = False
+    _grad_fn: Node | None = None
+    _output: int = 0
+    """Which output of `_grad_fn` this is."""
+    _version: int = 0
+    """Raised by every in-place change, so that the tape notices that a saved value was overwritten."""
+    _leaf: Value | None = None
+    """For another name of a leaf: the leaf itself, where gradients go."""
+    _origin: str = ""
+    """Where it was made, as ``file:line``; set by factories only."""
+
+
+class Abstract:
+    """A payload without numbers: a shape and a type. Ops on it follow their rules and compute nothing."""
+
+    __slots__ = ("dtype", "shape")
+    __array_ufunc__ = None
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape}, {self.dtype})"
+
+
+_type: type[Value] = Value
+
+
+def use_type(cls: type[Value]) -> None:
+    """Make `cls` the type of the values that ops return. Called once, by the tensor room."""
+    global _type
+    _type = cls
+
+
+def new(array: Any, names: Names | None = None) -> Any:
+    """Return a value of the type in use around `array`."""
+    value = _type.__new__(_type)
+    value._array = array
+    if names is not None:
+        value._names = names
+    return value
+
+
+def dims_of(value: Any) -> Dims:
+    """Return the dims of a value; those of a Python scalar are empty."""
+    if not isinstance(value, Value):
+        return _SCALAR
+    shape = value._array.shape
+    return Dims(value._names or (None,) * len(shape), shape)
+
+
+_SCALAR = Dims((), ())

@@ -1,0 +1,428 @@
+"""Ops that bring values to a common scale: softmax, batch normalisation, and the losses that stand on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, dim_index
+from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core.dtype_rules import FLOAT, KEEP
+from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import dims_of
+
+OUTPUT = Saves((), output=True)
+
+
+def _softmax(x: Any, dim: int) -> Any:
+    e = np.exp(x - np.max(x, axis=dim, keepdims=True))
+    return e / np.sum(e, axis=dim, keepdims=True)
+
+
+def _softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    dim = c.params["dim"]
+    inner = ops.sum(ops.mul(g, c.out), dim=(dim,), keepdim=True)
+    return (ops.mul(c.out, ops.sub(g, inner)),)
+
+
+def _log_softmax(x: Any, dim: int) -> Any:
+    shifted = x - np.max(x, axis=dim, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
+
+
+def _log_softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    dim = c.params["dim"]
+    return (ops.sub(g, ops.mul(ops.exp(c.out), ops.sum(g, dim=(dim,), keepdim=True))),)
+
+
+def _along_samples() -> list[Sample]:
+    return [
+        Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),)),
+        Sample((grid(2, 3, 4) * 20,), {"dim": 1}, names=(("N", "C", "T"),)),
+    ]
+
+
+SOFTMAX = Op(
+    name="softmax",
+    doc="Exponentials scaled to sum to 1 along a dim, without overflow.",
+    equation="y_i = e^{x_i} / Σ_j e^{x_j}",
+    reference="elementary",
+    dims=lambda x, dim: x,
+    rule="names and sizes pass through",
+    dtype=FLOAT,
+    forward=_softmax,
+    vjp=_softmax_vjp,
+    saves=OUTPUT,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 5.0 * out.count,
+    samples=_along_samples,
+    bad=list,
+)
+
+LOG_SOFTMAX = Op(
+    name="log_softmax",
+    doc="Logarithm of softmax, without overflow.",
+    equation="y_i = x_i - ln Σ_j e^{x_j}",
+    reference="elementary",
+    dims=lambda x, dim: x,
+    rule="names and sizes pass through",
+    dtype=FLOAT,
+    forward=_log_softmax,
+    vjp=_log_softmax_vjp,
+    saves=OUTPUT,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 5.0 * out.count,
+    samples=_along_samples,
+    bad=list,
+)
+
+# ----------------------------------------------------------------------------------- batch normalisation
+
+
+def _channel_axes(ndim: int) -> tuple[int, ...]:
+    return (0, *range(2, ndim))
+
+
+def _channelwise(x: Any, ndim: int) -> Any:
+    """Lay a vector of channels out against [N, C, …]."""
+    return x.reshape((1, -1) + (1,) * (ndim - 2))
+
+
+def _check_channels(x: Dims, op: str, **vectors: Dims) -> None:
+    if len(x.sizes) < 2:
+        raise DimensionError(f"expected at least 2 dims [N, C, ...], got {len(x.sizes)}.", op=op, operands=(x.operand("input"),))
+    for label, vector in vectors.items():
+        if vector.sizes != (x.sizes[1],):
+            raise DimensionError(
+                f"{label} should contain {x.sizes[1]} elements (the channels of the input), not {list(vector.sizes)}.",
+                op=op, operands=(x.operand("input", [1]), vector.operand(label, [0])),
+            )  # fmt: skip
+
+
+def _batch_norm_dims(x: Dims, weight: Dims, bias: Dims, eps: float) -> tuple[Dims, Dims, Dims]:
+    _check_channels(x, "batch_norm", weight=weight, bias=bias)
+    channels = Dims((x.names[1],), (x.sizes[1],))
+    return x, channels, channels
+
+
+def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    axes = _channel_axes(x.ndim)
+    mean = x.mean(axis=axes)
+    rstd = 1 / np.sqrt(x.var(axis=axes) + eps)
+    scale = rstd * weight
+    y = x * _channelwise(scale, x.ndim) + _channelwise(bias - mean * scale, x.ndim)
+    return y.astype(x.dtype, copy=False), mean.astype(x.dtype, copy=False), rstd.astype(x.dtype, copy=False)
+
+
+def _batch_norm_vjp(c: Call, g: Any, g_mean: Any, g_rstd: Any) -> tuple[Any, ...]:
+    x, weight, _ = c.inputs
+    gx = gw = gb = None
+    if g is not None:
+        gx, gw, gb = ops.batch_norm_gradient(g, x, c.outs[1], c.outs[2], weight)
+    extra = _statistics_gradient(c, g_mean, g_rstd)
+    if extra is not None:
+        gx = extra if gx is None else ops.add(gx, extra)
+    return gx if c.needs[0] else None, gw if c.needs[1] else None, gb if c.needs[2] else None
+
+
+def _statistics_gradient(c: Call, g_mean: Any, g_rstd: Any) -> Any:
+    """What reaches the input through the returned mean and reciprocal deviation, for those who use them."""
+    x = c.inputs[0]
+    shape = x._array.shape
+    n = float(np.prod(shape) / shape[1])
+    column = (1, shape[1]) + (1,) * (len(shape) - 2)
+    total = None
+    if g_mean is not None:
+        total = ops.expand(ops.reshape(ops.div(g_mean, n), sizes=column), sizes=shape)
+    if g_rstd is not None:
+        rstd = c.outs[2]
+        centred = ops.sub(x, ops.reshape(c.outs[1], sizes=column))
+        cube = ops.mul(ops.mul(rstd, rstd), rstd)
+        part = ops.mul(ops.reshape(ops.mul(ops.mul(g_rstd, cube), -1.0 / n), sizes=column), centred)
+        total = part if total is None else ops.add(total, part)
+    return total
+
+
+BATCH_NORM = Op(
+    name="batch_norm",
+    doc="Scale each channel by its own mean and variance over the batch; also returns mean and reciprocal deviation.",
+    equation="y = (x - E[x]) / √(Var[x] + ε) · w + b, over all dims but C",
+    reference="Ioffe and Szegedy 2015",
+    dims=_batch_norm_dims,
+    rule="[N, C, …] passes through; the statistics have the channels' name",
+    dtype=FLOAT,
+    forward=_batch_norm,
+    vjp=_batch_norm_vjp,
+    saves=Saves((0, 1), output=True),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 6.0 * dims[0].count,
+    samples=lambda: [
+        Sample((grid(4, 3, 2, 2), grid(3, seed=1), grid(3, seed=2)), {"eps": 1e-5}, names=(("N", "C", "H", "W"), ("C",), ("C",))),
+        Sample((grid(5, 2), grid(2, seed=1), grid(2, seed=2)), {"eps": 1e-3}),
+    ],
+    bad=lambda: [
+        BadInput((grid(4, 3, 2, 2), grid(4), grid(4)), {"eps": 1e-5}, DimensionError, "should contain 3 elements"),
+    ],
+    outputs=3,
+    tolerance=1e-5,
+)
+
+
+def _batch_norm_gradient(g: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
+    axes, n = _channel_axes(x.ndim), x.size / x.shape[1]
+    normal = (x - _channelwise(mean, x.ndim)) * _channelwise(rstd, x.ndim)
+    gb, gw = g.sum(axis=axes), (g * normal).sum(axis=axes)
+    gx = _channelwise(weight * rstd, x.ndim) * (g - _channelwise(gb / n, x.ndim) - normal * _channelwise(gw / n, x.ndim))
+    return gx.astype(x.dtype, copy=False), gw.astype(x.dtype, copy=False), gb.astype(x.dtype, copy=False)
+
+
+def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
+    """Second order: differentiate the composed form, with `mean` and `rstd` as inputs of their own."""
+    g, x, mean, rstd, weight = c.inputs
+    shape = x._array.shape
+    axes = _channel_axes(len(shape))
+    n = float(np.prod(shape) / shape[1])
+
+    def column(v: Any) -> Any:
+        return ops.reshape(v, sizes=(1, shape[1]) + (1,) * (len(shape) - 2))
+
+    def total(v: Any) -> Any:
+        return ops.sum(v, dim=axes, keepdim=False)
+
+    ux, uw, ub = (u if u is not None else None for u in gradients)
+    normal = ops.mul(ops.sub(x, column(mean)), column(rstd))
+    gb, gw = total(g), total(ops.mul(g, normal))
+    scale = ops.mul(weight, rstd)
+    # gx = scale·(g − gb/n − normal·gw/n), gw = Σ g·normal, gb = Σ g: adjoints of each, added up.
+    d_g = d_normal = d_scale = None
+    d_gb, d_gw = ub, uw
+    if ux is not None:
+        inner = ops.sub(ops.sub(g, column(ops.div(gb, n))), ops.mul(normal, column(ops.div(gw, n))))
+        d_scale = total(ops.mul(ux, inner))
+        d_inner = ops.mul(ux, column(scale))
+        d_g = d_inner
+        d_normal = ops.neg(ops.mul(d_inner, column(ops.div(gw, n))))
+        d_gb = _plus(d_gb, ops.neg(ops.div(total(d_inner), n)))
+        d_gw = _plus(d_gw, ops.neg(ops.div(total(ops.mul(d_inner, normal)), n)))
+    if d_gb is not None:
+        d_g = _plus(d_g, ops.expand(column(d_gb), sizes=shape))
+    if d_gw is not None:
+        d_g = _plus(d_g, ops.mul(column(d_gw), normal))
+        d_normal = _plus(d_normal, ops.mul(column(d_gw), g))
+    d_x = ops.mul(d_normal, column(rstd))
+    d_mean = ops.neg(total(d_x))
+    d_rstd = total(ops.mul(d_normal, ops.sub(x, column(mean))))
+    d_weight = ops.mul(weight, 0.0)
+    if d_scale is not None:
+        d_rstd = ops.add(d_rstd, ops.mul(d_scale, weight))
+        d_weight = ops.mul(d_scale, rstd)
+    return tuple(v if need else None for v, need in zip((d_g, d_x, d_mean, d_rstd, d_weight), c.needs, strict=True))
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return b if a is None else ops.add(a, b)
+
+
+def _batch_norm_gradient_dims(g: Dims, x: Dims, mean: Dims, rstd: Dims, weight: Dims) -> tuple[Dims, Dims, Dims]:
+    channels = Dims((x.names[1],), (x.sizes[1],))
+    return x, channels, channels
+
+
+BATCH_NORM_GRADIENT = Op(
+    name="batch_norm_gradient",
+    doc="Gradients of batch normalisation for its input, weight and bias.",
+    equation="gb = Σ g, gw = Σ g·x̂, gx = w·rstd·(g - gb/n - x̂·gw/n), with x̂ = (x - mean)·rstd",
+    reference="Ioffe and Szegedy 2015",
+    dims=_batch_norm_gradient_dims,
+    rule="as the input of the normalisation, and its channels twice",
+    dtype=FLOAT,
+    forward=_batch_norm_gradient,
+    vjp=_batch_norm_gradient_vjp,
+    saves=Saves(None, output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 10.0 * dims[1].count,
+    samples=lambda: [
+        Sample((grid(4, 3, 2, seed=1), grid(4, 3, 2, seed=2), grid(3, seed=3), grid(3, low=0.5, seed=4), grid(3, seed=5))),
+    ],
+    bad=list,
+    outputs=3,
+    tolerance=1e-5,
+)
+
+
+def _batch_norm_inference_dims(x: Dims, mean: Dims, variance: Dims, weight: Dims, bias: Dims, eps: float) -> Dims:
+    _check_channels(x, "batch_norm_inference", mean=mean, variance=variance, weight=weight, bias=bias)
+    return x
+
+
+def _batch_norm_inference(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
+    scale = weight / np.sqrt(variance + eps)
+    return x * _channelwise(scale, x.ndim) + _channelwise(bias - mean * scale, x.ndim)
+
+
+def _batch_norm_inference_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    x, mean, variance, weight, _ = c.inputs
+    shape = x._array.shape
+    axes = _channel_axes(len(shape))
+
+    def column(v: Any) -> Any:
+        return ops.reshape(v, sizes=(1, shape[1]) + (1,) * (len(shape) - 2))
+
+    rstd = ops.rsqrt(ops.add(variance, c.params["eps"]))
+    gb = ops.sum(g, dim=axes, keepdim=False) if any(c.needs[1:]) else None
+    products = None
+    if c.needs[2] or c.needs[3]:
+        products = ops.sum(ops.mul(g, ops.sub(x, column(mean))), dim=axes, keepdim=False)
+    return (
+        ops.mul(g, column(ops.mul(weight, rstd))) if c.needs[0] else None,
+        ops.neg(ops.mul(gb, ops.mul(weight, rstd))) if c.needs[1] else None,
+        ops.mul(ops.mul(products, weight), ops.mul(ops.pow(rstd, 3.0), -0.5)) if c.needs[2] else None,
+        ops.mul(products, rstd) if c.needs[3] else None,
+        gb if c.needs[4] else None,
+    )
+
+
+BATCH_NORM_INFERENCE = Op(
+    name="batch_norm_inference",
+    doc="Scale each channel by a mean and variance that were measured before.",
+    equation="y = (x - mean) / √(variance + ε) · w + b",
+    reference="Ioffe and Szegedy 2015",
+    dims=_batch_norm_inference_dims,
+    rule="[N, C, …] passes through",
+    dtype=FLOAT,
+    forward=_batch_norm_inference,
+    vjp=_batch_norm_inference_vjp,
+    saves=Saves((0, 1, 2, 3), output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 2.0 * out.count,
+    samples=lambda: [
+        Sample(
+            (grid(4, 3, 2, 2), grid(3, seed=1), grid(3, low=0.3, seed=2), grid(3, seed=3), grid(3, seed=4)), {"eps": 1e-5},
+            names=(("N", "C", "H", "W"), ("C",), ("C",), ("C",), ("C",)),
+        ),
+    ],
+    bad=list,
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------------------------ losses
+
+
+def _nll_dims(x: Dims, target: Dims) -> Dims:
+    if len(x.sizes) != 2 or target.sizes != x.sizes[:1]:
+        raise DimensionError(
+            f"expected log-probabilities [N, C] and one class [N] each, got {list(x.sizes)} and {list(target.sizes)}.",
+            op="nll_loss", operands=(x.operand("input", [0]), target.operand("target", range(len(target.sizes)))),
+        )  # fmt: skip
+    return Dims((x.names[0],), x.sizes[:1])
+
+
+def _nll(x: Any, target: Any) -> Any:
+    if target.size and (target.min() < 0 or target.max() >= x.shape[1]):
+        wrong = int(target.min()) if target.min() < 0 else int(target.max())
+        raise DimensionIndexError(f"Target {wrong} is out of bounds: the input has {x.shape[1]} classes.", op="nll_loss")
+    return -x[np.arange(len(target)), target]
+
+
+def _nll_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    x, target = c.inputs
+    column = (x._array.shape[0], 1)
+    return (
+        ops.scatter_add(
+            ops.neg(ops.reshape(g, sizes=column)), ops.reshape(target, sizes=column), dim=1, sizes=x._array.shape
+        ),
+        None,
+    )
+
+
+NLL_LOSS = Op(
+    name="nll_loss",
+    doc="Negative log-likelihood of each row's class.",
+    equation="y_n = -x[n, target_n]",
+    reference="elementary",
+    dims=_nll_dims,
+    rule="[N, C], [N] -> [N]",
+    dtype=KEEP,
+    forward=_nll,
+    vjp=_nll_vjp,
+    saves=Saves((1,), output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: float(out.count),
+    samples=lambda: [Sample((grid(3, 4), np.array([0, 3, 1])), names=(("N", "C"), ("N",)))],
+    bad=lambda: [
+        BadInput((grid(3, 4), np.array([0, 4, 1])), {}, DimensionIndexError, "Target 4 is out of bounds"),
+        BadInput((grid(3, 4), np.array([0, 1])), {}, DimensionError, "one class [N] each"),
+    ],
+)
+
+# ------------------------------------------------------------------------------------------------ dropout
+
+DROPOUT_MASK = Op(
+    name="dropout_mask",
+    doc="Multiply by a mask that was drawn before.",
+    equation="y = x·mask",
+    reference="Srivastava et al. 2014",
+    dims=lambda x, mask: x,
+    rule="names and sizes pass through",
+    dtype=DTypeRule("as the first input", None, lambda dtype, params: dtype),
+    forward=lambda x, mask: x * mask,
+    vjp=lambda c, g: (ops.mul(g, c.inputs[1]) if c.needs[0] else None, ops.mul(g, c.inputs[0]) if c.needs[1] else None),
+    saves=Saves(None, output=False),
+    quantized=lambda q, mask: q,
+    cost=lambda dims, out, **params: float(out.count),
+    samples=lambda: [Sample((grid(3, 4), np.where(grid(3, 4, seed=7) > 0, 2.0, 0.0)), names=(("N", "C"), None))],
+    bad=list,
+    properties=frozenset({"random"}),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def softmax(input: Any, dim: int | str) -> Any:
+    """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}.
+
+    >>> import workbench as wb
+    >>> wb.softmax(wb.zeros(N=1, C=4), "C")
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]], names=('N', 'C'))
+    """
+    return ops.softmax(input, dim=dim_index(dims_of(input), dim, "softmax"))
+
+
+def log_softmax(input: Any, dim: int | str) -> Any:
+    """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
+    return ops.log_softmax(input, dim=dim_index(dims_of(input), dim, "log_softmax"))
+
+
+def nll_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Negative log-likelihood of the classes `target` [N] under log-probabilities `input` [N, C]."""
+    return reduce_loss(ops.nll_loss(input, target), reduction)
+
+
+def cross_entropy(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Cross entropy between scores `input` [N, C] and classes `target` [N]: -ln softmax(x)[target].
+
+    >>> import workbench as wb
+    >>> wb.cross_entropy(wb.zeros(N=2, C=4), wb.tensor([0, 3])).item()
+    1.3862943649291992
+    """
+    return nll_loss(ops.log_softmax(input, dim=1), target, reduction)
+
+
+def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Squared difference: (x - target)²."""
+    difference = ops.sub(input, target)
+    return reduce_loss(ops.mul(difference, difference), reduction)
+
+
+def reduce_loss(loss: Any, reduction: str) -> Any:
+    """Bring a loss for each sample to what `reduction` asks for: "none", "sum" or "mean"."""
+    axes = tuple(range(len(dims_of(loss).sizes)))
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return ops.sum(loss, dim=axes, keepdim=False)
+    if reduction == "mean":
+        return ops.mean(loss, dim=axes, keepdim=False)
+    raise ValueError(f"{reduction!r} is not a valid value for reduction: use 'none', 'mean' or 'sum'")

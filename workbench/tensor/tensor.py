@@ -1,0 +1,511 @@
+"""The tensor: a payload with names and a place on the tape, and the words people use on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from workbench.base import rich
+from workbench.base.dims import Names, check_names, dim_index, near_miss
+from workbench.base.dtypes import DType, dtype_of
+from workbench.base.errors import AutogradError, DimensionError, DTypeError
+from workbench.core import dispatch
+from workbench.core.tape import Node
+from workbench.core.value import Value, dims_of, new, use_type
+from workbench.ops import elementwise as e
+from workbench.ops import index as indexing
+from workbench.ops import shape as shapes
+from workbench.tensor.printing import tensor_repr
+
+__all__ = ["Tensor"]
+
+Backward = Callable[..., None]
+
+
+class Tensor(Value):
+    """An n-dimensional array whose dims have names, on which gradients can be recorded.
+
+    Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
+    the same names in `workbench`.
+
+    >>> import workbench as wb
+    >>> x = wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C"))
+    >>> (x * 2).sum("C")
+    tensor([ 6.0000, 14.0000], names=('N',))
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    grad: Tensor | None = None
+    """The gradient that `backward` has accumulated here (leaves only)."""
+    _backward: Backward | None = None
+    """Set once on the class, by the autograd room."""
+    _hooks: list[Callable[[Tensor], Tensor | None]] | None = None
+
+    # ------------------------------------------------------------------------------------- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dims."""
+        return self._array.shape  # type: ignore[no-any-return]
+
+    @property
+    def names(self) -> Names:
+        """Names of the dims; None for a dim without one. Assign to rename in place."""
+        return self._names or (None,) * len(self._array.shape)
+
+    @names.setter
+    def names(self, names: Names | None) -> None:
+        self._names = check_names(names, len(self._array.shape))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self._array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the values."""
+        return dtype_of(self._array)
+
+    @property
+    def device(self) -> str:
+        """Where the values are: ``cpu``."""
+        return "cpu"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the values take."""
+        return self.numel() * self.dtype.itemsize
+
+    @property
+    def T(self) -> Tensor:
+        """All dims in reverse order."""
+        return shapes.permute(self, tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
+
+    @property
+    def is_quantized(self) -> bool:
+        """True if the values are integer codes with a scale and a zero point."""
+        return hasattr(self._array, "quantizer")
+
+    def dim(self) -> int:
+        """Number of dims."""
+        return self.ndim
+
+    def size(self, dim: int | str | None = None) -> Any:
+        """Sizes of all dims, or the size of one, by position or name."""
+        return self.shape if dim is None else self.shape[dim_index(dims_of(self), dim, "size")]
+
+    def numel(self) -> int:
+        """Number of values."""
+        return dims_of(self).count
+
+    def has_names(self) -> bool:
+        """True if any dim has a name."""
+        return self._names is not None
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return tensor_repr(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return rich.mimebundle("tensor", self)
+
+    # ---------------------------------------------------------------------------------- values in, out
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Return the values as a NumPy array that shares their memory."""
+        if self._requires_grad:
+            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self._plain()
+
+    def _plain(self) -> np.ndarray[Any, Any]:
+        array = dispatch.numbers(self)
+        if hasattr(array, "quantizer"):
+            raise DTypeError("a quantized tensor has no plain values: call dequantize() for numbers, int_repr() for codes")
+        return array  # type: ignore[no-any-return]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def item(self) -> Any:
+        """Return the value of a tensor that has only one, as a Python number."""
+        array = self._plain()
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        return array.item()
+
+    def tolist(self) -> Any:
+        """Return the values as nested lists of Python numbers."""
+        return self._plain().tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if not isinstance(value, int):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return value
+
+    def __bool__(self) -> bool:
+        array = self._plain()
+        if array.size != 1:
+            raise RuntimeError(f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()")
+        return bool(array.item())
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return indexing.getitem(self, key)  # type: ignore[no-any-return]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_in_place("__setitem__")
+        source = value._array if isinstance(value, Tensor) else value
+        dispatch.numbers(self)[indexing.normalize_key(key)] = source
+        self._version += 1
+
+    # -------------------------------------------------------------------------------------- gradients
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if `backward` will reach this tensor. Assign to ask for it."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask `backward` to put a gradient here; only floating point and complex tensors have one."""
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise DTypeError(
+                f"only Tensors of floating point and complex dtype can require gradients, this is {self.dtype.name}. "
+                "Cast it first: x.float().requires_grad_()"
+            )
+        if not requires_grad and self._grad_fn is not None:
+            raise AutogradError("you can only change requires_grad flags of leaf variables: use .detach() for a value without")
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if no recorded op made this tensor."""
+        return self._grad_fn is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The recorded call that made this tensor."""
+        return self._grad_fn
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+        """Accumulate the gradient of this tensor into ``.grad`` of the leaves it was made from.
+
+        Raises `AutogradError` where there is nothing to differentiate, or where what was saved is gone or changed.
+
+        >>> import workbench as wb
+        >>> x = wb.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2.0000, 4.0000])
+        """
+        assert Tensor._backward is not None  # set when the package is imported
+        Tensor._backward(self, gradient, retain_graph, create_graph)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """Call ``hook(gradient)`` when the gradient of this tensor is known; what it returns replaces it.
+
+        Returns a function that removes the hook.
+        """
+        if not self._requires_grad:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._grad_fn is not None:
+            hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
+            entry = (self._output, hook)
+            hooks.append(entry)  # type: ignore[arg-type]
+            return lambda: hooks.remove(entry)  # type: ignore[arg-type]
+        own = self._hooks = self._hooks or []
+        own.append(hook)
+        return lambda: own.remove(hook)
+
+    def detach(self) -> Tensor:
+        """Return the same values off the tape; memory is shared."""
+        return new(self._array, self._names)  # type: ignore[no-any-return]
+
+    @property
+    def data(self) -> Tensor:
+        """The same values off the tape; memory is shared."""
+        return self.detach()
+
+    # ------------------------------------------------------------------------------------------ names
+
+    def rename(self, *names: Any, **renamed: str | None) -> Tensor:
+        """Return the same tensor under other names: ``rename('N', 'C')``, ``rename(N='B')``, ``rename(None)``.
+
+        One ``...`` stands for the dims that keep their names.
+        """
+        return e.ops.rename(self, names=self._renamed(names, renamed))  # type: ignore[no-any-return]
+
+    def rename_(self, *names: Any, **renamed: str | None) -> Tensor:
+        """Rename in place."""
+        self._names = self._renamed(names, renamed)
+        return self
+
+    def _renamed(self, names: tuple[Any, ...], renamed: dict[str, str | None]) -> Names | None:
+        if names and renamed:
+            raise DimensionError("rename: either positional args or keyword args, but not both", op="rename")
+        if renamed:
+            for old in renamed:
+                if old not in self.names:
+                    near = near_miss(old, self.names)
+                    raise DimensionError(
+                        f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in Tensor{list(self.names)} but dim "
+                        f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
+                    )
+            names = tuple(renamed.get(name, name) if name else None for name in self.names)
+        elif names == (None,):
+            return None
+        elif not names and self.ndim:
+            raise DimensionError("rename: give the new names, or None to drop all", op="rename")
+        elif any(one in (..., "...") for one in names):
+            names = self._fill(names, "rename")
+        return check_names(names, self.ndim)
+
+    def _fill(self, names: tuple[Any, ...], op: str) -> tuple[Any, ...]:
+        """Replace the one ellipsis in `names` by this tensor's own names at those positions."""
+        places = [i for i, one in enumerate(names) if one in (..., "...")]
+        if len(places) > 1:
+            raise DimensionError(f"{op}: More than one Ellipsis ('...') found in names", op=op)
+        at, after = places[0], len(names) - places[0] - 1
+        if at + after > self.ndim:
+            raise DimensionError(f"{op}: {len(names) - 1} names for {self.ndim} dims", op=op)
+        return (*names[:at], *self.names[at : self.ndim - after], *names[at + 1 :])
+
+    def refine_names(self, *names: Any) -> Tensor:
+        """Give names to dims that have none; a name that is there already must be the same."""
+        wanted = self._fill(names, "refine_names") if any(one in (..., "...") for one in names) else names
+        if len(wanted) != self.ndim:
+            raise DimensionError(f"refine_names: different number of dims: {len(wanted)} names for {self.ndim} dims", op="refine_names")
+        for i, (own, name) in enumerate(zip(self.names, wanted, strict=True)):
+            if own is not None and own != name:
+                why = f"{own!r} is more specific than None" if name is None else f"{own!r} is different from {name!r}"
+                raise DimensionError(
+                    f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} because {why} at index {i}",
+                    operands=(dims_of(self).operand("input", [i]),),
+                )
+        return e.ops.rename(self, names=check_names(wanted, self.ndim))  # type: ignore[no-any-return]
+
+    def align_to(self, *names: Any) -> Tensor:
+        """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
+
+        One ``...`` stands for all dims that are not mentioned, in their order.
+        """
+        given = [one for one in names if one not in (..., "...")]
+        if len(names) - len(given) > 1:
+            raise DimensionError("align_to: More than one Ellipsis ('...') found in names", op="align_to")
+        if None in given:
+            raise DimensionError("align_to: the desired order of dimensions cannot contain a None name", op="align_to")
+        if len(given) == len(names):
+            for i, name in enumerate(self.names):
+                if name is None:
+                    raise DimensionError(
+                        f"align_to: All input dims must be named. Found unnamed dim at index {i} of Tensor{list(self.names)}.",
+                        operands=(dims_of(self).operand("input", [i]),), fix="x.align_to('...', ...)",
+                    )  # fmt: skip
+                if name not in given:
+                    near = near_miss(name, given)
+                    raise DimensionError(
+                        f"align_to: Cannot find dim {name!r} from Tensor{list(self.names)} in desired alignment {given}."
+                        + (f" Is {near!r} a misspelling?" if near else "")
+                    )
+        check_names(given, len(given))
+        order: list[Any] = []
+        for one in names:
+            if one in (..., "..."):
+                order += [i for i, name in enumerate(self.names) if name is None or name not in given]
+            else:
+                order.append(self.names.index(one) if one in self.names else one)
+        moved = shapes.permute(self, tuple(i for i in order if isinstance(i, int)))
+        for at, one in enumerate(order):
+            if isinstance(one, str):
+                moved = shapes.unsqueeze(moved, at, one)
+        return moved  # type: ignore[no-any-return]
+
+    def align_as(self, other: Tensor) -> Tensor:
+        """Permute the dims into the order of `other`'s, with size-1 dims where this tensor lacks one."""
+        return self.align_to(*other.names)
+
+    # --------------------------------------------------------------------------------- in-place changes
+
+    def _check_in_place(self, op: str) -> None:
+        if self._requires_grad and dispatch.grad_enabled():
+            what = "a leaf Variable that requires grad" if self.is_leaf else "a value on the tape"
+            raise AutogradError(
+                f"{op}: {what} cannot be changed in place while gradients are recorded. Write the op without its underscore, "
+                "or do it inside no_grad()."
+            )
+
+    def _put(self, result: Any, op: str) -> Tensor:
+        """Write the result of an op into this tensor's own memory."""
+        if result.shape != self.shape:
+            raise DimensionError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}", op=op,
+                operands=(dims_of(self).operand("input"), dims_of(result).operand("result")),
+            )  # fmt: skip
+        if not np.can_cast(result._array.dtype, self._array.dtype, "same_kind"):
+            raise DTypeError(f"result type {result.dtype.name} can't be cast to the desired output type {self.dtype.name}")
+        dispatch.numbers(self)[...] = result._array
+        self._names = result._names
+        self._version += 1
+        return self
+
+    def add_(self, other: Any, *, alpha: float = 1) -> Tensor:
+        """Add in place."""
+        self._check_in_place("add_")
+        with dispatch.no_grad():
+            return self._put(self + (other if alpha == 1 else other * alpha), "add_")
+
+    def sub_(self, other: Any, *, alpha: float = 1) -> Tensor:
+        """Subtract in place."""
+        return self.add_(other, alpha=-alpha)
+
+    def mul_(self, other: Any) -> Tensor:
+        """Multiply in place."""
+        self._check_in_place("mul_")
+        with dispatch.no_grad():
+            return self._put(self * other, "mul_")
+
+    def div_(self, other: Any) -> Tensor:
+        """Divide in place."""
+        self._check_in_place("div_")
+        with dispatch.no_grad():
+            return self._put(self / other, "div_")
+
+    def copy_(self, source: Any) -> Tensor:
+        """Copy values in; sizes broadcast, types are cast."""
+        self._check_in_place("copy_")
+        array = source._array if isinstance(source, Tensor) else np.asarray(source)
+        try:
+            np.copyto(dispatch.numbers(self), array, casting="unsafe")
+        except ValueError:
+            raise DimensionError(
+                f"The size of the source {list(array.shape)} does not broadcast to the target {list(self.shape)}.", op="copy_"
+            ) from None
+        self._version += 1
+        return self
+
+    def fill_(self, value: float) -> Tensor:
+        """Set every value."""
+        self._check_in_place("fill_")
+        dispatch.numbers(self)[...] = value
+        self._version += 1
+        return self
+
+    def zero_(self) -> Tensor:
+        """Set every value to 0."""
+        return self.fill_(0)
+
+    __iadd__ = add_
+    __isub__ = sub_
+    __imul__ = mul_
+    __itruediv__ = div_
+
+    # -------------------------------------------------------------------------------------- arithmetic
+
+    def __add__(self, other: Any) -> Tensor:
+        return dispatch.binary(e.ADD, np.add, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __radd__(self, other: Any) -> Tensor:
+        return dispatch.binary(e.ADD, np.add, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __sub__(self, other: Any) -> Tensor:
+        return dispatch.binary(e.SUB, np.subtract, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return dispatch.apply(e.SUB, _operand(other), self)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Tensor:
+        return dispatch.binary(e.MUL, np.multiply, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return dispatch.binary(e.MUL, np.multiply, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return dispatch.apply(e.DIV, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return dispatch.apply(e.DIV, _operand(other), self)  # type: ignore[no-any-return]
+
+    def __pow__(self, other: Any) -> Tensor:
+        return dispatch.apply(e.POW, self, _operand(other))  # type: ignore[no-any-return]
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return dispatch.apply(e.POW, _operand(other), self)  # type: ignore[no-any-return]
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return e.ops.matmul(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __neg__(self) -> Tensor:
+        return e.NEG(self)  # type: ignore[no-any-return]
+
+    def __abs__(self) -> Tensor:
+        return e.ABS(self)  # type: ignore[no-any-return]
+
+    def __invert__(self) -> Tensor:
+        return e.LOGICAL_NOT(self)  # type: ignore[no-any-return]
+
+    def __and__(self, other: Any) -> Tensor:
+        return e.LOGICAL_AND(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __or__(self, other: Any) -> Tensor:
+        return e.LOGICAL_OR(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        return e.EQ(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        return e.NE(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __lt__(self, other: Any) -> Tensor:
+        return e.LT(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __le__(self, other: Any) -> Tensor:
+        return e.LE(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __gt__(self, other: Any) -> Tensor:
+        return e.GT(self, _operand(other))  # type: ignore[no-any-return]
+
+    def __ge__(self, other: Any) -> Tensor:
+        return e.GE(self, _operand(other))  # type: ignore[no-any-return]
+
+    __hash__ = object.__hash__
+
+
+_SCALARS = (float, int, bool, complex)
+
+
+def _operand(other: Any) -> Any:
+    """Return what arithmetic takes: a tensor or a Python number; NumPy values become tensors."""
+    if isinstance(other, Tensor) or type(other) in _SCALARS:
+        return other
+    if isinstance(other, np.ndarray | np.generic):
+        return new(np.asarray(other))
+    raise TypeError(f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number")
+
+
+use_type(Tensor)
