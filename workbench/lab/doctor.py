@@ -6,12 +6,11 @@ the last makes the exit code 1.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, Literal
 from jupyter_core.paths import jupyter_path
 from jupyterlab_server.config import get_federated_extensions, get_page_config
 
+from workbench.kernels import info as kernel_info
 from workbench.lab.browser import browser_version, find_browser
 from workbench.lab.extension import EXTENSION, widget_bundles
 
@@ -80,31 +80,32 @@ def read_record(path: Path) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def kernels(record: dict[str, Any]) -> Iterator[Finding]:
-    """Whether compiled kernels run, and otherwise in one line why NumPy does."""
-    name = "workbench._kernels"
-    if util.find_spec(name) is None:
-        if record.get("built"):
-            yield Finding(
-                "kernels", "compiled", "broken", "they were built but the file is gone: install again"
-            )
-        else:
-            reason = record.get("reason") or "this copy was not installed, only put on the path"
-            yield Finding("kernels", "compiled", "absent", f"NumPy's kernels run, because {reason}")
+def kernels(record: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether compiled kernels run, and otherwise in one line why NumPy does.
+
+    `record` is what the build wrote, `info` what `workbench.kernels.info` says of this process.
+    """
+    if not info["available"]:
+        wanted = os.environ.get("WORKBENCH_KERNELS", "").strip().lower() != "off"
+        # The build's reason explains a missing module; a module that is there but does not load is a defect.
+        reason = record.get("reason") or info["reason"]
+        state: State = "broken" if record.get("built") and wanted else "absent"
+        yield Finding("kernels", "compiled", state, f"NumPy runs in their place: {reason}")
         return
-    try:
-        importlib.import_module(name)
-    except ImportError as error:
-        yield Finding(
-            "kernels",
-            "compiled",
-            "broken",
-            f"NumPy's kernels run, because the compiled ones do not load: {error}",
-        )
-        return
-    built = f"built with {record['compiler']}" if record.get("compiler") else "built"
-    onednn = _version("onednn-cpu-gomp")
-    yield Finding("kernels", "compiled", "found", f"{built}, oneDNN wheel {onednn or 'not found'}")
+    compiler = record.get("compiler") or info["compiler"]
+    yield Finding("kernels", "compiled", "found", f"{len(info['ops'])} ops, built with {compiler}")
+    yield Finding("kernels", "oneDNN", "found", f"{info['onednn']}, using {info['isa']}")
+
+
+def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
+    """How many threads kernels and NumPy's matrix products use, of how many cores."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding(
+        "kernels", "threads", "found", f"{info['threads']}; {usable} of {os.cpu_count()} cores are usable"
+    )
+    blas = info["blas"]
+    text = blas or "not recognised: its threads are not governed by wb.set_num_threads"
+    yield Finding("kernels", "BLAS", "found" if blas else "absent", text)
 
 
 def processor(info: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
@@ -125,10 +126,6 @@ def processor(info: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
     yield Finding(
         "processor", "features", "found" if features else "absent", features or "unknown on this system"
     )
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = os.environ.get("OMP_NUM_THREADS")
-    limit = f", OMP_NUM_THREADS={asked}" if asked else ""
-    yield Finding("processor", "threads", "found", f"{usable} of {os.cpu_count()} cores usable{limit}")
 
 
 # Front end
@@ -231,11 +228,13 @@ def optional() -> Iterator[Finding]:
 
 def examine() -> list[Finding]:
     """Look at everything, in the order of the report."""
+    info = kernel_info()
     record = read_record(Path(__file__).resolve().parent.parent / "_build.json")
     settings = str(Path(sys.prefix) / "share" / "jupyter" / "lab" / "settings")
     return [
         *versions(),
-        *kernels(record),
+        *kernels(record, info),
+        *threads(info),
         *processor(),
         *panels(jupyter_path("labextensions"), settings),
         *widgets(),
