@@ -42,11 +42,9 @@ _REQUIRED = (
     "safetensors",
 )
 _OPTIONAL = {
-    "torch": "takes models and weights over from PyTorch, and is the peer of `make bench`",
-    "captum": "is compared with in `make peers`",
-    "scipy": "is compared with in the tests",
-    "cupy": "runs ops on NVIDIA GPUs",
-    "onnx": "opens and writes ONNX files",
+    "torch": "the peer of `make bench` and `make peers`",
+    "captum": "a peer of `make peers`",
+    "scipy": "numbers of the tests are compared with it",
     "tensorboard": "shows the logs that training writes",
 }
 
@@ -100,9 +98,7 @@ def kernels(record: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[Find
 def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
     """How many threads kernels and NumPy's matrix products use, of how many cores."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Finding(
-        "kernels", "threads", "found", f"{info['threads']}; {usable} of {os.cpu_count()} cores are usable"
-    )
+    yield Finding("kernels", "threads", "found", f"{info['threads']}, on {usable} of {os.cpu_count()} cores")
     blas = info["blas"]
     text = blas or "not recognised: its threads are not governed by wb.set_num_threads"
     yield Finding("kernels", "BLAS", "found" if blas else "absent", text)
@@ -252,7 +248,7 @@ def report(findings: Iterable[Finding], *, colour: bool) -> str:
     """The findings as a table with one line each, and a last line that sums them up.
 
     >>> print(report([Finding("kernels", "compiled", "absent", "NumPy's kernels run")], colour=False), end="")
-    kernels    compiled    · NumPy's kernels run
+    kernels    compiled     · NumPy's kernels run
     <BLANKLINE>
     healthy: nothing is broken, 1 optional part is absent
     """
@@ -266,7 +262,7 @@ def report(findings: Iterable[Finding], *, colour: bool) -> str:
         head = finding.part if finding.part != part else ""
         # One finding is one line, whatever a compiler or a file name put into it.
         text = " ".join(finding.text.split())
-        lines.append(f"{head:<10} {finding.subject:<11} {mark} {text}")
+        lines.append(f"{head:<10} {finding.subject:<12} {mark} {text}")
         part = finding.part
     broken = [finding.subject for finding in shown if finding.state == "broken"]
     absent = sum(finding.state == "absent" for finding in shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Iterable
 
 from workbench import ops as _declarations  # noqa: F401  (declaring the ops fills the table)
@@ -43,9 +44,13 @@ def report(ops: Iterable[Op] | None = None) -> str:
         lines.append(f"{name:<{width}}  " + "  ".join(f"{marks[rule]:^{len(rule)}}" for rule in rules))
     held = ", ".join(f"{sum(marks[rule] == _HELD for _, marks, _ in found)} {rule}" for rule in rules)
     lines += ["", f"{len(found)} ops: {held}"]
-    absences = [
-        f"  {name}.{rule}: {reason}" for name, _, reasons in found for rule, reason in reasons.items()
-    ]
+    absences: dict[tuple[str, str], list[str]] = {}
+    for name, _, reasons in found:
+        for rule, reason in reasons.items():
+            absences.setdefault((rule, reason), []).append(name)
     if absences:
-        lines += ["", "Rules that are absent, and why:", *absences]
+        lines += ["", "Rules that are absent, and why:"]
+    for (rule, reason), names in sorted(absences.items()):
+        lines.append(f"\n{rule}: {reason}")
+        lines += textwrap.wrap(", ".join(names), 100, initial_indent="  ", subsequent_indent="  ")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workbench.lab import cli
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Command lines that would have replaced this process."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda program, arguments: calls.append([program, *arguments[1:]]))
+    return calls
+
+
+def test_lab_opens_the_notebook_and_hands_the_rest_on(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
+    notebook = tmp_path / "first.ipynb"
+    notebook.write_text("{}")
+    cli.main(["lab", str(notebook), "--no-browser", "--port=9999"])
+    (command,) = started
+    assert command[1:] == ["-m", "jupyterlab", "--no-browser", "--port=9999", str(notebook)]
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [([], ["--allow-root"]), (["--allow-root"], ["--allow-root"])],
+    ids=["added", "not twice"],
+)
+def test_root_may_serve(rest: list[str], expected: list[str]) -> None:
+    assert cli.lab_arguments(None, rest, root=True) == expected
+
+
+def test_a_missing_notebook_is_refused_by_name(
+    started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["lab", "nowhere.ipynb"]) == 2
+    assert "there is no notebook 'nowhere.ipynb' in" in capsys.readouterr().err
+    assert started == []
+
+
+def test_an_unknown_argument_of_doctor_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["doctor", "--opps"])
+    assert stop.value.code == 2
+    assert "unrecognized arguments: --opps" in capsys.readouterr().err
+
+
+def test_no_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    assert stop.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_doctor_prints_a_table_without_colour_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(["doctor"])
+    printed = capsys.readouterr().out
+    assert "\x1b[" not in printed
+    assert code == (1 if "not healthy" in printed else 0)
+    assert printed.splitlines()[0].startswith("versions")
+
+
+def test_doctor_lists_the_ops(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--ops"]) == 0
+    printed = capsys.readouterr().out
+    assert "ops: " in printed
+    assert "argmax" in printed
+    assert "vjp: the output is constant almost everywhere" in printed

@@ -1,0 +1,167 @@
+"""Imports flow one way, through the rooms in this order; every exception is declared here with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.layers.imports import PACKAGE, Import, cycle, imports_of, imports_of_package, room_of
+
+ORDER = [
+    {"base"},
+    {"kernels"},
+    {"core"},
+    {"ops"},
+    {"tensor"},
+    {"autograd", "graph"},
+    {"nn", "optim", "data"},
+    {"models"},
+    {"quantization"},
+    {"attribution", "embedding", "export", "interop"},
+    {"train"},
+    {"live"},
+    {"widgets"},
+    {"lab"},
+]
+"""From the bottom up. A room imports from its own step or below; rooms of one step must not form a cycle."""
+
+BESIDE = {"testing": {"base", "kernels", "core", "ops", "tensor", "autograd", "graph", "nn", "data"}}
+"""Rooms outside the order, which no room imports, and what they may import themselves."""
+
+DECLARED: dict[str, dict[str, str]] = {
+    "workbench.base.rich": {
+        "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
+        "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",
+    },
+    "workbench.kernels.loader": {"?": "the compiled module exists only where it could be built"},
+}
+"""Modules that may import within a function: the target (``?`` for a name made at run time), and why."""
+
+LEVEL = {room: step for step, rooms in enumerate(ORDER) for room in rooms}
+
+
+@pytest.fixture(scope="module")
+def imports(root: Path) -> list[Import]:
+    return imports_of_package(root / PACKAGE)
+
+
+def upward(found: list[Import]) -> list[str]:
+    """Imports of a room further up, and of rooms beside the order; the package itself may import all."""
+    wrong = []
+    for one in found:
+        if not one.target.startswith(PACKAGE) or one.room in ("", one.target_room):
+            continue
+        if one.room in BESIDE:
+            allowed = one.target_room in BESIDE[one.room]
+        else:
+            # The package's own __init__ gathers every room, so importing it is importing upward.
+            allowed = one.target_room in LEVEL and LEVEL[one.target_room] <= LEVEL[one.room]
+            allowed = allowed or (one.room == "kernels" and one.target_room == "_kernels")
+        if not allowed:
+            wrong.append(str(one))
+    return wrong
+
+
+def hidden(found: list[Import]) -> list[str]:
+    """Imports within functions that are not declared above."""
+    return [
+        str(one)
+        for one in found
+        if one.function is not None and one.target not in DECLARED.get(one.module, {})
+    ]
+
+
+def test_every_room_has_its_place(root: Path) -> None:
+    rooms = {path.parent.name for path in (root / PACKAGE).glob("*/__init__.py")}
+    assert rooms <= LEVEL.keys() | BESIDE.keys(), "declare the room's place in tests/layers/test_layers.py"
+
+
+def test_no_room_imports_upward(imports: list[Import]) -> None:
+    assert upward(imports) == []
+
+
+def test_no_import_is_hidden_in_a_function(imports: list[Import]) -> None:
+    assert hidden(imports) == []
+
+
+def test_rooms_form_no_cycle(imports: list[Import]) -> None:
+    edges: dict[str, set[str]] = {}
+    for one in imports:
+        if one.room and one.target_room and one.room != one.target_room:
+            edges.setdefault(one.room, set()).add(one.target_room)
+    assert cycle(edges) is None
+
+
+def test_declared_exceptions_are_still_needed(imports: list[Import]) -> None:
+    used = {(one.module, one.target) for one in imports if one.function is not None}
+    declared = {(module, target) for module, targets in DECLARED.items() for target in targets}
+    assert declared - used == set(), "an exception that nothing uses any more must go"
+
+
+# The walker must see what it is there to see.
+
+
+def found_in(source: str, module: str = "workbench.core.op") -> list[Import]:
+    return list(imports_of(source, module))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import workbench.tensor",
+        "from workbench.tensor import Tensor",
+        "from workbench import tensor",
+        "from ..tensor import Tensor",
+        "if TYPE_CHECKING:\n    from workbench.tensor import Tensor",
+        "import workbench as wb",
+        "from workbench.testing import check_op",
+        "importlib.import_module('workbench.tensor')",
+    ],
+)
+def test_an_upward_import_is_seen(source: str) -> None:
+    assert len(upward(found_in(source))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy as np",
+        "from workbench.base import dims",
+        "from .apply import apply",
+        "from workbench.core.op import Op",
+        "from workbench.core import op",
+    ],
+)
+def test_a_legal_import_passes(source: str) -> None:
+    assert upward(found_in(source)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    import os",
+        "async def f():\n    from os import path",
+        "class A:\n    def f(self):\n        import torch",
+        "f = lambda: __import__('os')",
+        "def f():\n    return importlib.import_module(name)",
+        "def f():\n    with x:\n        import os",
+    ],
+)
+def test_a_hidden_import_is_seen(source: str) -> None:
+    assert len(hidden(found_in(source))) == 1
+
+
+def test_an_import_at_the_top_is_not_hidden() -> None:
+    assert hidden(found_in("try:\n    import torch\nexcept ImportError:\n    torch = None")) == []
+
+
+def test_a_cycle_is_found_and_named() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]
+    assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
+
+
+def test_names_of_rooms() -> None:
+    assert room_of("workbench.core.op") == "core"
+    assert room_of("workbench") == ""
+    assert room_of("numpy.linalg") == ""
