@@ -1,5 +1,6 @@
 /** Example states of every view, by name. All are made by rule, so that they are the same in every run. */
 import type { ViewName, Views } from '../../src/protocol';
+import { histogramStates } from './histogram';
 import { shapes } from './shapes';
 
 /** A state and its buffers. */
@@ -11,7 +12,7 @@ export interface Example {
 /** Example states, by view and name. */
 export const examples: Record<ViewName, Record<string, () => Example>> = {
   shapes,
-  histogram: {},
+  histogram: histogramStates,
   graph: {},
   heatmap: {},
   scatter: {}

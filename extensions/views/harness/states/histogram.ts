@@ -1,0 +1,119 @@
+/** Example states of the histogram view. */
+import type { Candidate, Channel, CurvePoint, HistogramState, ObserverDetail, ObserverRow } from '../../src/protocol';
+import type { Example } from './index';
+import { floats, head, histogram, HOSTILE, normal, random } from './tools';
+
+const NAMES = ['input', 'conv1.weight', 'conv1.output', 'bn1.output', 'relu1.output', 'conv2.weight', 'conv2.output', 'relu2.output', 'pool.output', 'fc1.weight', 'fc1.output', 'fc2.weight', 'logits'];
+
+/** 20 000 values of which a few lie far out. */
+function sample(seed: number): Float32Array {
+  const next = random(seed);
+  return Float32Array.from({ length: 20000 }, (_, index) => normal(next) * (index % 400 === 0 ? 3.2 : 1) + 0.3);
+}
+
+/** SQNR in dB when `values` are quantized to a range. */
+function sqnr(values: Float32Array, low: number, high: number, steps: number): number {
+  const scale = (high - low) / steps;
+  let signal = 0;
+  let noise = 0;
+  for (let index = 0; index < values.length; index += 5) {
+    const value = values[index]!;
+    const level = Math.min(steps, Math.max(0, Math.round((value - low) / scale)));
+    signal += value * value;
+    noise += (value - (low + level * scale)) ** 2;
+  }
+  return 10 * Math.log10(signal / Math.max(noise, 1e-12));
+}
+
+function row(name: string, index: number): ObserverRow {
+  const values = sample(index + 1);
+  const counts = histogram(values, -3, 3, 24);
+  const most = Math.max(...counts);
+  return { id: name, name, dims: name.endsWith('weight') ? ['O', 'C', 'kh', 'kw'] : ['N', 'C', 'H', 'W'], dtype: 'f32', scheme: name.endsWith('weight') ? 'per channel · symmetric' : 'per tensor · affine', batches: 42, sqnr: 29 + ((index * 37) % 14), spark: counts.map(count => count / most), nan: 0, inf: 0, overridden: false };
+}
+
+function makeDetail(values: Float32Array, bits: number, low: number, high: number, more: Partial<ObserverDetail> = {}): ObserverDetail {
+  const steps = 2 ** bits - 1;
+  const least = values.reduce((a, b) => Math.min(a, b), Infinity);
+  const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const curve: CurvePoint[] = Array.from({ length: 40 }, (_, index) => {
+    const width = 0.15 + (index / 39) * 0.95;
+    return { width, low: least * width, high: most * width, sqnr: sqnr(values, least * width, most * width, steps) };
+  });
+  const candidate = (name: string, width: number): Candidate => ({ name, low: least * width, high: most * width, sqnr: sqnr(values, least * width, most * width, steps) });
+  const best = curve.reduce((a, b) => (a.sqnr! > b.sqnr! ? a : b));
+  const channels: Channel[] = Array.from({ length: 32 }, (_, index) => ({ index, low: index === 17 ? least : -1.2 - Math.sin(index) * 0.7, high: index === 17 ? most : 1.9 + Math.cos(index * 1.7) * 0.8, outlier: index === 17 }));
+  const scale = (high - low) / steps;
+  return {
+    id: 'conv2.output',
+    bits,
+    quant_min: 0,
+    quant_max: steps,
+    observed_low: least,
+    observed_high: most,
+    counts_buffer: 0,
+    bins: 512,
+    low,
+    high,
+    scale,
+    zero_point: Math.round(-low / scale),
+    clip_low: values.filter(value => value < low).length / values.length,
+    clip_high: values.filter(value => value > high).length / values.length,
+    sqnr: sqnr(values, low, high, steps),
+    candidates: [candidate('min-max', 1), candidate('99.9 %', 0.52), candidate('L2', best.width), candidate('KL', 0.44), { name: 'yours', low, high, sqnr: sqnr(values, low, high, steps) }],
+    curve,
+    channel_dim: 'C',
+    channels,
+    ...more
+  };
+}
+
+function usual(more: Partial<HistogramState> = {}, detailMore: Partial<ObserverDetail> = {}, bits = 8): Example {
+  const values = sample(7);
+  const detail = makeDetail(values, bits, -3.1, 4.2, detailMore);
+  const state: HistogramState = {
+    kind: 'histogram',
+    head: head('SmallNet observers', { source: 'cell 9', live: true }),
+    observers: NAMES.map(row).map(each => (each.id === 'conv2.output' ? { ...each, overridden: true, sqnr: detail.sqnr } : each)),
+    selected: 'conv2.output',
+    detail,
+    model: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99 },
+    undo: 2,
+    redo: 0,
+    change: 'clipping 0.3 % more bought 1.7 dB',
+    refusal: null,
+    ...more
+  };
+  return { state, buffers: [floats(histogram(values, detail.observed_low, detail.observed_high, 512))] };
+}
+
+function wrong(): Example {
+  const example = usual({ refusal: { request: 'set_range', reason: 'the low end 2.1 is not below the high end 1.3; move one of them past the other' } });
+  const state = example.state as HistogramState;
+  const observers = state.observers.map(each => (each.id === 'conv2.output' ? { ...each, nan: 12, inf: 3 } : each));
+  return { ...example, state: { ...state, observers } };
+}
+
+function hostile(): Example {
+  const example = usual();
+  const state = example.state as HistogramState;
+  const observers = state.observers.map(each => ({ ...each, name: each.name + HOSTILE, scheme: HOSTILE }));
+  const detail = { ...state.detail!, channel_dim: HOSTILE, candidates: state.detail!.candidates.map(each => ({ ...each, name: each.name + HOSTILE })) };
+  return { ...example, state: { ...state, head: head(HOSTILE), observers, detail, change: HOSTILE, refusal: { request: HOSTILE, reason: HOSTILE } } };
+}
+
+/** Example states of the histogram view, by name. */
+export const histogramStates: Record<string, () => Example> = {
+  usual: () => usual(),
+  four: () => usual({}, {}, 4),
+  wrong,
+  hostile,
+  one: () => {
+    const example = usual();
+    const state = example.state as HistogramState;
+    return { ...example, state: { ...state, observers: state.observers.filter(each => each.id === 'conv2.output') } };
+  },
+  nothing: () => usual({ observers: [], detail: null, selected: null }),
+  unseen: () => usual({ detail: null }),
+  huge: () => usual({ observers: Array.from({ length: 2000 }, (_, index) => ({ ...row(NAMES[index % 13]!, index % 13), id: index === 6 ? 'conv2.output' : `layer${index}`, name: `layers.${index}.${NAMES[index % 13]}` })) })
+};

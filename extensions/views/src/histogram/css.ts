@@ -1,0 +1,46 @@
+/** Styles of the histogram view. */
+export const HISTOGRAM_CSS = `
+.wb-histogram { height: 100%; min-height: 0; }
+.wb-histogram > .wb-content { display: flex; flex: 1 1 auto; min-height: 0; }
+.wb-observers { display: grid; grid-template-columns: 250px minmax(0, 1fr); gap: 16px; flex: 1; min-height: 0; min-width: 0; }
+.wb-observers[data-single] { grid-template-columns: minmax(0, 1fr); }
+.wb-list { display: flex; flex-direction: column; gap: 6px; min-height: 0; max-height: max(100%, 300px); border-right: 1px solid var(--wb-line); padding-right: 12px; }
+.wb-list-tools { display: flex; gap: 6px; align-items: center; flex: none; }
+.wb-list-tools .wb-input { flex: 1; width: 60px; }
+.wb-list-rows { overflow: auto; flex: 1 1 0; min-height: 96px; display: flex; flex-direction: column; gap: 1px; }
+.wb-list-row { display: grid; grid-template-columns: minmax(0, 1fr) 46px 58px; gap: 6px; align-items: center; padding: 3px 6px; border-radius: 4px; cursor: pointer; font-size: 12px;
+  content-visibility: auto; contain-intrinsic-size: auto 26px; flex: none; }
+.wb-list-row:hover { background: var(--wb-sunk); }
+.wb-list-row[aria-selected='true'] { background: color-mix(in srgb, var(--wb-accent) 14%, transparent); box-shadow: inset 3px 0 0 var(--wb-accent); }
+.wb-list-name { font-family: var(--wb-code); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; direction: ltr; }
+.wb-list-row svg { display: block; fill: var(--wb-quiet); }
+.wb-list-sqnr { text-align: right; white-space: nowrap; position: relative; }
+.wb-list-sqnr i { position: absolute; right: 0; bottom: -2px; height: 2px; border-radius: 1px; background: var(--wb-quiet); opacity: 0.6; }
+.wb-list-model { border-top: 1px solid var(--wb-line); padding-top: 6px; flex: none; }
+.wb-detail { display: flex; flex-direction: column; gap: 8px; min-width: 0; overflow: auto; padding: 1px 2px; }
+.wb-detail-title { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: baseline; }
+.wb-detail-title b { font-family: var(--wb-code); }
+.wb-candidates { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
+.wb-candidate i { display: inline-block; width: 8px; height: 8px; margin-right: 5px; border-radius: 2px; background: var(--wb-mark); }
+.wb-candidate small { color: var(--wb-quiet); font-size: inherit; margin-left: 5px; }
+.wb-candidate[data-best] { font-weight: 600; }
+.wb-detail figure { margin: 0; display: flex; flex-direction: column; gap: 2px; min-width: 0; }
+.wb-detail figcaption { font-size: 11px; color: var(--wb-quiet); display: flex; gap: 8px; align-items: center; justify-content: space-between; flex-wrap: wrap; }
+.wb-detail svg { overflow: visible; touch-action: pan-y; }
+.wb-handle { cursor: ew-resize; touch-action: none; outline: none; }
+.wb-handle:focus-visible .wb-grip { stroke: var(--wb-ink); stroke-width: 2.5; }
+.wb-handle:focus-visible { outline: none; }
+.wb-pair { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 16px; }
+.wb-pair[data-single] { grid-template-columns: minmax(0, 1fr); }
+.wb-controls { display: flex; flex-wrap: wrap; gap: 6px 8px; align-items: center; }
+.wb-controls .wb-spacer { flex: 1; }
+.wb-detail .wb-figures b { font-weight: 600; }
+.wb-change { font-size: 12px; color: var(--wb-ink); font-style: italic; min-height: 17px; }
+.wb-worse { color: var(--wb-warn); }
+@container (max-width: 620px) {
+  .wb-observers { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto minmax(0, 1fr); gap: 8px; }
+  .wb-list { border-right: 0; padding-right: 0; border-bottom: 1px solid var(--wb-line); padding-bottom: 8px; }
+  .wb-list-rows { max-height: 132px; flex: 1 1 auto; min-height: 52px; }
+  .wb-pair { grid-template-columns: minmax(0, 1fr); gap: 8px; }
+}
+`;

@@ -1,0 +1,164 @@
+/** The list of observers: in graph order or worst first, with a search. */
+import type { ModelFigures, ObserverRow } from '../protocol';
+import { h, replace, s, setText } from '../common/dom';
+import { decibels, percent, signed } from '../common/numbers';
+import { Segments } from '../common/parts';
+import { clamp } from '../common/scales';
+
+/** How the list is sorted. */
+export type Order = 'graph' | 'worst';
+
+/** The rows to show: those whose name holds every word, in the order asked for. */
+export function arrange(rows: readonly ObserverRow[], order: Order, search: string): ObserverRow[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = rows.filter(row => words.every(word => row.name.toLowerCase().includes(word)));
+  // What has no figure yet cannot be called bad: it comes last.
+  const badness = (row: ObserverRow): number => (row.nan + row.inf > 0 ? -Infinity : (row.sqnr ?? Infinity));
+  return order === 'worst' ? found.sort((a, b) => badness(a) - badness(b)) : found;
+}
+
+function spark(heights: readonly number[]): SVGSVGElement {
+  const step = 46 / Math.max(1, heights.length);
+  const path = heights
+    .map((height, index) => {
+      const tall = clamp(height, 0, 1) * 16;
+      return tall > 0 ? `M${(index * step).toFixed(1)} 16v${-Math.max(0.8, tall).toFixed(1)}h${Math.max(0.6, step - 0.4).toFixed(1)}V16z` : '';
+    })
+    .join('');
+  return s('svg', { width: 46, height: 16, viewBox: '0 0 46 16', 'aria-hidden': 'true' }, s('path', { d: path }));
+}
+
+/** The list on the left. */
+export class ObserverList {
+  readonly element: HTMLElement;
+  private readonly rows = h('div', { class: 'wb-list-rows', role: 'listbox', tabindex: 0, 'aria-label': 'Observers', 'data-testid': 'wb-observers' });
+  private readonly search = h('input', { type: 'search', class: 'wb-input', placeholder: 'search', 'aria-label': 'Search observers', 'data-testid': 'wb-search' });
+  private readonly model = h('div', { class: 'wb-list-model wb-figures', 'data-testid': 'wb-model' });
+  private readonly order: Segments<Order>;
+  private shown: ObserverRow[] = [];
+  private all: readonly ObserverRow[] = [];
+  private selected: string | null = null;
+  private readonly built = new Map<string, { readonly key: string; readonly element: HTMLElement }>();
+
+  constructor(private readonly choose: (id: string) => void) {
+    this.order = new Segments<Order>('Sort observers by', [['graph', 'graph'], ['worst', 'worst']], 'graph', () => this.fill(), 'wb-order');
+    this.search.addEventListener('input', () => this.fill());
+    this.rows.addEventListener('keydown', event => this.key(event));
+    this.element = h('div', { class: 'wb-list' }, h('div', { class: 'wb-list-tools' }, this.search, this.order.element), this.rows, this.model);
+  }
+
+  /** Shows other rows. */
+  update(rows: readonly ObserverRow[], selected: string | null, model: ModelFigures): void {
+    this.all = rows;
+    const moved = selected !== this.selected;
+    this.selected = selected;
+    this.element.hidden = rows.length < 2;
+    this.fill();
+    if (moved) {
+      this.reveal();
+    }
+    this.fillModel(model);
+  }
+
+  private fill(): void {
+    this.shown = arrange(this.all, this.order.value, this.search.value);
+    const elements = this.shown.map(row => this.row(row));
+    // Only a changed order touches the page, so that the list neither flickers nor loses its place.
+    const same = elements.length === this.rows.children.length && elements.every((element, index) => this.rows.children[index] === element);
+    if (!same) {
+      const place = this.rows.scrollTop;
+      replace(this.rows, ...(elements.length > 0 ? elements : [h('span', { class: 'wb-quiet' }, 'No observer has this name.')]));
+      this.rows.scrollTop = place;
+    }
+    for (const [index, row] of this.shown.entries()) {
+      elements[index]!.setAttribute('aria-selected', String(row.id === this.selected));
+    }
+    const at = this.shown.findIndex(row => row.id === this.selected);
+    if (at >= 0) {
+      this.rows.setAttribute('aria-activedescendant', elements[at]!.id);
+    }
+  }
+
+  private row(row: ObserverRow): HTMLElement {
+    const key = JSON.stringify(row);
+    const known = this.built.get(row.id);
+    if (known?.key === key) {
+      return known.element;
+    }
+    const bad = row.nan + row.inf > 0;
+    const bar = h('i');
+    bar.style.width = `${clamp(((row.sqnr ?? 0) / 60) * 100, 0, 100)}%`;
+    const children = [
+      h('span', { class: 'wb-list-name', title: `${row.name} · ${row.scheme} · ${row.batches} batches` }, bad ? h('b', { class: 'wb-loud' }, '⚠ ') : null, row.name, row.overridden ? h('span', { class: 'wb-quiet', title: 'set by hand' }, ' ✎') : null),
+      spark(row.spark) as unknown as HTMLElement,
+      h('span', { class: 'wb-list-sqnr' }, decibels(row.sqnr), bar)
+    ];
+    let element = known?.element;
+    if (element) {
+      replace(element, ...children);
+    } else {
+      element = h('div', { class: 'wb-list-row', role: 'option', id: `wb-observer-${this.built.size}-${Math.random().toString(36).slice(2, 7)}`, 'data-id': row.id, 'data-testid': 'wb-observer' }, ...children);
+      element.addEventListener('click', () => this.choose(row.id));
+    }
+    this.built.set(row.id, { key, element });
+    return element;
+  }
+
+  private fillModel(model: ModelFigures): void {
+    const parts: Node[] = [];
+    if (model.sqnr !== null) {
+      parts.push(h('span', { class: 'wb-figure' }, h('span', {}, 'model'), decibels(model.sqnr)));
+    }
+    if (model.accuracy !== null) {
+      parts.push(h('span', { class: 'wb-figure' }, h('span', {}, 'acc'), accuracyText(model)));
+    }
+    const key = parts.map(part => part.textContent).join();
+    if (this.model.dataset['key'] !== key) {
+      this.model.dataset['key'] = key;
+      replace(this.model, ...parts);
+    }
+    this.model.hidden = parts.length === 0;
+  }
+
+  private reveal(): void {
+    const at = this.shown.findIndex(row => row.id === this.selected);
+    const row = this.rows.children[at];
+    if (row instanceof HTMLElement && at >= 0) {
+      const { offsetTop, offsetHeight } = row;
+      const from = this.rows.offsetTop;
+      if (offsetTop - from < this.rows.scrollTop || offsetTop - from + offsetHeight > this.rows.scrollTop + this.rows.clientHeight) {
+        this.rows.scrollTop = offsetTop - from - this.rows.clientHeight / 2;
+      }
+    }
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = this.shown.findIndex(row => row.id === this.selected);
+    const last = this.shown.length - 1;
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
+    if (event.key === '/') {
+      this.search.focus();
+    } else if (next !== undefined && last >= 0) {
+      this.choose(this.shown[clamp(next, 0, last)]!.id);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+/** `98.9 % (−0.1)`: the accuracy, and by how many points it differs from the float model's. */
+export function accuracyText(model: ModelFigures): string {
+  const text = percent(model.accuracy);
+  if (model.accuracy === null || model.float_accuracy === null) {
+    return text;
+  }
+  return `${text} (${signed((model.accuracy - model.float_accuracy) * 100, 1)})`;
+}
+
+/** Sets the text of a figure and its exact value. */
+export function setFigure(element: HTMLElement, text: string, title: string): void {
+  setText(element, text);
+  element.title = title;
+}
