@@ -68,7 +68,7 @@ class _Walk:
             return
         slots = self.pending.get(node.serial)
         if slots is None:
-            slots = self.pending[node.serial] = [None] * len(node.outputs)
+            slots = self.pending[node.serial] = [None] * node.op.outputs
             heapq.heappush(self.heap, (-node.serial, node))
         slots[value._output] = _plus(slots[value._output], gradient)
 
@@ -78,7 +78,7 @@ class _Walk:
             node = heapq.heappop(self.heap)[1]
             gradients = self.pending.pop(node.serial)
             if node.hooks:
-                for output, hook in node.hooks:  # type: ignore[misc]
+                for output, hook in node.hooks:
                     if gradients[output] is not None:
                         changed = hook(gradients[output])
                         gradients[output] = gradients[output] if changed is None else alias(changed, None)

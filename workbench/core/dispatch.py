@@ -6,7 +6,7 @@ differentiation of a traced function, tracing of a gradient. At the bottom stand
 produced a result, the tape records the call when an input requires a gradient, so that gradients work at
 every level of the stack.
 
-The empty stack has paths of its own (`unary`, `binary`), because eager dispatch is what a notebook feels.
+The empty stack has a path of its own (`binary`), because eager dispatch is what a notebook feels.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from workbench.base.dims import Dims, Names
 from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
 from workbench.core.op import Op, use_apply
-from workbench.core.tape import record
-from workbench.core.value import Abstract, Value, dims_of, new
+from workbench.core.tape import record, record_two
+from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
 
-__all__ = ["Interpreter", "apply", "binary", "enable_grad", "grad_enabled", "interpreting", "no_grad", "unary"]
+__all__ = ["Interpreter", "apply", "binary", "enable_grad", "grad_enabled", "interpreting", "no_grad"]
 
 
 class Interpreter(Protocol):
@@ -118,30 +118,62 @@ use_apply(apply)
 
 def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Eager evaluation: check names and sizes, bring the types together, compute."""
-    arrays = [value._array if isinstance(value, Value) else value for value in inputs]
-    for array in arrays:
-        if type(array) is not np.ndarray and isinstance(array, Abstract):
-            return without_numbers(op, inputs, params)
-        if hasattr(array, "quantizer"):
-            return _quantized(op, inputs, arrays, params)
-    dims = infer_dims(op, inputs, params)
-    arrays = cast(op, arrays)
+    arrays = []
+    for value in inputs:
+        if isinstance(value, Value):
+            array = value._array
+            if type(array) is not np.ndarray:
+                return _other_payload(op, inputs, params)
+            arrays.append(array)
+        else:
+            arrays.append(value)
+    if op.same:
+        dims: Any = None
+        names = inputs[0]._names
+    else:
+        dims = infer_dims(op, inputs, params)
+        names = _some(dims) if op.outputs == 1 else None
+    if not _settled(op, arrays):
+        arrays = cast(op, arrays)
     kernel = op.kernel
     if kernel is not None and kernel.accepts(*arrays, **params):
         out = kernel.run(*arrays, **params)
     else:
         out = op.forward(*arrays, **params)
     if op.outputs == 1:
-        return new(out if type(out) is np.ndarray else np.asarray(out), _some(dims))  # type: ignore[arg-type]
-    return tuple(new(np.asarray(one), _some(d)) for one, d in zip(out, dims, strict=True))  # type: ignore[arg-type]
+        return new(out if type(out) is np.ndarray else np.asarray(out), names)
+    return tuple([new(one if type(one) is np.ndarray else np.asarray(one), _some(d)) for one, d in zip(out, dims, strict=True)])
 
 
-def _some(dims: Dims) -> Names | None:
-    names = dims.names
-    for name in names:
-        if name is not None:
-            return names
-    return None
+def _settled(op: Op, arrays: list[Any]) -> bool:
+    """Say, quickly, whether the arrays have the type already that the op's rule asks for."""
+    if op.dtype.common is None:
+        return True
+    first: Any = None
+    for array in arrays[op.dtype.skip :] if op.dtype.skip else arrays:
+        if type(array) is np.ndarray:
+            if first is None:
+                first = array.dtype
+                if first.kind != "f":
+                    return False
+            elif array.dtype is not first:
+                return False
+        elif type(array) is not float:
+            return False
+    return first is not None
+
+
+def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Evaluate where some input is not a plain array: a value without numbers, or a quantized one."""
+    arrays = [value._array if isinstance(value, Value) else value for value in inputs]
+    if any(isinstance(array, Abstract) for array in arrays):
+        return without_numbers(op, inputs, params)
+    return _quantized(op, inputs, arrays, params)
+
+
+def _some(dims: Any) -> Names | None:
+    names: Names = dims[0]
+    return None if names == UNNAMED[len(names)] else names
 
 
 def infer_dims(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Dims | tuple[Dims, ...]:
@@ -226,7 +258,7 @@ def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
         try:
             a = x._array
             names = x._names
-            if type(y) is float:
+            if type(y) is float or type(y) is int:
                 b = y if a.dtype.kind == "f" else None
             else:
                 b = y._array
@@ -241,17 +273,12 @@ def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
                 if names is not None:
                     result._names = names
                 if state.grad and (x._requires_grad or (b is not y and y._requires_grad)):
-                    record(op, (x, y), {}, (result,))
+                    record_two(op, x, y, result)
                 return result
         except (AttributeError, ValueError, TypeError, DimensionError):
             # Whatever the short path cannot do, the long one does or refuses in full sentences.
             pass
     return apply(op, x, y)
-
-
-def unary(op: Op, x: Any) -> Any:
-    """Apply an elementwise op on one operand."""
-    return apply(op, x)
 
 
 class WithoutNumbers:

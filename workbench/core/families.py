@@ -72,7 +72,7 @@ def unary(
         cost=per_value,
         samples=samples,
         bad=list,
-        properties=frozenset(properties),
+        properties=frozenset(properties) | {"same"},
     )
 
 
@@ -145,7 +145,7 @@ def binary(
         cost=per_value,
         samples=samples,
         bad=bad,
-        properties=frozenset(properties) | {"lean"},
+        properties=frozenset(properties),
     )
 
 

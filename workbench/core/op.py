@@ -101,14 +101,17 @@ class Op:
     samples: Callable[[], Iterable[Sample]]
     bad: Callable[[], Iterable[BadInput]]
     properties: frozenset[str] = frozenset()
-    """Of: linear, commutative, random, view, lean, composite."""
+    """Of: linear, commutative, random, view, same (dims pass through unchanged and unchecked)."""
     outputs: int = 1
     tolerance: float = 1e-6
     """Largest relative error of the gradient check in float64."""
     kernel: kernels.Kernel | None = None
     """The compiled kernel, where one was found."""
+    same: bool = field(init=False)
+    """True where the dims of the one input pass through: eager evaluation then need not ask the rule."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "same", "same" in self.properties)
         if self.kernel is None:
             object.__setattr__(self, "kernel", kernels.lookup(self.name))
         table_add(self)

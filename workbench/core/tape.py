@@ -36,25 +36,23 @@ class Call:
 
 
 class Node:
-    """One recorded call. `inputs` keeps the edges of the graph; outputs are kept as payloads, not as values."""
+    """One recorded call. `inputs` keeps the edges of the graph; outputs are kept as payloads, not as values.
 
-    __slots__ = ("hooks", "inputs", "op", "outputs", "params", "serial", "versions")
+    What most calls do not need is a class attribute: making a node is part of every op that is recorded.
+    """
 
-    def __init__(
-        self,
-        op: Op,
-        inputs: tuple[Any, ...] | None,
-        params: dict[str, Any],
-        outputs: tuple[tuple[Any, Names | None], ...],
-        versions: tuple[int, ...],
-    ) -> None:
+    saved: tuple[Any, ...] | None = None
+    """Payloads of the outputs, where the gradient rule reads them."""
+    versions: tuple[int, ...] | None = None
+    """Versions of the inputs when they were recorded; None if all were 0."""
+    hooks: list[tuple[int, Callable[..., Any]]] | None = None
+    inputs: tuple[Any, ...] | None
+
+    def __init__(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> None:
         self.op = op
         self.inputs = inputs
         self.params = params
-        self.outputs = outputs
-        self.versions = versions
         self.serial = next(_serial)
-        self.hooks: list[Callable[..., Any]] | None = None
 
     @property
     def name(self) -> str:
@@ -72,16 +70,9 @@ class Node:
                 f"Trying to backward through the graph a second time: what '{self.op.name}' saved has been freed. "
                 "Specify retain_graph=True the first time."
             )
-        saved = self.op.saves.inputs
-        for i, (value, version) in enumerate(zip(inputs, self.versions, strict=True)):
-            if version >= 0 and value._version != version and (saved is None or i in saved):
-                raise AutogradError(
-                    f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-                    f"input {i} of '{self.op.name}' (shape {list(value._array.shape)}) is at version {value._version}; "
-                    f"expected version {version}. Change a clone() of it instead, or change it after backward()."
-                )
-        outs = []
-        for i, (array, _) in enumerate(self.outputs):
+        self._check_versions(inputs)
+        outs: list[Any] = []
+        for i, array in enumerate(self.saved or (None,) * self.op.outputs):
             out = new(array)
             out._grad_fn = self
             out._output = i
@@ -91,10 +82,23 @@ class Node:
         bare = tuple(alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs)
         return Call(self.op, bare, self.params, tuple(outs), needs)
 
+    def _check_versions(self, inputs: tuple[Any, ...]) -> None:
+        read = self.op.saves.inputs
+        for i, value in enumerate(inputs):
+            if not isinstance(value, Value) or (read is not None and i not in read):
+                continue
+            expected = self.versions[i] if self.versions else 0
+            if value._version != expected:
+                raise AutogradError(
+                    f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"input {i} of '{self.op.name}' (shape {list(value._array.shape)}) is at version {value._version}; "
+                    f"expected version {expected}. Change a clone() of it instead, or change it after backward()."
+                )
+
     def release(self) -> None:
         """Let go of everything saved."""
         self.inputs = None
-        self.outputs = tuple((Abstract(array.shape, array.dtype), names) for array, names in self.outputs)
+        self.saved = None
 
 
 def alias(value: Any, names: Names | None) -> Any:
@@ -118,23 +122,18 @@ def leaf_of(value: Any) -> Any:
 def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tuple[Any, ...]) -> None:
     """Put one call on the tape and connect its results to it."""
     saves = op.saves
-    kept = []
-    versions = []
-    for i, value in enumerate(inputs):
-        if not isinstance(value, Value):
-            kept.append(value)
-            versions.append(-1)
-        elif saves.inputs is None or i in saves.inputs:
-            kept.append(value)
-            versions.append(value._version)
-        else:
-            kept.append(_without_numbers(value))
-            versions.append(-1)
+    if saves.inputs is not None:
+        inputs = tuple(
+            value if i in saves.inputs or not isinstance(value, Value) else _without_numbers(value)
+            for i, value in enumerate(inputs)
+        )
+    node = Node(op, inputs, params)
     if saves.output:
-        outputs = tuple((value._array, value._names) for value in results)
-    else:
-        outputs = tuple((Abstract(value._array.shape, value._array.dtype), value._names) for value in results)
-    node = Node(op, tuple(kept), params, outputs, tuple(versions))
+        node.saved = tuple([value._array for value in results])
+    for value in inputs:
+        if isinstance(value, Value) and value._version:
+            node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
+            break
     for i, value in enumerate(results):
         value._requires_grad = True
         value._grad_fn = node
@@ -142,12 +141,23 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
             value._output = i
 
 
+def record_two(op: Op, x: Any, y: Any, result: Any) -> None:
+    """`record` for the short path of elementwise ops on two operands."""
+    if op.saves.inputs is not None and (x._array.nbytes > LARGE or (isinstance(y, Value) and y._array.nbytes > LARGE)):
+        record(op, (x, y), {}, (result,))
+        return
+    node = result._grad_fn = Node(op, (x, y), {})
+    result._requires_grad = True
+    if op.saves.output:
+        node.saved = (result._array,)
+    if x._version or (isinstance(y, Value) and y._version):
+        node.versions = (x._version, y._version if isinstance(y, Value) else 0)
+
+
 def _without_numbers(value: Any) -> Any:
     """Return `value` itself if it is small or a leaf, else a stand-in on the same place of the tape."""
-    if value._grad_fn is None and value._requires_grad:
-        return value
     array = value._array
-    if isinstance(array, Abstract) or getattr(array, "nbytes", 0) <= LARGE:
+    if array.nbytes <= LARGE or (value._grad_fn is None and value._requires_grad):
         return value
     stand_in = new(Abstract(array.shape, array.dtype), value._names)
     if value._requires_grad:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.base.dims import Dims, Names
+from workbench.base.dims import MAXIMUM_DIMS, Dims, Names
 
 if TYPE_CHECKING:
     from workbench.core.tape import Node
@@ -42,6 +42,8 @@ class Abstract:
 
     __slots__ = ("dtype", "shape")
     __array_ufunc__ = None
+    nbytes = 0
+    """It takes no memory to speak of."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape
@@ -79,7 +81,11 @@ def dims_of(value: Any) -> Dims:
     if not isinstance(value, Value):
         return _SCALAR
     shape = value._array.shape
-    return Dims(value._names or (None,) * len(shape), shape)
+    # The plain tuple constructor: this runs at every op.
+    return _tuple(Dims, (value._names or UNNAMED[len(shape)], shape))
 
 
+_tuple = tuple.__new__
 _SCALAR = Dims((), ())
+UNNAMED: tuple[Names, ...] = tuple((None,) * ndim for ndim in range(MAXIMUM_DIMS + 1))
+"""Names of tensors without names, by number of dims."""

@@ -237,8 +237,8 @@ class Tensor(Value):
         if self._grad_fn is not None:
             hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
             entry = (self._output, hook)
-            hooks.append(entry)  # type: ignore[arg-type]
-            return lambda: hooks.remove(entry)  # type: ignore[arg-type]
+            hooks.append(entry)
+            return lambda: hooks.remove(entry)
         own = self._hooks = self._hooks or []
         own.append(hook)
         return lambda: own.remove(hook)
