@@ -219,12 +219,12 @@ def first_complaint(output: str) -> str:
         if re.search(r"\b(fatal )?error: ", line):
             return line
         if line.startswith("CMake Error"):
-            body = []
-            for following in lines[position + 1 : position + 12]:
-                if not following and body:
+            # The first sentence of the paragraphs below it, which CMake breaks over lines.
+            body: list[str] = []
+            for following in filter(None, lines[position + 1 : position + 12]):
+                body.append(following)
+                if following.endswith((".", ":")):
                     break
-                if following:
-                    body.append(following)
             return " ".join(body) or line
     return next((line for line in reversed(lines) if line), "the build failed without a word")
 
@@ -323,9 +323,16 @@ def install_kernels_in_tree() -> None:
 def stage_kernels() -> Path:
     """Build the kernels into an empty folder that mirrors the wheel, and return that folder."""
     staging = ROOT / "build" / "wheel"
+    wanted = _kernel_fingerprint()
+    record_path = staging / PACKAGE.name / RECORD
+    # pip builds a wheel twice, first for its metadata.
+    if record_path.is_file():
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+        if record.get("fingerprint") == wanted and record["built"]:
+            return staging
     shutil.rmtree(staging, ignore_errors=True)
     record = _try_kernels(ROOT / "build" / "wheel-kernels", staging, "")
-    _write_record(staging / PACKAGE.name, record)
+    _write_record(staging / PACKAGE.name, {**record, "fingerprint": wanted})
     return staging
 
 
