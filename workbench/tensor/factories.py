@@ -81,7 +81,7 @@ def _sizes(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> 
         if size or names is not None:
             raise TypeError(f"{op}: give sizes by position with names=, or by keyword, not both")
         size, names = tuple(dims.values()), tuple(dims)
-    elif len(size) == 1 and not isinstance(size[0], int | np.integer):
+    elif len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
     sizes = []
     for one in size:

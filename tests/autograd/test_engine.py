@@ -1,0 +1,148 @@
+"""Backward: accumulation, names, hooks, higher orders, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import workbench as wb
+
+
+def leaf(*values: float, names: tuple[str, ...] | None = None) -> wb.Tensor:
+    return wb.tensor(list(values), dtype="float64", names=names, requires_grad=True)
+
+
+def test_gradients_accumulate_and_carry_names() -> None:
+    x = leaf(1, 2, names=("C",))
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [5, 7]
+    assert x.grad.names == ("C",)
+
+
+def test_an_upstream_gradient_must_fit_in_size_and_name() -> None:
+    y = leaf(1, 2, names=("C",)) * 2
+    with pytest.raises(wb.AutogradError, match="Mismatch in shape"):
+        y.backward(wb.ones(3))
+    with pytest.raises(wb.DimensionError, match="do not match"):
+        y.backward(wb.ones(H=2))
+
+
+def test_shared_gradients_are_not_aliased() -> None:
+    x, y = leaf(1, 2), leaf(3, 4)
+    (x + y).sum().backward()
+    assert x.grad is not None and y.grad is not None
+    x.grad.add_(1)
+    assert y.grad.tolist() == [1, 1]
+
+
+def test_diamonds_sum_before_they_go_on() -> None:
+    x = leaf(2)
+    a = x * 3
+    ((a * a) + (a * 2)).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2 * 6 * 3 + 6]
+
+
+def test_higher_orders() -> None:
+    x = leaf(1.5)
+    y = (x**4.0).sum()
+    for expected in (4 * 1.5**3, 12 * 1.5**2, 24 * 1.5):
+        (y,) = wb.autograd.grad(y, x, create_graph=True)
+        np.testing.assert_allclose(y.detach().numpy(), [expected])
+        y = y.sum()
+
+
+def test_grad_of_intermediate_values_and_unused_inputs() -> None:
+    x, unused = leaf(2), leaf(1)
+    a = x * 3
+    b = (a * a).sum()
+    ga, gx = wb.autograd.grad(b, (a, x), retain_graph=True)
+    assert ga is not None and gx is not None
+    assert (ga.tolist(), gx.tolist()) == ([12], [36])
+    assert x.grad is None
+    assert wb.autograd.grad(b, unused, allow_unused=True, retain_graph=True) == (None,)
+    with pytest.raises(wb.AutogradError, match="not have been used"):
+        wb.autograd.grad(b, unused)
+
+
+def test_hooks_see_and_replace_gradients() -> None:
+    x = leaf(1, 2)
+    seen = []
+    a = x * 2
+    remove = a.register_hook(lambda g: g * 10)
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    a.sum().backward(retain_graph=True)
+    remove()
+    a.sum().backward()
+    assert seen == [[20, 20], [2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda x: (x * 2).backward(), "implicitly created only for scalar outputs"),
+        (lambda x: x.detach().sum().backward(), "does not require grad"),
+        (lambda x: wb.autograd.grad(x.sum(), x.detach()), "does not require grad"),
+    ],
+)
+def test_refusals(act: object, message: str) -> None:
+    with pytest.raises(wb.AutogradError, match=message):
+        act(leaf(1, 2))  # type: ignore[operator]
+
+
+def test_a_freed_graph_says_which_op() -> None:
+    y = (leaf(1, 2) * 3).exp().sum()
+    y.backward()
+    with pytest.raises(wb.AutogradError, match="a second time: what 'sum' saved"):
+        y.backward()
+
+
+def test_an_overwritten_saved_value_is_refused() -> None:
+    x = leaf(1, 2)
+    a = wb.ones(2, dtype="float64")
+    y = (x * a).sum()
+    a.add_(1)
+    with pytest.raises(wb.AutogradError, match="input 1 of 'mul' .* is at version 1; expected version 0"):
+        y.backward()
+
+
+def test_nothing_is_recorded_under_no_grad() -> None:
+    x = leaf(1)
+    with wb.no_grad():
+        y = x * 2
+        with wb.enable_grad():
+            z = x * 2
+    assert (y.requires_grad, z.requires_grad) == (False, True)
+
+
+def test_values_the_rules_do_not_read_are_freed() -> None:
+    x = wb.ones(10_000, requires_grad=True)
+    a = x * 2.0
+    payload = weakref.ref(a._array)
+    b = (a + 1.0).sum()
+    del a
+    gc.collect()
+    assert payload() is None
+    b.backward()
+    assert x.grad is not None
+    assert x.grad[0].item() == 2
+
+
+def test_no_cycles_keep_memory() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        x = wb.ones(10, requires_grad=True)
+        y = x.exp()
+        alive = weakref.ref(y)
+        z = y.sum()
+        z.backward()
+        del y, z
+        assert alive() is None
+    finally:
+        gc.enable()
