@@ -35,7 +35,8 @@ def test_an_upstream_gradient_must_fit_in_size_and_name() -> None:
 def test_shared_gradients_are_not_aliased() -> None:
     x, y = leaf(1, 2), leaf(3, 4)
     (x + y).sum().backward()
-    assert x.grad is not None and y.grad is not None
+    assert x.grad is not None
+    assert y.grad is not None
     x.grad.add_(1)
     assert y.grad.tolist() == [1, 1]
 
@@ -62,7 +63,8 @@ def test_grad_of_intermediate_values_and_unused_inputs() -> None:
     a = x * 3
     b = (a * a).sum()
     ga, gx = wb.autograd.grad(b, (a, x), retain_graph=True)
-    assert ga is not None and gx is not None
+    assert ga is not None
+    assert gx is not None
     assert (ga.tolist(), gx.tolist()) == ([12], [36])
     assert x.grad is None
     assert wb.autograd.grad(b, unused, allow_unused=True, retain_graph=True) == (None,)
@@ -107,7 +109,7 @@ def test_an_overwritten_saved_value_is_refused() -> None:
     a = wb.ones(2, dtype="float64")
     y = (x * a).sum()
     a.add_(1)
-    with pytest.raises(wb.AutogradError, match="input 1 of 'mul' .* is at version 1; expected version 0"):
+    with pytest.raises(wb.AutogradError, match=r"input 1 of 'mul' .* is at version 1; expected version 0"):
         y.backward()
 
 

@@ -26,7 +26,9 @@ def dims(*names: str | None) -> Dims:
         ((None,), (None,), (None,)),
     ],
 )
-def test_names_unify_from_the_right(a: tuple[str | None, ...], b: tuple[str | None, ...], expected: tuple[str | None, ...]) -> None:
+def test_names_unify_from_the_right(
+    a: tuple[str | None, ...], b: tuple[str | None, ...], expected: tuple[str | None, ...]
+) -> None:
     assert unify_names("add", dims(*a), dims(*b)) == expected
     assert unify_names("add", dims(*b), dims(*a)) == expected
 
@@ -34,14 +36,26 @@ def test_names_unify_from_the_right(a: tuple[str | None, ...], b: tuple[str | No
 @pytest.mark.parametrize(
     ("a", "b", "message", "fix"),
     [
-        (("N", "C"), ("N",), "dim 'C' and dim 'N' are at the same position from the right but do not match", "align_as"),
+        (
+            ("N", "C"),
+            ("N",),
+            "dim 'C' and dim 'N' are at the same position from the right but do not match",
+            "align_as",
+        ),
         (("N", None), ("N",), "Misaligned dims when attempting to broadcast", ""),
-        (("N", "channel"), ("N", "chanel"), "Is 'chanel' a misspelling of 'channel'?", "other.rename(chanel='channel')"),
+        (
+            ("N", "channel"),
+            ("N", "chanel"),
+            "Is 'chanel' a misspelling of 'channel'?",
+            "other.rename(chanel='channel')",
+        ),
         (("N", "C"), ("C", "N"), "the same in another order", "other.align_as(input)"),
         (("N", "C"), ("N", "T"), "do not match", "other.rename(T='C')"),
     ],
 )
-def test_clashing_names_say_what_would_work(a: tuple[str | None, ...], b: tuple[str | None, ...], message: str, fix: str) -> None:
+def test_clashing_names_say_what_would_work(
+    a: tuple[str | None, ...], b: tuple[str | None, ...], message: str, fix: str
+) -> None:
     with pytest.raises(DimensionError) as caught:
         broadcast("add", dims(*a), dims(*b))
     assert message in str(caught.value)
@@ -51,7 +65,9 @@ def test_clashing_names_say_what_would_work(a: tuple[str | None, ...], b: tuple[
 
 
 def test_clashing_sizes_mark_the_dims() -> None:
-    with pytest.raises(DimensionError, match=r"tensor a \(4\) must match the size of tensor b \(5\)") as caught:
+    with pytest.raises(
+        DimensionError, match=r"tensor a \(4\) must match the size of tensor b \(5\)"
+    ) as caught:
         broadcast("mul", Dims(("N", "C"), (3, 4)), Dims(("N", "C"), (3, 5)))
     assert [operand.marks for operand in caught.value.operands] == [(False, True), (False, True)]
     assert "input[N:3, >C:4<]" in str(caught.value)
@@ -110,7 +126,9 @@ def test_bad_names(names: object, ndim: int, error: type[Exception], message: st
 def test_dims_are_found_by_name_and_position() -> None:
     x = dims("N", "C", "H")
     assert [dim_index(x, one) for one in ("H", -1, 0)] == [2, 2, 0]
-    with pytest.raises(DimensionIndexError, match=r"Name 'h' not found in Tensor\['N', 'C', 'H'\]. Did you mean 'H'?"):
+    with pytest.raises(
+        DimensionIndexError, match=r"Name 'h' not found in Tensor\['N', 'C', 'H'\]. Did you mean 'H'?"
+    ):
         dim_index(x, "h")
     with pytest.raises(IndexError, match=r"expected to be in range of \[-3, 2\], but got 3"):
         dim_index(x, 3)

@@ -35,7 +35,12 @@ def test_python_scalars_are_weak(a: str, scalar: complex, expected: str) -> None
 
 @pytest.mark.parametrize(
     ("a", "zero_dim", "expected"),
-    [("float32", "float64", "float32"), ("int32", "int64", "int32"), ("int64", "float32", "float32"), ("int64", "float64", "float64")],
+    [
+        ("float32", "float64", "float32"),
+        ("int32", "int64", "int32"),
+        ("int64", "float32", "float32"),
+        ("int64", "float64", "float64"),
+    ],
 )
 def test_zero_dim_tensors_are_weaker_than_tensors_with_dims(a: str, zero_dim: str, expected: str) -> None:
     assert (wb.ones(2, dtype=a) * wb.tensor(1, dtype=zero_dim)).dtype.name == expected

@@ -33,7 +33,10 @@ def test_a_listener_may_leave_while_others_are_told() -> None:
 
 def test_subscriptions_from_many_threads_are_all_kept() -> None:
     stops: list[object] = []
-    threads = [threading.Thread(target=lambda: stops.append(events.subscribe("t", lambda topic, source: None))) for _ in range(32)]
+    threads = [
+        threading.Thread(target=lambda: stops.append(events.subscribe("t", lambda topic, source: None)))
+        for _ in range(32)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -16,7 +16,10 @@ def test_op(op: Op) -> None:
 
 @pytest.mark.parametrize("op", table(), ids=lambda op: op.name)
 def test_record_is_complete(op: Op) -> None:
-    assert op.doc.endswith(".") and op.equation and op.reference and op.rule
+    assert op.doc.endswith(".")
+    assert op.equation
+    assert op.reference
+    assert op.rule
     assert list(op.samples())
     for rule in (op.vjp, op.quantized):
         assert callable(rule) or (isinstance(rule, Absent) and len(rule.reason) > 10)

@@ -58,7 +58,7 @@ def test_names_are_kept_renamed_refined_and_aligned() -> None:
     assert x.align_to("N", "T", "C", "H").shape == (2, 1, 3, 4)
     assert wb.zeros(2, 3).refine_names("N", ...).names == ("N", None)
     assert wb.zeros(C=3, N=2).align_as(wb.zeros(N=2, H=1, C=3)).names == ("N", "H", "C")
-    with pytest.raises(wb.DimensionError, match="Tried to rename dim 'n' to dim 'B' .* Did you mean 'N'?"):
+    with pytest.raises(wb.DimensionError, match=r"Tried to rename dim 'n' to dim 'B' .* Did you mean 'N'?"):
         x.rename(n="B")
     with pytest.raises(wb.DimensionError, match="'N' is different from 'M' at index 0"):
         x.refine_names("M", "C", "H")
@@ -78,7 +78,7 @@ def test_an_error_names_the_callers_variables_and_lines() -> None:
     images = wb.zeros(N=2, C=3)
     labels = wb.zeros(M=2, K=4)
     with pytest.raises(wb.DimensionError) as caught:
-        images + labels  # noqa: B018
+        images + labels
     assert [operand.label for operand in caught.value.operands] == ["images", "labels"]
     assert caught.value.operands[0].origins[0].startswith("test_tensor.py:")
 

@@ -25,24 +25,30 @@ def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
     """Return the gradient to start from: the one given, checked, or 1 for a single number."""
     if not output._requires_grad:
         raise AutogradError(
-            "element 0 of tensors does not require grad and does not have a grad_fn: nothing that made it asked for gradients. "
+            "element 0 of tensors does not require grad and does not have a grad_fn: nothing that "
+            "made it asked for gradients. "
             "Call requires_grad_() on the inputs before computing."
         )
     if gradient is None:
-        if dims_of(output).count != 1:
+        if dims_of(output).numel != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs, this one has dims {dims_of(output)}. "
                 "Reduce it first, e.g. loss.sum().backward(), or pass gradient=."
             )
         if output.dtype.is_complex:
-            raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype.name}")
-        return new(np.ones(output.shape, output._array.dtype), None)
+            raise AutogradError(
+                f"grad can be implicitly created only for real scalar outputs but got {output.dtype.name}"
+            )
+        ones: Tensor = new(np.ones(output.shape, output._array.dtype))
+        return ones
     if gradient.shape != output.shape:
         raise AutogradError(
-            f"Mismatch in shape: grad_output[0] has a shape of {list(gradient.shape)} and output[0] has a shape of {list(output.shape)}."
+            f"Mismatch in shape: grad_output[0] has a shape of {list(gradient.shape)} and output[0] "
+            f"has a shape of {list(output.shape)}."
         )
     unify_names("backward", dims_of(output), dims_of(gradient))
-    return alias(gradient, None)
+    bare: Tensor = alias(gradient, None)
+    return bare
 
 
 def _plus(a: Any, b: Any) -> Any:
@@ -100,7 +106,12 @@ def _key(node: Node, output: int) -> int:
     return node.serial * 1024 + output
 
 
-def backward(tensor: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+def backward(
+    tensor: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
     """Accumulate the gradient of `tensor` into ``.grad`` of the leaves it was made from.
 
     See `Tensor.backward`. With `create_graph` the gradient itself can be differentiated again.
@@ -116,16 +127,24 @@ def backward(tensor: Tensor, gradient: Tensor | None = None, retain_graph: bool 
             # The rule may have handed out its input, or a view of memory that others see: a leaf owns its gradient.
             array = gradient._array
             owned = alias(gradient, leaf._names)
-            if not create_graph and isinstance(array, np.ndarray) and (array.base is not None or gradient is seed or not array.flags.writeable):
+            if (
+                not create_graph
+                and isinstance(array, np.ndarray)
+                and (array.base is not None or gradient is seed or not array.flags.writeable)
+            ):
                 owned = new(array.copy(), leaf._names)
             leaf.grad = owned
         else:
             leaf.grad = alias(ops.add(alias(before, None), gradient), leaf._names)
 
-    _walk(tensor, seed, accumulate, {}, retain_graph if retain_graph is not None else create_graph, create_graph)
+    _walk(
+        tensor, seed, accumulate, {}, retain_graph if retain_graph is not None else create_graph, create_graph
+    )
 
 
-def _walk(output: Tensor, seed: Tensor, sink: Sink, stops: dict[int, Tensor], retain: bool, record: bool) -> None:
+def _walk(
+    output: Tensor, seed: Tensor, sink: Sink, stops: dict[int, Tensor], retain: bool, record: bool
+) -> None:
     walk = _Walk(retain, sink, stops)
     with dispatch.enable_grad() if record else dispatch.no_grad():
         walk.arrive(output, seed)
@@ -152,11 +171,15 @@ def grad(
     """
     ends = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     starts = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) or grad_outputs is None else tuple(grad_outputs)
+    seeds = (
+        (grad_outputs,) if isinstance(grad_outputs, Tensor) or grad_outputs is None else tuple(grad_outputs)
+    )
     seeds = seeds + (None,) * (len(ends) - len(seeds))
     for i, value in enumerate(starts):
         if not value._requires_grad:
-            raise AutogradError(f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it")
+            raise AutogradError(
+                f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it"
+            )
     found: dict[int, Any] = {}
     leaves = {id(leaf_of(value)) for value in starts if value._grad_fn is None}
     stops = {_key(value._grad_fn, value._output): value for value in starts if value._grad_fn is not None}

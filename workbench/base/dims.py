@@ -40,14 +40,16 @@ class Dims(NamedTuple):
     sizes: tuple[int, ...]
 
     @property
-    def count(self) -> int:
+    def numel(self) -> int:
         """Number of values of a tensor with these dims."""
         return math.prod(self.sizes)
 
     def operand(self, label: str = "", marks: Iterable[int] = ()) -> Operand:
         """Return these dims as an operand of an error, with the positions in `marks` marked."""
         marked = set(marks)
-        return Operand(label, self.names, self.sizes, marks=tuple(i in marked for i in range(len(self.sizes))))
+        return Operand(
+            label, self.names, self.sizes, marks=tuple(i in marked for i in range(len(self.sizes)))
+        )
 
     def without(self, axes: Iterable[int]) -> Dims:
         """Return these dims less those at the positions `axes`."""
@@ -77,7 +79,7 @@ def check_names(names: Sequence[str | None] | None, ndim: int) -> Names | None:
     ('N', 'C')
     >>> check_names(("N", "N"), 2)
     Traceback (most recent call last):
-    workbench.base.errors.DimensionError: Cannot construct a tensor with duplicate names: 'N' stands twice in ['N', 'N'].
+    workbench.base.errors.DimensionError: Cannot construct a tensor with duplicate names: 'N' stands twice ...
     """
     if names is None:
         return None
@@ -86,7 +88,8 @@ def check_names(names: Sequence[str | None] | None, ndim: int) -> Names | None:
     result = tuple(names)
     if len(result) != ndim:
         raise DimensionError(
-            f"Number of names ({len(result)}) and number of dimensions in tensor ({ndim}) do not match: got {list(result)}."
+            f"Number of names ({len(result)}) and number of dimensions in tensor ({ndim}) do not "
+            f"match: got {list(result)}."
         )
     for name in result:
         if name is not None:
@@ -135,7 +138,8 @@ def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:
             return dims.names.index(dim)
         near = near_miss(dim, dims.names)
         raise DimensionIndexError(
-            f"Name {dim!r} not found in Tensor{list(dims.names)}." + (f" Did you mean {near!r}?" if near else ""),
+            f"Name {dim!r} not found in Tensor{list(dims.names)}."
+            + (f" Did you mean {near!r}?" if near else ""),
             op=op,
             operands=(dims.operand(),),
         )
@@ -153,9 +157,7 @@ def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:
     return index % limit
 
 
-def dim_indices(
-    dims: Dims, dim: int | str | Sequence[int | str] | None, op: str = ""
-) -> tuple[int, ...]:
+def dim_indices(dims: Dims, dim: int | str | Sequence[int | str] | None, op: str = "") -> tuple[int, ...]:
     """Return the positions of one dim, several, or (None) all of them, each at most once.
 
     >>> dim_indices(Dims(("N", "C"), (2, 3)), None), dim_indices(Dims(("N", "C"), (2, 3)), ("C",))
@@ -168,7 +170,9 @@ def dim_indices(
         return tuple(range(len(dims.sizes)))
     indices = tuple(dim_index(dims, one, op) for one in several)
     if len(set(indices)) != len(indices):
-        raise DimensionError(f"dim {list(several)} names a dimension twice.", op=op, operands=(dims.operand(),))
+        raise DimensionError(
+            f"dim {list(several)} names a dimension twice.", op=op, operands=(dims.operand(),)
+        )
     if not dims.sizes:
         return ()
     return indices
@@ -216,9 +220,15 @@ def _clash(op: str, a: Dims, b: Dims, from_right: int, x: str, y: str) -> Dimens
     elif None not in b.names and None not in a.names and not set(a.names) & set(b.names) - {x, y}:
         fix = f"other.rename({y}={x!r}), if they mean the same"
     elif None not in b.names:
-        fix = f"other.align_to('...', {x!r})" if x in b.names else f"other.rename({y}={x!r}), if they mean the same"
+        fix = (
+            f"other.align_to('...', {x!r})"
+            if x in b.names
+            else f"other.rename({y}={x!r}), if they mean the same"
+        )
     marks_a, marks_b = [len(a.sizes) - from_right], [len(b.sizes) - from_right]
-    return DimensionError(message, op=op, operands=(a.operand("input", marks_a), b.operand("other", marks_b)), fix=fix)
+    return DimensionError(
+        message, op=op, operands=(a.operand("input", marks_a), b.operand("other", marks_b)), fix=fix
+    )
 
 
 def _misaligned(op: str, a: Dims, b: Dims, name: str) -> DimensionError:
@@ -229,9 +239,15 @@ def _misaligned(op: str, a: Dims, b: Dims, name: str) -> DimensionError:
     )
     longer, shorter, label = (a, b, "other") if len(a.names) >= len(b.names) else (b, a, "input")
     other = "input" if label == "other" else "other"
-    fix = f"{label}.align_as({other})" if None not in shorter.names and set(shorter.names) <= set(longer.names) else ""
+    fix = (
+        f"{label}.align_as({other})"
+        if None not in shorter.names and set(shorter.names) <= set(longer.names)
+        else ""
+    )
     marks = [[i for i, one in enumerate(dims.names) if one == name] for dims in (a, b)]
-    return DimensionError(message, op=op, operands=(a.operand("input", marks[0]), b.operand("other", marks[1])), fix=fix)
+    return DimensionError(
+        message, op=op, operands=(a.operand("input", marks[0]), b.operand("other", marks[1])), fix=fix
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -99,7 +99,12 @@ qint32 = DType("qint32", "qi32", np.dtype(np.int32), quantized=True)
 _ALL = (
     float32, float64, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32,
 )  # fmt: skip
-_BY_NAME = {one.name: one for one in _ALL} | {"float": float32, "double": float64, "half": float16, "long": int64}
+_BY_NAME = {one.name: one for one in _ALL} | {
+    "float": float32,
+    "double": float64,
+    "half": float16,
+    "long": int64,
+}
 _BY_NUMPY = {one.numpy: one for one in _ALL if not one.quantized}
 _PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -131,7 +136,9 @@ def as_dtype(spec: Any) -> DType:
     except TypeError:
         found = None
     if found is None:
-        raise DTypeError(f"{spec!r} is not a data type of the workbench; it has {', '.join(one.name for one in _ALL)}")
+        raise DTypeError(
+            f"{spec!r} is not a data type of the workbench; it has {', '.join(one.name for one in _ALL)}"
+        )
     return found
 
 
@@ -142,7 +149,9 @@ def dtype_of(array: Any) -> DType:
         return dtype
     found = _BY_NUMPY.get(dtype)
     if found is None:
-        raise DTypeError(f"the workbench has no data type for NumPy's {dtype}; convert it first, e.g. array.astype('f4')")
+        raise DTypeError(
+            f"the workbench has no data type for NumPy's {dtype}; convert it first, e.g. array.astype('f4')"
+        )
     return found
 
 
@@ -161,15 +170,13 @@ def promote(operands: tuple[tuple[np.dtype[Any], int] | bool | int | float | com
             dtype, rank = operand[0], (0 if operand[1] else 1)
         else:
             dtype, rank = as_dtype(type(operand)).numpy, 2
-        ranks[rank] = dtype if ranks[rank] is None else _together(ranks[rank], dtype)  # type: ignore[arg-type]
+        before = ranks[rank]
+        ranks[rank] = dtype if before is None else _together(before, dtype)
     result: np.dtype[Any] | None = None
-    for dtype in ranks:
-        if dtype is None:
-            continue
-        if result is None:
-            result = dtype
-        elif _CATEGORY[dtype.kind] > _CATEGORY[result.kind]:
-            result = _lift(result, dtype)
+    for one in ranks:
+        if one is not None:
+            higher = result is not None and _CATEGORY[one.kind] > _CATEGORY[result.kind]
+            result = one if result is None else _lift(result, one) if higher else result
     if result is None:
         raise DTypeError("nothing to promote")
     return result

@@ -49,7 +49,9 @@ class DimensionError(RuntimeError):
     `op` is the op that refused, `operands` what it was given, `message` why, `fix` code that would work.
     """
 
-    def __init__(self, message: str, *, op: str = "", operands: tuple[Operand, ...] = (), fix: str = "") -> None:
+    def __init__(
+        self, message: str, *, op: str = "", operands: tuple[Operand, ...] = (), fix: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.op = op

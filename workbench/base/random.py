@@ -23,9 +23,9 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of `seed`."""
-        if not isinstance(seed, int) or isinstance(seed, bool):
+        if type(seed) is not int:
             raise TypeError(f"a seed is a whole number, got {seed!r}")
-        self.numpy = np.random.default_rng(abs(seed) if seed >= 0 else [abs(seed), 1])
+        self.numpy = np.random.default_rng(seed if seed >= 0 else [-seed, 1])
         self._seed = seed
         return self
 

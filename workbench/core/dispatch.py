@@ -12,7 +12,6 @@ The empty stack has a path of its own (`binary`), because eager dispatch is what
 from __future__ import annotations
 
 import contextvars
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
@@ -22,7 +21,8 @@ import numpy as np
 from workbench.base.dims import Dims, Names
 from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
-from workbench.core.op import Op, use_apply
+from workbench.base.places import calling_frame, place
+from workbench.core.op import Absent, Op, use_apply
 from workbench.core.tape import record, record_two
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
 
@@ -142,7 +142,12 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = op.forward(*arrays, **params)
     if op.outputs == 1:
         return new(out if type(out) is np.ndarray else np.asarray(out), names)
-    return tuple([new(one if type(one) is np.ndarray else np.asarray(one), _some(d)) for one, d in zip(out, dims, strict=True)])
+    return tuple(
+        [
+            new(one if type(one) is np.ndarray else np.asarray(one), _some(d))
+            for one, d in zip(out, dims, strict=True)
+        ]
+    )
 
 
 def _settled(op: Op, arrays: list[Any]) -> bool:
@@ -189,16 +194,14 @@ def infer_dims(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Dims 
 def _origin(value: Any) -> str:
     if not isinstance(value, Value):
         return ""
-    if value._origin:
-        return value._origin
+    if value._origin is not None:
+        return place(*value._origin)
     return f"result of {value._grad_fn.name}" if value._grad_fn is not None else ""
 
 
 def _labels(inputs: tuple[Any, ...]) -> tuple[str, ...]:
     """Find what the nearest caller outside this package calls its operands: local variables, by identity."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("workbench."):
-        frame = frame.f_back  # type: ignore[assignment]
+    frame = calling_frame()
     if frame is None:
         return ("",) * len(inputs)
     known = {id(value): name for name, value in frame.f_locals.items() if isinstance(value, Value)}
@@ -224,31 +227,33 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
     if op.dtype.common is None:
         first = arrays[0]
         return np.dtype(first.dtype) if hasattr(first, "dtype") else promote((first,))
-    operands = tuple((one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None)
+    operands = tuple(
+        (one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None
+    )
     return op.dtype.common(promote(operands))
 
 
 def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Follow the rules of `op` and compute nothing: the results have dims and a type, no numbers."""
-    dims = infer_dims(op, inputs, params)
+    dims: Any = infer_dims(op, inputs, params)
     arrays = [value._array if isinstance(value, Value) else value for value in inputs]
     dtype = op.dtype.result(common_dtype(op, arrays), params)
     if op.outputs == 1:
-        return new(Abstract(dims.sizes, dtype), _some(dims))  # type: ignore[union-attr, arg-type]
+        return new(Abstract(dims.sizes, dtype), _some(dims))
     dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * op.outputs
-    return tuple(new(Abstract(d.sizes, t), _some(d)) for d, t in zip(dims, dtypes, strict=True))  # type: ignore[arg-type, union-attr]
+    return tuple(new(Abstract(d.sizes, t), _some(d)) for d, t in zip(dims, dtypes, strict=True))
 
 
 def _quantized(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
     """Evaluate on quantized payloads by the op's own rule for them."""
-    if not op.quantized:
+    if isinstance(op.quantized, Absent):
         raise DTypeError(
-            f"{op.name} is not defined for quantized tensors: {op.quantized.reason}. "  # type: ignore[union-attr]
+            f"{op.name} is not defined for quantized tensors: {op.quantized.reason}. "
             "Call .dequantize() first, or use workbench.quantization's modules."
         )
     dims = infer_dims(op, inputs, params)
     out = op.quantized(*arrays, **params)
-    return new(out, _some(dims))  # type: ignore[arg-type]
+    return new(out, _some(dims))
 
 
 def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
@@ -264,9 +269,8 @@ def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
                 b = y._array
                 if a.dtype is not b.dtype:
                     b = None
-                elif names is not y._names:
-                    if names is None or names != y._names:
-                        names = _some(op.dims(dims_of(x), dims_of(y)))
+                elif names is not y._names and (names is None or names != y._names):
+                    names = _some(op.dims(dims_of(x), dims_of(y)))
             if b is not None:
                 out = ufunc(a, b)
                 result = new(out if type(out) is np.ndarray else np.asarray(out))

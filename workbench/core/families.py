@@ -21,7 +21,7 @@ NOT_DIFFERENTIABLE = Absent("the output is constant almost everywhere")
 
 def per_value(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     """Cost of one operation for each value that comes out."""
-    return float(out.count)
+    return float(out.numel)
 
 
 def grid(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -125,7 +125,13 @@ def binary(
             BadInput((x, y), {}, DimensionError, "must match the size of tensor b"),
             BadInput((x, x), {}, DimensionError, "do not match", names=(("N", "C"), ("N", "H"))),
             BadInput((x, x[0]), {}, DimensionError, "do not match", names=(("N", "C"), ("N",))),
-            BadInput((x, x), {}, DimensionError, "misspelling of 'channel'", names=(("N", "channel"), ("N", "chanel"))),
+            BadInput(
+                (x, x),
+                {},
+                DimensionError,
+                "misspelling of 'channel'",
+                names=(("N", "channel"), ("N", "chanel")),
+            ),
             BadInput((x, x), {}, DimensionError, "align_as", names=(("N", "C"), ("C", "N"))),
             BadInput((x, x[:, 0]), {}, DimensionError, "different position", names=(("N", None), ("N",))),
         ]
@@ -141,7 +147,9 @@ def binary(
         forward=forward,
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
-        quantized=Absent("codes of two scales do not combine; dequantize, or use a quantized functional module"),
+        quantized=Absent(
+            "codes of two scales do not combine; dequantize, or use a quantized functional module"
+        ),
         cost=per_value,
         samples=samples,
         bad=bad,

@@ -25,7 +25,12 @@ class Call:
     __slots__ = ("inputs", "needs", "op", "out", "outs", "params")
 
     def __init__(
-        self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], outs: tuple[Any, ...], needs: tuple[bool, ...]
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        outs: tuple[Any, ...],
+        needs: tuple[bool, ...],
     ) -> None:
         self.op = op
         self.inputs = inputs
@@ -79,7 +84,9 @@ class Node:
             out._requires_grad = True
             outs.append(out)
         needs = tuple(isinstance(value, Value) and value._requires_grad for value in inputs)
-        bare = tuple(alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs)
+        bare = tuple(
+            alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs
+        )
         return Call(self.op, bare, self.params, tuple(outs), needs)
 
     def _check_versions(self, inputs: tuple[Any, ...]) -> None:
@@ -143,7 +150,9 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
 
 def record_two(op: Op, x: Any, y: Any, result: Any) -> None:
     """`record` for the short path of elementwise ops on two operands."""
-    if op.saves.inputs is not None and (x._array.nbytes > LARGE or (isinstance(y, Value) and y._array.nbytes > LARGE)):
+    if op.saves.inputs is not None and (
+        x._array.nbytes > LARGE or (isinstance(y, Value) and y._array.nbytes > LARGE)
+    ):
         record(op, (x, y), {}, (result,))
         return
     node = result._grad_fn = Node(op, (x, y), {})

@@ -33,8 +33,8 @@ class Value:
     """Raised by every in-place change, so that the tape notices that a saved value was overwritten."""
     _leaf: Value | None = None
     """For another name of a leaf: the leaf itself, where gradients go."""
-    _origin: str = ""
-    """Where it was made, as ``file:line``; set by factories only."""
+    _origin: tuple[str, int] | None = None
+    """File and line where it was made; set by factories only."""
 
 
 class Abstract:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.op import Op
+from workbench.core.op import Op, ops
 from workbench.ops import contract, convolve, elementwise, index, normalise, pool, reduce, shape
 from workbench.ops.contract import contract as contract_by_name
 from workbench.ops.contract import linear, matmul
@@ -35,14 +35,48 @@ from workbench.ops.shape import (
 )
 
 _FUNCTIONS: dict[str, Any] = {
-    "contract": contract_by_name, "linear": linear, "matmul": matmul, "conv2d": conv2d, "clamp": clamp, "gather": gather,
-    "index_select": index_select, "one_hot": one_hot, "cross_entropy": cross_entropy, "log_softmax": log_softmax,
-    "mse_loss": mse_loss, "nll_loss": nll_loss, "softmax": softmax, "avg_pool2d": avg_pool2d, "max_pool2d": max_pool2d,
-    "all": all_, "amax": amax, "amin": amin, "any": any_, "argmax": argmax, "argmin": argmin, "cumsum": cumsum,
-    "logsumexp": logsumexp, "mean": mean, "std": std, "sum": sum_, "var": var, "broadcast_tensors": broadcast_tensors,
-    "cat": cat, "expand": expand, "flatten": flatten, "flip": flip, "pad": pad, "permute": permute, "reshape": reshape,
-    "squeeze": squeeze, "stack": stack, "t": t, "transpose": transpose, "unflatten": unflatten, "unsqueeze": unsqueeze,
-}  # fmt: skip
+    "contract": contract_by_name,
+    "linear": linear,
+    "matmul": matmul,
+    "conv2d": conv2d,
+    "clamp": clamp,
+    "gather": gather,
+    "index_select": index_select,
+    "one_hot": one_hot,
+    "cross_entropy": cross_entropy,
+    "log_softmax": log_softmax,
+    "mse_loss": mse_loss,
+    "nll_loss": nll_loss,
+    "softmax": softmax,
+    "avg_pool2d": avg_pool2d,
+    "max_pool2d": max_pool2d,
+    "all": all_,
+    "amax": amax,
+    "amin": amin,
+    "any": any_,
+    "argmax": argmax,
+    "argmin": argmin,
+    "cumsum": cumsum,
+    "logsumexp": logsumexp,
+    "mean": mean,
+    "std": std,
+    "sum": sum_,
+    "var": var,
+    "broadcast_tensors": broadcast_tensors,
+    "cat": cat,
+    "expand": expand,
+    "flatten": flatten,
+    "flip": flip,
+    "pad": pad,
+    "permute": permute,
+    "reshape": reshape,
+    "squeeze": squeeze,
+    "stack": stack,
+    "t": t,
+    "transpose": transpose,
+    "unflatten": unflatten,
+    "unsqueeze": unsqueeze,
+}
 
 
 def _plain(op: Op, operands: int) -> Any:
@@ -62,16 +96,51 @@ def _plain(op: Op, operands: int) -> Any:
 
 
 _ONE = (
-    "neg", "abs", "sign", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tanh", "sigmoid",
-    "relu", "floor", "ceil", "round", "isnan", "isinf", "isfinite", "logical_not", "clone",
-)  # fmt: skip
+    "neg",
+    "abs",
+    "sign",
+    "exp",
+    "log",
+    "log1p",
+    "expm1",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "floor",
+    "ceil",
+    "round",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_not",
+    "clone",
+)
 _TWO = (
-    "add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
-)  # fmt: skip
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "maximum",
+    "minimum",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "logical_and",
+    "logical_or",
+)
 
 FUNCTIONS: dict[str, Any] = {
-    **{name: _plain(getattr(elementwise.ops, name), 1) for name in _ONE},
-    **{name: _plain(getattr(elementwise.ops, name), 2) for name in _TWO},
+    **{name: _plain(getattr(ops, name), 1) for name in _ONE},
+    **{name: _plain(getattr(ops, name), 2) for name in _TWO},
     **_FUNCTIONS,
 }
 """What `workbench` offers by name for the ops of the table."""
@@ -84,4 +153,14 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 
 FUNCTIONS["where"] = where
 
-__all__ = ["FUNCTIONS", "contract", "convolve", "elementwise", "index", "normalise", "pool", "reduce", "shape"]
+__all__ = [
+    "FUNCTIONS",
+    "contract",
+    "convolve",
+    "elementwise",
+    "index",
+    "normalise",
+    "pool",
+    "reduce",
+    "shape",
+]

@@ -19,30 +19,38 @@ BOTH = Saves(None, output=False)
 
 
 def _matmul_dims(a: Dims, b: Dims) -> Dims:
-    """m k, k n -> m n, with batch dims at the left unified; a vector on either side has no m or no n."""
+    """M k, k n -> m n, with batch dims at the left unified; a vector on either side has no m or no n."""
     if not a.sizes or not b.sizes:
         raise DimensionError(
             "both arguments to matmul need to be at least 1D, but they are "
-            f"{len(a.sizes)}D and {len(b.sizes)}D", op="matmul", operands=(a.operand("input"), b.operand("other")),
-        )  # fmt: skip
+            f"{len(a.sizes)}D and {len(b.sizes)}D",
+            op="matmul",
+            operands=(a.operand("input"), b.operand("other")),
+        )
     k_a = len(a.sizes) - 1
     k_b = max(len(b.sizes) - 2, 0)
     if a.sizes[k_a] != b.sizes[k_b]:
         raise DimensionError(
-            f"mat1 and mat2 shapes cannot be multiplied ({_shape(a)} and {_shape(b)}): {a.sizes[k_a]} meets {b.sizes[k_b]}.",
-            op="matmul", operands=(a.operand("input", [k_a]), b.operand("other", [k_b])),
+            f"mat1 and mat2 shapes cannot be multiplied ({_shape(a)} and {_shape(b)}): {a.sizes[k_a]} "
+            f"meets {b.sizes[k_b]}.",
+            op="matmul",
+            operands=(a.operand("input", [k_a]), b.operand("other", [k_b])),
             fix="input @ other.transpose(-2, -1)" if len(b.sizes) > 1 and b.sizes[-1] == a.sizes[-1] else "",
-        )  # fmt: skip
+        )
     _check_contracted(a, k_a, b, k_b)
     batch_a, batch_b = Dims(a.names[:-2], a.sizes[:-2]), Dims(b.names[:-2], b.sizes[:-2])
     for batch, other, which in ((batch_a, b, "second"), (batch_b, a, "first")):
         overlap = {name for name in batch.names if name} & set(other.names[-2:])
         if overlap:
             raise DimensionError(
-                f"Misaligned dims when batch matrix multiplying Tensor{list(a.names)} and Tensor{list(b.names)}: there is "
-                f"overlap between the feature dims of the {which} tensor ({list(other.names[-2:])}) and the batch dims of "
-                "the other.", op="matmul", operands=(a.operand("input"), b.operand("other")),
-            )  # fmt: skip
+                f"Misaligned dims when batch matrix multiplying Tensor{list(a.names)} and "
+                f"Tensor{list(b.names)}: there is "
+                f"overlap between the feature dims of the {which} tensor ({list(other.names[-2:])}) "
+                "and the batch dims of "
+                "the other.",
+                op="matmul",
+                operands=(a.operand("input"), b.operand("other")),
+            )
     sizes = _batch_sizes(batch_a, batch_b, a, b)
     names = unify_names("matmul", batch_a, batch_b)
     if len(a.sizes) > 1:
@@ -51,10 +59,13 @@ def _matmul_dims(a: Dims, b: Dims) -> Dims:
         names, sizes = (*names, b.names[-1]), (*sizes, b.sizes[-1])
     if len(names) > 1 and names[-1] is not None and names[-1] == names[-2]:
         raise DimensionError(
-            f"Matrix multiplying Tensor{list(a.names)} and Tensor{list(b.names)} would produce output tensor with duplicate "
-            f"names {list(names)}.", op="matmul", operands=(a.operand("input"), b.operand("other")),
+            f"Matrix multiplying Tensor{list(a.names)} and Tensor{list(b.names)} would produce output "
+            "tensor with duplicate "
+            f"names {list(names)}.",
+            op="matmul",
+            operands=(a.operand("input"), b.operand("other")),
             fix=f"input.rename({names[-1]}='{names[-1]}_rows') @ other",
-        )  # fmt: skip
+        )
     return Dims(names, sizes)
 
 
@@ -63,16 +74,20 @@ def _shape(dims: Dims) -> str:
 
 
 def _check_contracted(a: Dims, k_a: int, b: Dims, k_b: int) -> None:
-    """Positions decide what is contracted; a contracted name that stands elsewhere in the other operand is a mistake."""
+    """Positions decide what is contracted; a contracted name that stands elsewhere in the other is a mistake."""
     for name, other, at in ((a.names[k_a], b, k_b), (b.names[k_b], a, k_a)):
         if name is not None and name in other.names and other.names[at] != name:
             raise DimensionError(
-                f"{name!r} is contracted in one operand of {list(a.names)} @ {list(b.names)} and stands elsewhere in the other: "
+                f"{name!r} is contracted in one operand of {list(a.names)} @ {list(b.names)} and "
+                "stands elsewhere in the other: "
                 "matmul contracts the last dim of the first with the last but one of the second.",
                 op="matmul",
-                operands=(a.operand("input", [k_a]), b.operand("other", [k_b, other.names.index(name)] if other is b else [k_b])),
+                operands=(
+                    a.operand("input", [k_a]),
+                    b.operand("other", [k_b, other.names.index(name)] if other is b else [k_b]),
+                ),
                 fix=f"wb.contract(input, other, {name!r})",
-            )  # fmt: skip
+            )
 
 
 def _batch_sizes(batch_a: Dims, batch_b: Dims, a: Dims, b: Dims) -> tuple[int, ...]:
@@ -81,8 +96,9 @@ def _batch_sizes(batch_a: Dims, batch_b: Dims, a: Dims, b: Dims) -> tuple[int, .
     except ValueError:
         raise DimensionError(
             f"The batch sizes {list(batch_a.sizes)} and {list(batch_b.sizes)} do not go together.",
-            op="matmul", operands=(a.operand("input"), b.operand("other")),
-        ) from None  # fmt: skip
+            op="matmul",
+            operands=(a.operand("input"), b.operand("other")),
+        ) from None
 
 
 def _swap(x: Any) -> Any:
@@ -115,13 +131,13 @@ MATMUL = Op(
     equation="y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n]",
     reference="elementary",
     dims=_matmul_dims,
-    rule="m k, k n -> m n; batch names unify; contraction by position, a contracted name elsewhere in the other is refused",
+    rule="m k, k n -> m n by position; batch names unify; a contracted name elsewhere in the other is refused",
     dtype=PROMOTE,
     forward=np.matmul,
     vjp=_matmul_vjp,
     saves=BOTH,
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 2.0 * out.count * dims[0].sizes[-1],
+    cost=lambda dims, out, **params: 2.0 * out.numel * dims[0].sizes[-1],
     samples=lambda: [
         Sample((grid(3, 4), grid(4, 2)), names=(("N", "C"), ("in_features", "K"))),
         Sample((grid(5, 3, 4), grid(4, 2)), names=(("B", "N", "C"), (None, "K"))),
@@ -133,7 +149,9 @@ MATMUL = Op(
     bad=lambda: [
         BadInput((grid(3, 4), grid(3, 2)), {}, DimensionError, "shapes cannot be multiplied (3x4 and 3x2)"),
         BadInput((grid(3, 3), grid(3, 3)), {}, DimensionError, "wb.contract", names=(("N", "C"), ("K", "C"))),
-        BadInput((grid(3, 3), grid(3, 3)), {}, DimensionError, "duplicate names", names=(("N", "C"), (None, "N"))),
+        BadInput(
+            (grid(3, 3), grid(3, 3)), {}, DimensionError, "duplicate names", names=(("N", "C"), (None, "N"))
+        ),
         BadInput((grid(), grid(3)), {}, DimensionError, "at least 1D"),
     ],
 )
@@ -143,10 +161,12 @@ def _linear_dims(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
     if not x.sizes or x.sizes[-1] != weight.sizes[1]:
         given = x.sizes[-1] if x.sizes else "nothing"
         raise DimensionError(
-            f"mat1 and mat2 shapes cannot be multiplied: the last dim of the input has {given} values, the weight takes "
-            f"{weight.sizes[1]} (in_features).", op="linear",
+            f"mat1 and mat2 shapes cannot be multiplied: the last dim of the input has {given} "
+            "values, the weight takes "
+            f"{weight.sizes[1]} (in_features).",
+            op="linear",
             operands=(x.operand("input", [len(x.sizes) - 1]), weight.operand("weight", [1])),
-        )  # fmt: skip
+        )
     name = weight.names[0]
     if name is not None and name in x.names[:-1]:
         name = None
@@ -166,7 +186,9 @@ def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     flat = ops.reshape(g, sizes=(rows, g._array.shape[-1]))
     grads = [
         ops.matmul(g, weight) if c.needs[0] else None,
-        ops.matmul(ops.permute(flat, dim=(1, 0)), ops.reshape(x, sizes=(rows, x._array.shape[-1]))) if c.needs[1] else None,
+        ops.matmul(ops.permute(flat, dim=(1, 0)), ops.reshape(x, sizes=(rows, x._array.shape[-1])))
+        if c.needs[1]
+        else None,
     ]
     if len(c.inputs) > 2:
         grads.append(ops.sum(flat, dim=(0,), keepdim=False) if c.needs[2] else None)
@@ -185,13 +207,18 @@ LINEAR = Op(
     vjp=_linear_vjp,
     saves=Saves((0, 1), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 2.0 * out.count * dims[1].sizes[1],
+    cost=lambda dims, out, **params: 2.0 * out.numel * dims[1].sizes[1],
     samples=lambda: [
-        Sample((grid(3, 4), grid(2, 4), grid(2)), names=(("N", "features"), ("out_features", "in_features"), ("out_features",))),
+        Sample(
+            (grid(3, 4), grid(2, 4), grid(2)),
+            names=(("N", "features"), ("out_features", "in_features"), ("out_features",)),
+        ),
         Sample((grid(5, 3, 4), grid(2, 4)), names=(("N", "T", "C"), None)),
         Sample((grid(4), grid(2, 4), grid(2))),
     ],
-    bad=lambda: [BadInput((grid(3, 5), grid(2, 4), grid(2)), {}, DimensionError, "the weight takes 4 (in_features)")],
+    bad=lambda: [
+        BadInput((grid(3, 5), grid(2, 4), grid(2)), {}, DimensionError, "the weight takes 4 (in_features)")
+    ],
 )
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -232,23 +259,33 @@ def contract(a: Any, b: Any, *names: str) -> Any:
             if name not in dims.names:
                 near = near_miss(name, dims.names)
                 raise DimensionError(
-                    f"Name {name!r} not found in Tensor{list(dims.names)} ({label})." + (f" Did you mean {near!r}?" if near else ""),
-                    op="contract", operands=(dims_a.operand("a"), dims_b.operand("b")),
-                )  # fmt: skip
+                    f"Name {name!r} not found in Tensor{list(dims.names)} ({label})."
+                    + (f" Did you mean {near!r}?" if near else ""),
+                    op="contract",
+                    operands=(dims_a.operand("a"), dims_b.operand("b")),
+                )
         if dims_a.sizes[dims_a.names.index(name)] != dims_b.sizes[dims_b.names.index(name)]:
             raise DimensionError(
-                f"dim {name!r} has different sizes in the two tensors.", op="contract",
-                operands=(dims_a.operand("a", [dims_a.names.index(name)]), dims_b.operand("b", [dims_b.names.index(name)])),
-            )  # fmt: skip
+                f"dim {name!r} has different sizes in the two tensors.",
+                op="contract",
+                operands=(
+                    dims_a.operand("a", [dims_a.names.index(name)]),
+                    dims_b.operand("b", [dims_b.names.index(name)]),
+                ),
+            )
     for dims, label in ((dims_a, "a"), (dims_b, "b")):
         if None in dims.names:
-            raise DimensionError(f"contract: all dims of {label} must be named", op="contract", operands=(dims.operand(label),))
+            raise DimensionError(
+                f"contract: all dims of {label} must be named", op="contract", operands=(dims.operand(label),)
+            )
     shared = [name for name in dims_a.names if name in dims_b.names and name not in names]
     rest_a = [name for name in dims_a.names if name not in dims_b.names]
     rest_b = [name for name in dims_b.names if name not in dims_a.names]
     left = a.align_to(*shared, *rest_a, *names)
     right = b.align_to(*shared, *names, *rest_b)
-    sizes = dict(zip(dims_a.names, dims_a.sizes, strict=True)) | dict(zip(dims_b.names, dims_b.sizes, strict=True))
+    sizes = dict(zip(dims_a.names, dims_a.sizes, strict=True)) | dict(
+        zip(dims_b.names, dims_b.sizes, strict=True)
+    )
     inner = math.prod(sizes[name] for name in names)
     batch = tuple(sizes[name] for name in shared)
     product = ops.matmul(

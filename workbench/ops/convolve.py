@@ -22,42 +22,62 @@ def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int
 
 
 def _conv2d_dims(
-    x: Dims, weight: Dims, bias: Dims | None = None, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    x: Dims,
+    weight: Dims,
+    bias: Dims | None = None,
+    *,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Dims:
     if len(x.sizes) != 4 or len(weight.sizes) != 4:
         raise DimensionError(
-            f"Expected 4D input [N, C, H, W] and 4D weight to conv2d, but got {len(x.sizes)}D and {len(weight.sizes)}D.",
-            op="conv2d", operands=(x.operand("input"), weight.operand("weight")),
+            f"Expected 4D input [N, C, H, W] and 4D weight to conv2d, but got {len(x.sizes)}D and "
+            f"{len(weight.sizes)}D.",
+            op="conv2d",
+            operands=(x.operand("input"), weight.operand("weight")),
             fix="input.unsqueeze(0)" if len(x.sizes) == 3 else "",
-        )  # fmt: skip
+        )
     if x.sizes[1] != weight.sizes[1] * groups:
         raise DimensionError(
             f"Given groups={groups}, weight of size {list(weight.sizes)}, expected input{list(x.sizes)} to have "
             f"{weight.sizes[1] * groups} channels, but got {x.sizes[1]} channels instead.",
-            op="conv2d", operands=(x.operand("input", [1]), weight.operand("weight", [1])),
+            op="conv2d",
+            operands=(x.operand("input", [1]), weight.operand("weight", [1])),
             fix="input.permute(0, 3, 1, 2)" if x.sizes[3] == weight.sizes[1] * groups else "",
-        )  # fmt: skip
+        )
     if weight.sizes[0] % groups:
-        raise DimensionError(f"out_channels ({weight.sizes[0]}) must be divisible by groups ({groups}).", op="conv2d")
+        raise DimensionError(
+            f"out_channels ({weight.sizes[0]}) must be divisible by groups ({groups}).", op="conv2d"
+        )
     if bias is not None and bias.sizes != weight.sizes[:1]:
         raise DimensionError(
-            f"expected bias to be 1-dimensional with {weight.sizes[0]} elements, but got bias of size {list(bias.sizes)} instead.",
-            op="conv2d", operands=(weight.operand("weight", [0]), bias.operand("bias", [0])),
-        )  # fmt: skip
-    sizes = tuple(output_size(x.sizes[i + 2], weight.sizes[i + 2], stride[i], padding[i], dilation[i]) for i in (0, 1))
+            f"expected bias to be 1-dimensional with {weight.sizes[0]} elements, but got bias of size "
+            f"{list(bias.sizes)} instead.",
+            op="conv2d",
+            operands=(weight.operand("weight", [0]), bias.operand("bias", [0])),
+        )
+    sizes = tuple(
+        output_size(x.sizes[i + 2], weight.sizes[i + 2], stride[i], padding[i], dilation[i]) for i in (0, 1)
+    )
     if min(sizes) <= 0:
         raise DimensionError(
-            f"Kernel size {list(weight.sizes[2:])} (dilation {list(dilation)}) can't be greater than the padded input size "
-            f"{[x.sizes[i + 2] + 2 * padding[i] for i in (0, 1)]}.", op="conv2d",
+            f"Kernel size {list(weight.sizes[2:])} (dilation {list(dilation)}) can't be greater than "
+            "the padded input size "
+            f"{[x.sizes[i + 2] + 2 * padding[i] for i in (0, 1)]}.",
+            op="conv2d",
             operands=(x.operand("input", [2, 3]), weight.operand("weight", [2, 3])),
-        )  # fmt: skip
+        )
     return Dims(x.names, (x.sizes[0], weight.sizes[0], *sizes))
 
 
 def windows(x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, fill: float = 0.0) -> Any:
     """Return a view [N, C, H', W', kH, kW] of the windows of a padded array."""
     if any(padding):
-        x = np.pad(x, ((0, 0), (0, 0), (padding[0], padding[0]), (padding[1], padding[1])), constant_values=fill)
+        x = np.pad(
+            x, ((0, 0), (0, 0), (padding[0], padding[0]), (padding[1], padding[1])), constant_values=fill
+        )
     n, c, h, w = x.shape
     oh, ow = (output_size(size, kernel[i], stride[i], 0, dilation[i]) for i, size in enumerate((h, w)))
     sn, sc, sh, sw = x.strides
@@ -69,8 +89,10 @@ def windows(x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, f
     )
 
 
-def _conv2d(x: Any, weight: Any, bias: Any = None, *, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
-    n, c = x.shape[:2]
+def _conv2d(
+    x: Any, weight: Any, bias: Any = None, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Any:
+    n, _c = x.shape[:2]
     o, i, kh, kw = weight.shape
     view = windows(x, (kh, kw), stride, padding, dilation)
     oh, ow = view.shape[2:4]
@@ -90,7 +112,9 @@ def _conv2d_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, weight = c.inputs[:2]
     grads = [
         ops.conv2d_input_gradient(g, weight, input_shape=x._array.shape, **c.params) if c.needs[0] else None,
-        ops.conv2d_weight_gradient(g, x, weight_shape=weight._array.shape, **c.params) if c.needs[1] else None,
+        ops.conv2d_weight_gradient(g, x, weight_shape=weight._array.shape, **c.params)
+        if c.needs[1]
+        else None,
     ]
     if len(c.inputs) > 2:
         grads.append(ops.sum(g, dim=(0, 2, 3), keepdim=False) if c.needs[2] else None)
@@ -99,7 +123,7 @@ def _conv2d_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 def _cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     weight = dims[1]
-    return 2.0 * out.count * weight.sizes[1] * weight.sizes[2] * weight.sizes[3]
+    return 2.0 * out.numel * weight.sizes[1] * weight.sizes[2] * weight.sizes[3]
 
 
 def _params(stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> dict[str, Any]:
@@ -127,8 +151,18 @@ CONV2D = Op(
         Sample((grid(1, 4, 7, 7), grid(6, 2, 3, 3), grid(6)), _params(padding=2, dilation=2, groups=2)),
     ],
     bad=lambda: [
-        BadInput((grid(2, 3, 5, 5), grid(4, 2, 3, 3)), _params(), DimensionError, "to have 2 channels, but got 3 channels instead"),
-        BadInput((grid(2, 3, 2, 2), grid(4, 3, 3, 3)), _params(), DimensionError, "can't be greater than the padded input size"),
+        BadInput(
+            (grid(2, 3, 5, 5), grid(4, 2, 3, 3)),
+            _params(),
+            DimensionError,
+            "to have 2 channels, but got 3 channels instead",
+        ),
+        BadInput(
+            (grid(2, 3, 2, 2), grid(4, 3, 3, 3)),
+            _params(),
+            DimensionError,
+            "can't be greater than the padded input size",
+        ),
         BadInput((grid(3, 5, 5), grid(4, 3, 3, 3)), _params(), DimensionError, "Expected 4D input"),
     ],
 )
@@ -139,7 +173,14 @@ def _input_gradient_dims(g: Dims, weight: Dims, *, input_shape: tuple[int, ...],
 
 
 def _input_gradient(
-    g: Any, weight: Any, *, input_shape: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair, groups: int
+    g: Any,
+    weight: Any,
+    *,
+    input_shape: tuple[int, ...],
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Any:
     n, c, h, w = input_shape
     o, i, kh, kw = weight.shape
@@ -148,7 +189,9 @@ def _input_gradient(
     per = o // groups
     for group in range(groups):
         rows = g[:, group * per : (group + 1) * per].transpose(0, 2, 3, 1).reshape(-1, per)
-        columns = (rows @ weight[group * per : (group + 1) * per].reshape(per, -1)).reshape(n, oh, ow, i, kh, kw)
+        columns = (rows @ weight[group * per : (group + 1) * per].reshape(per, -1)).reshape(
+            n, oh, ow, i, kh, kw
+        )
         for a in range(kh):
             for b in range(kw):
                 top, left = a * dilation[0], b * dilation[1]
@@ -186,11 +229,18 @@ CONV2D_INPUT_GRADIENT = Op(
     vjp=_input_gradient_vjp,
     saves=Saves(None, output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 2.0 * dims[0].count * dims[1].count / dims[1].sizes[0],
+    cost=lambda dims, out, **params: 2.0 * dims[0].numel * dims[1].numel / dims[1].sizes[0],
     samples=lambda: [
-        Sample((grid(2, 4, 5, 5), grid(4, 3, 3, 3)), {"input_shape": (2, 3, 5, 5), **_params(padding=1)}, names=(NCHW, None)),
+        Sample(
+            (grid(2, 4, 5, 5), grid(4, 3, 3, 3)),
+            {"input_shape": (2, 3, 5, 5), **_params(padding=1)},
+            names=(NCHW, None),
+        ),
         Sample((grid(2, 4, 2, 2), grid(4, 3, 3, 2)), {"input_shape": (2, 3, 6, 5), **_params(stride=2)}),
-        Sample((grid(1, 6, 7, 7), grid(6, 2, 3, 3)), {"input_shape": (1, 4, 7, 7), **_params(padding=2, dilation=2, groups=2)}),
+        Sample(
+            (grid(1, 6, 7, 7), grid(6, 2, 3, 3)),
+            {"input_shape": (1, 4, 7, 7), **_params(padding=2, dilation=2, groups=2)},
+        ),
     ],
     bad=list,
 )
@@ -235,11 +285,14 @@ CONV2D_WEIGHT_GRADIENT = Op(
     vjp=_weight_gradient_vjp,
     saves=Saves(None, output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 2.0 * dims[0].count * out.count / out.sizes[0],
+    cost=lambda dims, out, **params: 2.0 * dims[0].numel * out.numel / out.sizes[0],
     samples=lambda: [
         Sample((grid(2, 4, 5, 5), grid(2, 3, 5, 5)), {"weight_shape": (4, 3, 3, 3), **_params(padding=1)}),
         Sample((grid(2, 4, 2, 2), grid(2, 3, 6, 5)), {"weight_shape": (4, 3, 3, 2), **_params(stride=2)}),
-        Sample((grid(1, 6, 7, 7), grid(1, 4, 7, 7)), {"weight_shape": (6, 2, 3, 3), **_params(padding=2, dilation=2, groups=2)}),
+        Sample(
+            (grid(1, 6, 7, 7), grid(1, 4, 7, 7)),
+            {"weight_shape": (6, 2, 3, 3), **_params(padding=2, dilation=2, groups=2)},
+        ),
     ],
     bad=list,
 )
@@ -259,7 +312,15 @@ def pair(value: int | tuple[int, int] | list[int], what: str) -> Pair:
     return both
 
 
-def conv2d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
     """Two-dimensional cross-correlation.
 
     y[n, o, p, q] = b[o] + Σ_{c, i, j} x[n, c, p·s + i·d - pad, q·s + j·d - pad]·w[o, c, i, j]

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast
 from workbench.base.dtypes import as_dtype
-from workbench.core.dtype_rules import KEEP, PREDICATE, PROMOTE, DTypeRule
+from workbench.core.dtype_rules import KEEP, PREDICATE, PROMOTE
 from workbench.core.families import (
     NOT_DIFFERENTIABLE,
     NOT_QUANTIZED,
@@ -19,7 +19,7 @@ from workbench.core.families import (
     unary,
     unbroadcast,
 )
-from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 
 NOTHING = Saves((), output=False)
@@ -28,40 +28,85 @@ INPUT = Saves(output=False)
 
 # ------------------------------------------------------------------------------------------ one operand
 
-NEG = unary("neg", "Negate.", "y = -x", np.negative, lambda c, g: ops.neg(g), saves=NOTHING, dtype=PROMOTE, properties=["linear"])
-ABS = unary("abs", "Absolute value.", "y = |x|", np.abs, lambda c, g: ops.mul(g, ops.sign(c.inputs[0])), dtype=PROMOTE)
+NEG = unary(
+    "neg",
+    "Negate.",
+    "y = -x",
+    np.negative,
+    lambda c, g: ops.neg(g),
+    saves=NOTHING,
+    dtype=PROMOTE,
+    properties=["linear"],
+)
+ABS = unary(
+    "abs", "Absolute value.", "y = |x|", np.abs, lambda c, g: ops.mul(g, ops.sign(c.inputs[0])), dtype=PROMOTE
+)
 SIGN = unary("sign", "Sign: -1, 0 or 1.", "y = sgn(x)", np.sign, NOT_DIFFERENTIABLE, dtype=PROMOTE)
 EXP = unary("exp", "Exponential.", "y = e^x", np.exp, lambda c, g: ops.mul(g, c.out), saves=OUTPUT)
-LOG = unary("log", "Natural logarithm.", "y = ln x", np.log, lambda c, g: ops.div(g, c.inputs[0]), domain=(0.2, 3.0))
+LOG = unary(
+    "log", "Natural logarithm.", "y = ln x", np.log, lambda c, g: ops.div(g, c.inputs[0]), domain=(0.2, 3.0)
+)
 LOG1P = unary(
-    "log1p", "Natural logarithm of 1 + x, exact near 0.", "y = ln(1 + x)", np.log1p,
-    lambda c, g: ops.div(g, ops.add(c.inputs[0], 1.0)), domain=(-0.5, 2.0),
-)  # fmt: skip
+    "log1p",
+    "Natural logarithm of 1 + x, exact near 0.",
+    "y = ln(1 + x)",
+    np.log1p,
+    lambda c, g: ops.div(g, ops.add(c.inputs[0], 1.0)),
+    domain=(-0.5, 2.0),
+)
 EXPM1 = unary(
-    "expm1", "Exponential minus 1, exact near 0.", "y = e^x - 1", np.expm1,
-    lambda c, g: ops.mul(g, ops.add(c.out, 1.0)), saves=OUTPUT,
-)  # fmt: skip
+    "expm1",
+    "Exponential minus 1, exact near 0.",
+    "y = e^x - 1",
+    np.expm1,
+    lambda c, g: ops.mul(g, ops.add(c.out, 1.0)),
+    saves=OUTPUT,
+)
 SQRT = unary(
-    "sqrt", "Square root.", "y = √x", np.sqrt,
-    lambda c, g: ops.div(g, ops.mul(c.out, 2.0)), saves=OUTPUT, domain=(0.2, 3.0),
-)  # fmt: skip
+    "sqrt",
+    "Square root.",
+    "y = √x",
+    np.sqrt,
+    lambda c, g: ops.div(g, ops.mul(c.out, 2.0)),
+    saves=OUTPUT,
+    domain=(0.2, 3.0),
+)
 RSQRT = unary(
-    "rsqrt", "Reciprocal of the square root.", "y = 1/√x", lambda x: 1 / np.sqrt(x),
-    lambda c, g: ops.mul(g, ops.mul(ops.mul(ops.mul(c.out, c.out), c.out), -0.5)), saves=OUTPUT, domain=(0.2, 3.0),
-)  # fmt: skip
+    "rsqrt",
+    "Reciprocal of the square root.",
+    "y = 1/√x",
+    lambda x: 1 / np.sqrt(x),
+    lambda c, g: ops.mul(g, ops.mul(ops.mul(ops.mul(c.out, c.out), c.out), -0.5)),
+    saves=OUTPUT,
+    domain=(0.2, 3.0),
+)
 RECIPROCAL = unary(
-    "reciprocal", "Reciprocal.", "y = 1/x", lambda x: 1 / x,
-    lambda c, g: ops.neg(ops.mul(g, ops.mul(c.out, c.out))), saves=OUTPUT, domain=(0.3, 2.0),
-)  # fmt: skip
-SIN = unary("sin", "Sine of an angle in radians.", "y = sin x", np.sin, lambda c, g: ops.mul(g, ops.cos(c.inputs[0])))
+    "reciprocal",
+    "Reciprocal.",
+    "y = 1/x",
+    lambda x: 1 / x,
+    lambda c, g: ops.neg(ops.mul(g, ops.mul(c.out, c.out))),
+    saves=OUTPUT,
+    domain=(0.3, 2.0),
+)
+SIN = unary(
+    "sin", "Sine of an angle in radians.", "y = sin x", np.sin, lambda c, g: ops.mul(g, ops.cos(c.inputs[0]))
+)
 COS = unary(
-    "cos", "Cosine of an angle in radians.", "y = cos x", np.cos,
+    "cos",
+    "Cosine of an angle in radians.",
+    "y = cos x",
+    np.cos,
     lambda c, g: ops.neg(ops.mul(g, ops.sin(c.inputs[0]))),
-)  # fmt: skip
+)
 TANH = unary(
-    "tanh", "Hyperbolic tangent.", "y = tanh x", np.tanh,
-    lambda c, g: ops.mul(g, ops.sub(1.0, ops.mul(c.out, c.out))), saves=OUTPUT,
-)  # fmt: skip
+    "tanh",
+    "Hyperbolic tangent.",
+    "y = tanh x",
+    np.tanh,
+    lambda c, g: ops.mul(g, ops.sub(1.0, ops.mul(c.out, c.out))),
+    saves=OUTPUT,
+)
 
 
 def _sigmoid(x: Any) -> Any:
@@ -70,21 +115,36 @@ def _sigmoid(x: Any) -> Any:
 
 
 SIGMOID = unary(
-    "sigmoid", "Logistic function.", "y = 1/(1 + e^-x)", _sigmoid,
-    lambda c, g: ops.mul(g, ops.mul(c.out, ops.sub(1.0, c.out))), saves=OUTPUT,
-)  # fmt: skip
+    "sigmoid",
+    "Logistic function.",
+    "y = 1/(1 + e^-x)",
+    _sigmoid,
+    lambda c, g: ops.mul(g, ops.mul(c.out, ops.sub(1.0, c.out))),
+    saves=OUTPUT,
+)
 RELU = unary(
-    "relu", "Rectified linear unit.", "y = max(x, 0)", lambda x: np.maximum(x, 0),
-    lambda c, g: ops.relu_gradient(g, c.out), saves=OUTPUT, dtype=PROMOTE,
+    "relu",
+    "Rectified linear unit.",
+    "y = max(x, 0)",
+    lambda x: np.maximum(x, 0),
+    lambda c, g: ops.relu_gradient(g, c.out),
+    saves=OUTPUT,
+    dtype=PROMOTE,
     quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes())),
-)  # fmt: skip
+)
 FLOOR = unary("floor", "Largest integer not above.", "y = ⌊x⌋", np.floor, NOT_DIFFERENTIABLE, dtype=PROMOTE)
 CEIL = unary("ceil", "Smallest integer not below.", "y = ⌈x⌉", np.ceil, NOT_DIFFERENTIABLE, dtype=PROMOTE)
 ROUND = unary("round", "Nearest integer, halves to even.", "y = rne(x)", np.rint, NOT_DIFFERENTIABLE)
-ISNAN = unary("isnan", "True where not a number.", "y = (x ≠ x)", np.isnan, NOT_DIFFERENTIABLE, dtype=PREDICATE)
+ISNAN = unary(
+    "isnan", "True where not a number.", "y = (x ≠ x)", np.isnan, NOT_DIFFERENTIABLE, dtype=PREDICATE
+)
 ISINF = unary("isinf", "True where infinite.", "y = (|x| = ∞)", np.isinf, NOT_DIFFERENTIABLE, dtype=PREDICATE)
-ISFINITE = unary("isfinite", "True where finite.", "y = (|x| < ∞)", np.isfinite, NOT_DIFFERENTIABLE, dtype=PREDICATE)
-LOGICAL_NOT = unary("logical_not", "True where zero.", "y = ¬x", np.logical_not, NOT_DIFFERENTIABLE, dtype=PREDICATE)
+ISFINITE = unary(
+    "isfinite", "True where finite.", "y = (|x| < ∞)", np.isfinite, NOT_DIFFERENTIABLE, dtype=PREDICATE
+)
+LOGICAL_NOT = unary(
+    "logical_not", "True where zero.", "y = ¬x", np.logical_not, NOT_DIFFERENTIABLE, dtype=PREDICATE
+)
 
 # ----------------------------------------------------------------------------------------- two operands
 
@@ -109,28 +169,49 @@ def _max_gradient(pick: str) -> Any:
 
 
 def _type(value: Any) -> np.dtype[Any]:
-    return np.dtype(value._array.dtype)
+    dtype: np.dtype[Any] = value._array.dtype
+    return dtype
 
 
 ADD = binary(
-    "add", "Add.", "y = a + b", np.add, lambda c, g: ((lambda: g), (lambda: g)),
-    saves=NOTHING, properties=["commutative", "linear"],
-)  # fmt: skip
-SUB = binary("sub", "Subtract.", "y = a - b", np.subtract, lambda c, g: ((lambda: g), (lambda: ops.neg(g))), saves=NOTHING)
+    "add",
+    "Add.",
+    "y = a + b",
+    np.add,
+    lambda c, g: ((lambda: g), (lambda: g)),
+    saves=NOTHING,
+    properties=["commutative", "linear"],
+)
+SUB = binary(
+    "sub",
+    "Subtract.",
+    "y = a - b",
+    np.subtract,
+    lambda c, g: ((lambda: g), (lambda: ops.neg(g))),
+    saves=NOTHING,
+)
 MUL = binary(
-    "mul", "Multiply.", "y = a·b", np.multiply,
+    "mul",
+    "Multiply.",
+    "y = a·b",
+    np.multiply,
     lambda c, g: ((lambda: ops.mul(g, c.inputs[1])), (lambda: ops.mul(g, c.inputs[0]))),
     properties=["commutative"],
-)  # fmt: skip
+)
 DIV = binary(
-    "div", "Divide; integers give floats.", "y = a/b", _true_divide,
+    "div",
+    "Divide; integers give floats.",
+    "y = a/b",
+    _true_divide,
     lambda c, g: (
         (lambda: ops.div(g, c.inputs[1])),
         (lambda: ops.neg(ops.div(ops.mul(g, c.out), c.inputs[1]))),
     ),
     saves=Saves((1,), output=True),
-    dtype=DTypeRule("promoted, integers become float32", lambda t: t if t.kind in "fc" else np.dtype("f4"), lambda t, p: t),
-)  # fmt: skip
+    dtype=DTypeRule(
+        "promoted, integers become float32", lambda t: t if t.kind in "fc" else np.dtype("f4"), lambda t, p: t
+    ),
+)
 
 
 def _pow_gradient(c: Call, g: Any) -> Any:
@@ -148,8 +229,22 @@ def _pow_gradient(c: Call, g: Any) -> Any:
 
 
 POW = binary("pow", "Raise to a power.", "y = a^b", np.power, _pow_gradient, saves=Saves(None, output=True))
-MAXIMUM = binary("maximum", "The larger of two.", "y = max(a, b)", np.maximum, _max_gradient("gt"), properties=["commutative"])
-MINIMUM = binary("minimum", "The smaller of two.", "y = min(a, b)", np.minimum, _max_gradient("lt"), properties=["commutative"])
+MAXIMUM = binary(
+    "maximum",
+    "The larger of two.",
+    "y = max(a, b)",
+    np.maximum,
+    _max_gradient("gt"),
+    properties=["commutative"],
+)
+MINIMUM = binary(
+    "minimum",
+    "The smaller of two.",
+    "y = min(a, b)",
+    np.minimum,
+    _max_gradient("lt"),
+    properties=["commutative"],
+)
 EQ = comparison("eq", "Equal.", "y = (a = b)", np.equal)
 NE = comparison("ne", "Not equal.", "y = (a ≠ b)", np.not_equal)
 LT = comparison("lt", "Less.", "y = (a < b)", np.less)
@@ -200,7 +295,9 @@ WHERE = Op(
     reference="elementary",
     dims=_where_dims,
     rule="names of all three unify from the right, sizes broadcast",
-    dtype=DTypeRule("as the chosen operands together", lambda dtype: dtype, lambda dtype, params: dtype, skip=1),
+    dtype=DTypeRule(
+        "as the chosen operands together", lambda dtype: dtype, lambda dtype, params: dtype, skip=1
+    ),
     forward=lambda condition, x, y: np.where(condition.astype(np.bool_, copy=False), x, y),
     vjp=_where_vjp,
     saves=Saves((0,), output=False),
@@ -262,8 +359,17 @@ TO = Op(
     properties=frozenset({"linear"}),
 )
 
-CLONE = unary("clone", "Copy.", "y = x", lambda x: x.copy(), lambda c, g: g, saves=NOTHING, dtype=PROMOTE,
-              quantized=lambda q: q.with_codes(q.codes.copy()), properties=["linear"])  # fmt: skip
+CLONE = unary(
+    "clone",
+    "Copy.",
+    "y = x",
+    lambda x: x.copy(),
+    lambda c, g: g,
+    saves=NOTHING,
+    dtype=PROMOTE,
+    quantized=lambda q: q.with_codes(q.codes.copy()),
+    properties=["linear"],
+)
 
 # ---------------------------------------------------------------------------------- the words people use
 

@@ -20,10 +20,16 @@ NOTHING = Saves((), output=False)
 
 def _expand_key(x: Dims, key: tuple[Any, ...]) -> list[Any]:
     """Return the key with its ellipsis written out, one entry a dim (and one a new dim)."""
-    used = sum(one.ndim if isinstance(one, np.ndarray) and one.dtype == bool else one is not None for one in key if one is not Ellipsis)
+    used = sum(
+        one.ndim if isinstance(one, np.ndarray) and one.dtype == bool else one is not None
+        for one in key
+        if one is not Ellipsis
+    )
     if used > len(x.sizes):
         raise DimensionIndexError(
-            f"too many indices for tensor of dimension {len(x.sizes)}: got {used}", op="index", operands=(x.operand(),)
+            f"too many indices for tensor of dimension {len(x.sizes)}: got {used}",
+            op="index",
+            operands=(x.operand(),),
         )
     fill = [slice(None)] * (len(x.sizes) - used)
     position = next((i for i, one in enumerate(key) if one is Ellipsis), len(key))
@@ -65,7 +71,9 @@ def _index_dims(x: Dims, key: tuple[Any, ...]) -> Dims:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise DimensionIndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}", op="index", operands=(x.operand(),)
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
+            op="index",
+            operands=(x.operand(),),
         ) from None
     # One index vector keeps the name of the dim it picks from; several together make unnamed dims.
     many = [(axis, array) for axis, array in arrays if array.ndim]
@@ -81,16 +89,22 @@ def _check_bounds(x: Dims, axis: int, index: Any) -> None:
     if array.dtype == bool:
         if array.shape != x.sizes[axis : axis + array.ndim]:
             raise DimensionIndexError(
-                f"The shape of the mask {list(array.shape)} at index {axis} does not match the shape of the indexed tensor "
-                f"{list(x.sizes)}", op="index", operands=(x.operand("input", [axis]),),
-            )  # fmt: skip
+                f"The shape of the mask {list(array.shape)} at index {axis} does not match the shape "
+                "of the indexed tensor "
+                f"{list(x.sizes)}",
+                op="index",
+                operands=(x.operand("input", [axis]),),
+            )
         return
     if array.size and (int(array.max()) >= size or int(array.min()) < -size):
         wrong = int(array.max()) if int(array.max()) >= size else int(array.min())
         raise DimensionIndexError(
-            f"index {wrong} is out of bounds for dimension {axis}" + (f" ({x.names[axis]!r})" if x.names[axis] else "")
-            + f" with size {size}", op="index", operands=(x.operand("input", [axis]),),
-        )  # fmt: skip
+            f"index {wrong} is out of bounds for dimension {axis}"
+            + (f" ({x.names[axis]!r})" if x.names[axis] else "")
+            + f" with size {size}",
+            op="index",
+            operands=(x.operand("input", [axis]),),
+        )
 
 
 INDEX_OP = Op(
@@ -99,7 +113,7 @@ INDEX_OP = Op(
     equation="y = x[key]",
     reference="NumPy, advanced indexing",
     dims=_index_dims,
-    rule="sliced dims keep their names, integers end theirs; one vector of indices keeps the name, several make unnamed dims",
+    rule="sliced dims keep names, integers end theirs; one vector of indices keeps the name, several make unnamed dims",
     dtype=KEEP,
     forward=lambda x, key: x[key],
     vjp=lambda c, g: (ops.index_add(g, key=c.params["key"], sizes=c.inputs[0]._array.shape),),
@@ -110,15 +124,29 @@ INDEX_OP = Op(
         Sample((grid(4, 3, 5),), {"key": (slice(1, 3), Ellipsis, 2)}, names=(("N", "C", "T"),)),
         Sample((grid(4, 3, 5),), {"key": (np.array([0, 2, 2]),)}, names=(("N", "C", "T"),)),
         Sample((grid(4, 3),), {"key": (np.array([[0, 1], [1, 2]]), np.array([0, 2]))}, names=(("N", "C"),)),
-        Sample((grid(4, 3),), {"key": (None, slice(None, None, 2), np.array([True, False, True]))}, names=(("N", "C"),)),
-        Sample((grid(4, 3, 5),), {"key": (np.array([0, 1]), slice(None), np.array([1, 1]))}, names=(("N", "C", "T"),)),
+        Sample(
+            (grid(4, 3),),
+            {"key": (None, slice(None, None, 2), np.array([True, False, True]))},
+            names=(("N", "C"),),
+        ),
+        Sample(
+            (grid(4, 3, 5),),
+            {"key": (np.array([0, 1]), slice(None), np.array([1, 1]))},
+            names=(("N", "C", "T"),),
+        ),
     ],
     bad=lambda: [
-        BadInput((grid(4, 3),), {"key": (4,)}, DimensionIndexError, "out of bounds for dimension 0 ('N')", names=(("N", "C"),)),
+        BadInput(
+            (grid(4, 3),),
+            {"key": (4,)},
+            DimensionIndexError,
+            "out of bounds for dimension 0 ('N')",
+            names=(("N", "C"),),
+        ),
         BadInput((grid(4, 3),), {"key": (0, 0, 0)}, DimensionIndexError, "too many indices"),
     ],
     properties=frozenset({"linear", "view"}),
-)  # fmt: skip
+)
 
 
 def _index_add(x: Any, key: tuple[Any, ...], sizes: tuple[int, ...]) -> Any:
@@ -142,7 +170,7 @@ INDEX_ADD = Op(
     vjp=lambda c, g: (ops.index(g, key=c.params["key"]),),
     saves=NOTHING,
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(dims[0].count),
+    cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(3, 2),), {"key": (np.array([0, 2, 2]),), "sizes": (4, 2)}),
         Sample((grid(2, 2),), {"key": (slice(1, 3),), "sizes": (4, 2)}),
@@ -157,17 +185,20 @@ INDEX_ADD = Op(
 def _gather_dims(x: Dims, index: Dims, dim: int) -> Dims:
     if len(x.sizes) != len(index.sizes):
         raise DimensionIndexError(
-            "Index tensor must have the same number of dimensions as input tensor", op="gather",
+            "Index tensor must have the same number of dimensions as input tensor",
+            op="gather",
             operands=(x.operand("input"), index.operand("index")),
-        )  # fmt: skip
+        )
     wrong = [i for i, (a, b) in enumerate(zip(x.sizes, index.sizes, strict=True)) if i != dim and b > a]
     if wrong:
         raise DimensionIndexError(
-            f"Size does not match at dimension {wrong[0]}: expected index {list(index.sizes)} to be no larger than self "
-            f"{list(x.sizes)} apart from dimension {dim}", op="gather",
+            f"Size does not match at dimension {wrong[0]}: expected index {list(index.sizes)} to be "
+            "no larger than self "
+            f"{list(x.sizes)} apart from dimension {dim}",
+            op="gather",
             operands=(x.operand("input", wrong), index.operand("index", wrong)),
-        )  # fmt: skip
-    names = tuple(b if b is not None else (a if i != dim or b is None else None) for i, (a, b) in enumerate(zip(x.names, index.names, strict=True)))
+        )
+    names = tuple(b if b is not None else a for a, b in zip(x.names, index.names, strict=True))
     return Dims(names, index.sizes)
 
 
@@ -181,7 +212,9 @@ def _gather(x: Any, index: Any, dim: int) -> Any:
     size = x.shape[dim] if x.ndim else 1
     if index.size and (index.max() >= size or index.min() < 0):
         wrong = int(index.max()) if index.max() >= size else int(index.min())
-        raise DimensionIndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}", op="gather")
+        raise DimensionIndexError(
+            f"index {wrong} is out of bounds for dimension {dim} with size {size}", op="gather"
+        )
     return x[_along(x.shape, index, dim)]
 
 
@@ -194,7 +227,10 @@ GATHER = Op(
     rule="as the index; its unnamed dims take the input's names",
     dtype=KEEP,
     forward=_gather,
-    vjp=lambda c, g: (ops.scatter_add(g, c.inputs[1], dim=c.params["dim"], sizes=c.inputs[0]._array.shape), None),
+    vjp=lambda c, g: (
+        ops.scatter_add(g, c.inputs[1], dim=c.params["dim"], sizes=c.inputs[0]._array.shape),
+        None,
+    ),
     saves=Saves((1,), output=False),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
@@ -202,7 +238,9 @@ GATHER = Op(
         Sample((grid(3, 4), np.array([[0, 3, 3], [1, 1, 0]])), {"dim": 1}, names=(("N", "C"), None)),
     ],
     bad=lambda: [
-        BadInput((grid(3, 4), np.array([[7]])), {"dim": 1}, DimensionIndexError, "out of bounds for dimension 1"),
+        BadInput(
+            (grid(3, 4), np.array([[7]])), {"dim": 1}, DimensionIndexError, "out of bounds for dimension 1"
+        ),
         BadInput((grid(3, 4), np.array([0])), {"dim": 1}, DimensionIndexError, "same number of dimensions"),
     ],
 )
@@ -226,7 +264,7 @@ SCATTER_ADD = Op(
     vjp=lambda c, g: (ops.gather(g, c.inputs[1], dim=c.params["dim"]), None),
     saves=Saves((1,), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(dims[0].count),
+    cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(2, 3), np.array([[0, 3, 3], [1, 1, 0]])), {"dim": 1, "sizes": (3, 4)}),
     ],
@@ -255,7 +293,14 @@ ONE_HOT = Op(
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((np.array([0, 2, 1]),), {"count": 3, "dtype": np.dtype("i8")}, names=(("N",),))],
-    bad=lambda: [BadInput((np.array([0, 5]),), {"count": 3, "dtype": np.dtype("i8")}, DimensionIndexError, "is not in [0, 3)")],
+    bad=lambda: [
+        BadInput(
+            (np.array([0, 5]),),
+            {"count": 3, "dtype": np.dtype("i8")},
+            DimensionIndexError,
+            "is not in [0, 3)",
+        )
+    ],
 )
 
 # ---------------------------------------------------------------------------------- the words people use

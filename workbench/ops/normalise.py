@@ -57,7 +57,7 @@ SOFTMAX = Op(
     vjp=_softmax_vjp,
     saves=OUTPUT,
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.count,
+    cost=lambda dims, out, **params: 5.0 * out.numel,
     samples=_along_samples,
     bad=list,
 )
@@ -74,7 +74,7 @@ LOG_SOFTMAX = Op(
     vjp=_log_softmax_vjp,
     saves=OUTPUT,
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.count,
+    cost=lambda dims, out, **params: 5.0 * out.numel,
     samples=_along_samples,
     bad=list,
 )
@@ -93,13 +93,18 @@ def _channelwise(x: Any, ndim: int) -> Any:
 
 def _check_channels(x: Dims, op: str, **vectors: Dims) -> None:
     if len(x.sizes) < 2:
-        raise DimensionError(f"expected at least 2 dims [N, C, ...], got {len(x.sizes)}.", op=op, operands=(x.operand("input"),))
+        raise DimensionError(
+            f"expected at least 2 dims [N, C, ...], got {len(x.sizes)}.",
+            op=op,
+            operands=(x.operand("input"),),
+        )
     for label, vector in vectors.items():
         if vector.sizes != (x.sizes[1],):
             raise DimensionError(
                 f"{label} should contain {x.sizes[1]} elements (the channels of the input), not {list(vector.sizes)}.",
-                op=op, operands=(x.operand("input", [1]), vector.operand(label, [0])),
-            )  # fmt: skip
+                op=op,
+                operands=(x.operand("input", [1]), vector.operand(label, [0])),
+            )
 
 
 def _batch_norm_dims(x: Dims, weight: Dims, bias: Dims, eps: float) -> tuple[Dims, Dims, Dims]:
@@ -158,13 +163,19 @@ BATCH_NORM = Op(
     vjp=_batch_norm_vjp,
     saves=Saves((0, 1), output=True),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 6.0 * dims[0].count,
+    cost=lambda dims, out, **params: 6.0 * dims[0].numel,
     samples=lambda: [
-        Sample((grid(4, 3, 2, 2), grid(3, seed=1), grid(3, seed=2)), {"eps": 1e-5}, names=(("N", "C", "H", "W"), ("C",), ("C",))),
+        Sample(
+            (grid(4, 3, 2, 2), grid(3, seed=1), grid(3, seed=2)),
+            {"eps": 1e-5},
+            names=(("N", "C", "H", "W"), ("C",), ("C",)),
+        ),
         Sample((grid(5, 2), grid(2, seed=1), grid(2, seed=2)), {"eps": 1e-3}),
     ],
     bad=lambda: [
-        BadInput((grid(4, 3, 2, 2), grid(4), grid(4)), {"eps": 1e-5}, DimensionError, "should contain 3 elements"),
+        BadInput(
+            (grid(4, 3, 2, 2), grid(4), grid(4)), {"eps": 1e-5}, DimensionError, "should contain 3 elements"
+        ),
     ],
     outputs=3,
     tolerance=1e-5,
@@ -175,7 +186,9 @@ def _batch_norm_gradient(g: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> t
     axes, n = _channel_axes(x.ndim), x.size / x.shape[1]
     normal = (x - _channelwise(mean, x.ndim)) * _channelwise(rstd, x.ndim)
     gb, gw = g.sum(axis=axes), (g * normal).sum(axis=axes)
-    gx = _channelwise(weight * rstd, x.ndim) * (g - _channelwise(gb / n, x.ndim) - normal * _channelwise(gw / n, x.ndim))
+    gx = _channelwise(weight * rstd, x.ndim) * (
+        g - _channelwise(gb / n, x.ndim) - normal * _channelwise(gw / n, x.ndim)
+    )
     return gx.astype(x.dtype, copy=False), gw.astype(x.dtype, copy=False), gb.astype(x.dtype, copy=False)
 
 
@@ -219,14 +232,18 @@ def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
     if d_scale is not None:
         d_rstd = ops.add(d_rstd, ops.mul(d_scale, weight))
         d_weight = ops.mul(d_scale, rstd)
-    return tuple(v if need else None for v, need in zip((d_g, d_x, d_mean, d_rstd, d_weight), c.needs, strict=True))
+    return tuple(
+        v if need else None for v, need in zip((d_g, d_x, d_mean, d_rstd, d_weight), c.needs, strict=True)
+    )
 
 
 def _plus(a: Any, b: Any) -> Any:
     return b if a is None else ops.add(a, b)
 
 
-def _batch_norm_gradient_dims(g: Dims, x: Dims, mean: Dims, rstd: Dims, weight: Dims) -> tuple[Dims, Dims, Dims]:
+def _batch_norm_gradient_dims(
+    g: Dims, x: Dims, mean: Dims, rstd: Dims, weight: Dims
+) -> tuple[Dims, Dims, Dims]:
     channels = Dims((x.names[1],), (x.sizes[1],))
     return x, channels, channels
 
@@ -243,9 +260,17 @@ BATCH_NORM_GRADIENT = Op(
     vjp=_batch_norm_gradient_vjp,
     saves=Saves(None, output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 10.0 * dims[1].count,
+    cost=lambda dims, out, **params: 10.0 * dims[1].numel,
     samples=lambda: [
-        Sample((grid(4, 3, 2, seed=1), grid(4, 3, 2, seed=2), grid(3, seed=3), grid(3, low=0.5, seed=4), grid(3, seed=5))),
+        Sample(
+            (
+                grid(4, 3, 2, seed=1),
+                grid(4, 3, 2, seed=2),
+                grid(3, seed=3),
+                grid(3, low=0.5, seed=4),
+                grid(3, seed=5),
+            )
+        ),
     ],
     bad=list,
     outputs=3,
@@ -253,7 +278,9 @@ BATCH_NORM_GRADIENT = Op(
 )
 
 
-def _batch_norm_inference_dims(x: Dims, mean: Dims, variance: Dims, weight: Dims, bias: Dims, eps: float) -> Dims:
+def _batch_norm_inference_dims(
+    x: Dims, mean: Dims, variance: Dims, weight: Dims, bias: Dims, eps: float
+) -> Dims:
     _check_channels(x, "batch_norm_inference", mean=mean, variance=variance, weight=weight, bias=bias)
     return x
 
@@ -297,15 +324,16 @@ BATCH_NORM_INFERENCE = Op(
     vjp=_batch_norm_inference_vjp,
     saves=Saves((0, 1, 2, 3), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 2.0 * out.count,
+    cost=lambda dims, out, **params: 2.0 * out.numel,
     samples=lambda: [
         Sample(
-            (grid(4, 3, 2, 2), grid(3, seed=1), grid(3, low=0.3, seed=2), grid(3, seed=3), grid(3, seed=4)), {"eps": 1e-5},
+            (grid(4, 3, 2, 2), grid(3, seed=1), grid(3, low=0.3, seed=2), grid(3, seed=3), grid(3, seed=4)),
+            {"eps": 1e-5},
             names=(("N", "C", "H", "W"), ("C",), ("C",), ("C",), ("C",)),
         ),
     ],
     bad=list,
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------------------------------------------ losses
 
@@ -314,15 +342,18 @@ def _nll_dims(x: Dims, target: Dims) -> Dims:
     if len(x.sizes) != 2 or target.sizes != x.sizes[:1]:
         raise DimensionError(
             f"expected log-probabilities [N, C] and one class [N] each, got {list(x.sizes)} and {list(target.sizes)}.",
-            op="nll_loss", operands=(x.operand("input", [0]), target.operand("target", range(len(target.sizes)))),
-        )  # fmt: skip
+            op="nll_loss",
+            operands=(x.operand("input", [0]), target.operand("target", range(len(target.sizes)))),
+        )
     return Dims((x.names[0],), x.sizes[:1])
 
 
 def _nll(x: Any, target: Any) -> Any:
     if target.size and (target.min() < 0 or target.max() >= x.shape[1]):
         wrong = int(target.min()) if target.min() < 0 else int(target.max())
-        raise DimensionIndexError(f"Target {wrong} is out of bounds: the input has {x.shape[1]} classes.", op="nll_loss")
+        raise DimensionIndexError(
+            f"Target {wrong} is out of bounds: the input has {x.shape[1]} classes.", op="nll_loss"
+        )
     return -x[np.arange(len(target)), target]
 
 
@@ -331,7 +362,10 @@ def _nll_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     column = (x._array.shape[0], 1)
     return (
         ops.scatter_add(
-            ops.neg(ops.reshape(g, sizes=column)), ops.reshape(target, sizes=column), dim=1, sizes=x._array.shape
+            ops.neg(ops.reshape(g, sizes=column)),
+            ops.reshape(target, sizes=column),
+            dim=1,
+            sizes=x._array.shape,
         ),
         None,
     )
@@ -349,7 +383,7 @@ NLL_LOSS = Op(
     vjp=_nll_vjp,
     saves=Saves((1,), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(out.count),
+    cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((grid(3, 4), np.array([0, 3, 1])), names=(("N", "C"), ("N",)))],
     bad=lambda: [
         BadInput((grid(3, 4), np.array([0, 4, 1])), {}, DimensionIndexError, "Target 4 is out of bounds"),
@@ -368,11 +402,16 @@ DROPOUT_MASK = Op(
     rule="names and sizes pass through",
     dtype=DTypeRule("as the first input", None, lambda dtype, params: dtype),
     forward=lambda x, mask: x * mask,
-    vjp=lambda c, g: (ops.mul(g, c.inputs[1]) if c.needs[0] else None, ops.mul(g, c.inputs[0]) if c.needs[1] else None),
+    vjp=lambda c, g: (
+        ops.mul(g, c.inputs[1]) if c.needs[0] else None,
+        ops.mul(g, c.inputs[0]) if c.needs[1] else None,
+    ),
     saves=Saves(None, output=False),
     quantized=lambda q, mask: q,
-    cost=lambda dims, out, **params: float(out.count),
-    samples=lambda: [Sample((grid(3, 4), np.where(grid(3, 4, seed=7) > 0, 2.0, 0.0)), names=(("N", "C"), None))],
+    cost=lambda dims, out, **params: float(out.numel),
+    samples=lambda: [
+        Sample((grid(3, 4), np.where(grid(3, 4, seed=7) > 0, 2.0, 0.0)), names=(("N", "C"), None))
+    ],
     bad=list,
     properties=frozenset({"random"}),
 )

@@ -18,17 +18,24 @@ from workbench.ops.convolve import NCHW, Pair, output_size, pair, windows
 def _pool_sizes(op: str, x: Dims, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Dims:
     if len(x.sizes) != 4:
         raise DimensionError(
-            f"Expected 4D input [N, C, H, W], but got {len(x.sizes)}D.", op=op, operands=(x.operand("input"),),
+            f"Expected 4D input [N, C, H, W], but got {len(x.sizes)}D.",
+            op=op,
+            operands=(x.operand("input"),),
             fix="input.unsqueeze(0)" if len(x.sizes) == 3 else "",
-        )  # fmt: skip
+        )
     if any(2 * padding[i] > kernel[i] for i in (0, 1)):
-        raise DimensionError(f"pad should be at most half of effective kernel size, but got pad={padding} and kernel={kernel}.", op=op)
+        raise DimensionError(
+            f"pad should be at most half of effective kernel size, but got pad={padding} and kernel={kernel}.",
+            op=op,
+        )
     sizes = tuple(output_size(x.sizes[i + 2], kernel[i], stride[i], padding[i], dilation[i]) for i in (0, 1))
     if min(sizes) <= 0:
         raise DimensionError(
-            f"Given input size {list(x.sizes[1:])}, calculated output size {[x.sizes[1], *sizes]}: output size is too small.",
-            op=op, operands=(x.operand("input", [2, 3]),),
-        )  # fmt: skip
+            f"Given input size {list(x.sizes[1:])}, calculated output size {[x.sizes[1], *sizes]}: "
+            "output size is too small.",
+            op=op,
+            operands=(x.operand("input", [2, 3]),),
+        )
     return Dims(x.names, (*x.sizes[:2], *sizes))
 
 
@@ -54,7 +61,12 @@ def _max_pool_vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
 
 
 def _params(kernel: int, stride: int, padding: int = 0, dilation: int = 1) -> dict[str, Any]:
-    return {"kernel": (kernel,) * 2, "stride": (stride,) * 2, "padding": (padding,) * 2, "dilation": (dilation,) * 2}
+    return {
+        "kernel": (kernel,) * 2,
+        "stride": (stride,) * 2,
+        "padding": (padding,) * 2,
+        "dilation": (dilation,) * 2,
+    }
 
 
 MAX_POOL2D = Op(
@@ -69,7 +81,7 @@ MAX_POOL2D = Op(
     vjp=_max_pool_vjp,
     saves=Saves((), output=True),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(out.count * params["kernel"][0] * params["kernel"][1]),
+    cost=lambda dims, out, **params: float(out.numel * params["kernel"][0] * params["kernel"][1]),
     samples=lambda: [
         Sample((grid(2, 3, 6, 6),), _params(2, 2), names=(NCHW,)),
         Sample((grid(1, 2, 7, 5),), _params(3, 2, 1)),
@@ -115,9 +127,12 @@ MAX_POOL2D_GRADIENT = Op(
     vjp=_max_pool_gradient_vjp,
     saves=Saves((1,), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(dims[0].count),
+    cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
-        Sample((grid(2, 3, 2, 2), np.array([[0, 2], [9, 15]]) + np.zeros((2, 3, 1, 1), int)), {"input_shape": (2, 3, 4, 4)}),
+        Sample(
+            (grid(2, 3, 2, 2), np.array([[0, 2], [9, 15]]) + np.zeros((2, 3, 1, 1), int)),
+            {"input_shape": (2, 3, 4, 4)},
+        ),
     ],
     bad=list,
 )
@@ -131,7 +146,9 @@ def _avg_pool(x: Any, kernel: Pair, stride: Pair, padding: Pair) -> Any:
     return windows(x, kernel, stride, padding, (1, 1)).mean(axis=(-2, -1))
 
 
-def _avg_pool_gradient(g: Any, input_shape: tuple[int, ...], kernel: Pair, stride: Pair, padding: Pair) -> Any:
+def _avg_pool_gradient(
+    g: Any, input_shape: tuple[int, ...], kernel: Pair, stride: Pair, padding: Pair
+) -> Any:
     n, c, h, w = input_shape
     padded = np.zeros((n, c, h + 2 * padding[0], w + 2 * padding[1]), g.dtype)
     oh, ow = g.shape[2:]
@@ -157,12 +174,14 @@ AVG_POOL2D = Op(
     vjp=lambda c, g: (ops.avg_pool2d_gradient(g, input_shape=c.inputs[0]._array.shape, **c.params),),
     saves=Saves((), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(out.count * params["kernel"][0] * params["kernel"][1]),
+    cost=lambda dims, out, **params: float(out.numel * params["kernel"][0] * params["kernel"][1]),
     samples=lambda: [
         Sample((grid(2, 3, 6, 6),), _avg_params(2, 2), names=(NCHW,)),
         Sample((grid(1, 2, 7, 5),), _avg_params(3, 2, 1)),
     ],
-    bad=lambda: [BadInput((grid(2, 3, 1, 1),), _avg_params(2, 2), DimensionError, "output size is too small")],
+    bad=lambda: [
+        BadInput((grid(2, 3, 1, 1),), _avg_params(2, 2), DimensionError, "output size is too small")
+    ],
     properties=frozenset({"linear"}),
 )
 
@@ -178,7 +197,7 @@ AVG_POOL2D_GRADIENT = Op(
     vjp=lambda c, u: (ops.avg_pool2d(u, **{k: v for k, v in c.params.items() if k != "input_shape"}),),
     saves=Saves((), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(out.count),
+    cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [
         Sample((grid(2, 3, 3, 3),), {"input_shape": (2, 3, 6, 6), **_avg_params(2, 2)}, names=(NCHW,)),
         Sample((grid(1, 2, 4, 3),), {"input_shape": (1, 2, 7, 5), **_avg_params(3, 2, 1)}),
@@ -191,7 +210,12 @@ AVG_POOL2D_GRADIENT = Op(
 
 
 def max_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
 ) -> Any:
     """Largest value of each window of [N, C, H, W]; `stride` defaults to the kernel size.
 
@@ -215,5 +239,8 @@ def avg_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     """Mean of each window of [N, C, H, W]; the padding counts as zeros."""
     kernel = pair(kernel_size, "kernel_size")
     return ops.avg_pool2d(
-        input, kernel=kernel, stride=kernel if stride is None else pair(stride, "stride"), padding=pair(padding, "padding")
+        input,
+        kernel=kernel,
+        stride=kernel if stride is None else pair(stride, "stride"),
+        padding=pair(padding, "padding"),
     )

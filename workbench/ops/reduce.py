@@ -69,7 +69,7 @@ def reduction(
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
         quantized=NOT_QUANTIZED,
-        cost=lambda dims, out, **params: float(dims[0].count),
+        cost=lambda dims, out, **params: float(dims[0].numel),
         samples=samples,
         bad=bad,
         tolerance=tolerance,
@@ -93,17 +93,22 @@ def _count(x: Any, dim: tuple[int, ...]) -> int:
 
 
 SUM_OP = reduction(
-    "sum", "Sum over dims.", "y = Σ x",
+    "sum",
+    "Sum over dims.",
+    "y = Σ x",
     lambda x, dim, keepdim: np.sum(x, axis=dim, keepdims=keepdim),
     lambda c, g, dim, keepdim: _spread(g, c.inputs[0], dim),
-    dtype=SUM, properties=["linear"],
-)  # fmt: skip
+    dtype=SUM,
+    properties=["linear"],
+)
 MEAN = reduction(
-    "mean", "Arithmetic mean over dims.", "y = Σ x / n",
+    "mean",
+    "Arithmetic mean over dims.",
+    "y = Σ x / n",
     lambda x, dim, keepdim: np.mean(x, axis=dim, keepdims=keepdim),
     lambda c, g, dim, keepdim: ops.div(_spread(g, c.inputs[0], dim), float(_count(c.inputs[0], dim))),
     properties=["linear"],
-)  # fmt: skip
+)
 
 
 def _extreme_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -115,14 +120,38 @@ def _extreme_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> A
 
 
 EVERYTHING = Saves(None, output=True)
-AMAX = reduction("amax", "Largest value over dims.", "y = max x",
-                 lambda x, dim, keepdim: np.amax(x, axis=dim, keepdims=keepdim), _extreme_gradient, saves=EVERYTHING)  # fmt: skip
-AMIN = reduction("amin", "Smallest value over dims.", "y = min x",
-                 lambda x, dim, keepdim: np.amin(x, axis=dim, keepdims=keepdim), _extreme_gradient, saves=EVERYTHING)  # fmt: skip
-ANY = reduction("any", "True where any value is non-zero.", "y = ∃ x ≠ 0",
-                lambda x, dim, keepdim: np.any(x, axis=dim, keepdims=keepdim), NOT_DIFFERENTIABLE, dtype=PREDICATE)  # fmt: skip
-ALL = reduction("all", "True where all values are non-zero.", "y = ∀ x ≠ 0",
-                lambda x, dim, keepdim: np.all(x, axis=dim, keepdims=keepdim), NOT_DIFFERENTIABLE, dtype=PREDICATE)  # fmt: skip
+AMAX = reduction(
+    "amax",
+    "Largest value over dims.",
+    "y = max x",
+    lambda x, dim, keepdim: np.amax(x, axis=dim, keepdims=keepdim),
+    _extreme_gradient,
+    saves=EVERYTHING,
+)
+AMIN = reduction(
+    "amin",
+    "Smallest value over dims.",
+    "y = min x",
+    lambda x, dim, keepdim: np.amin(x, axis=dim, keepdims=keepdim),
+    _extreme_gradient,
+    saves=EVERYTHING,
+)
+ANY = reduction(
+    "any",
+    "True where any value is non-zero.",
+    "y = ∃ x ≠ 0",
+    lambda x, dim, keepdim: np.any(x, axis=dim, keepdims=keepdim),
+    NOT_DIFFERENTIABLE,
+    dtype=PREDICATE,
+)
+ALL = reduction(
+    "all",
+    "True where all values are non-zero.",
+    "y = ∀ x ≠ 0",
+    lambda x, dim, keepdim: np.all(x, axis=dim, keepdims=keepdim),
+    NOT_DIFFERENTIABLE,
+    dtype=PREDICATE,
+)
 
 
 def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: int) -> Any:
@@ -132,11 +161,14 @@ def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correcti
 
 
 VAR = reduction(
-    "var", "Variance over dims, with `correction` fewer degrees of freedom.", "y = Σ (x - x̄)² / (n - correction)",
+    "var",
+    "Variance over dims, with `correction` fewer degrees of freedom.",
+    "y = Σ (x - x̄)² / (n - correction)",
     lambda x, dim, keepdim, correction: np.var(x, axis=dim, keepdims=keepdim, ddof=correction),
-    _var_gradient, saves=Saves(None, output=False),
+    _var_gradient,
+    saves=Saves(None, output=False),
     samples=lambda: [Sample(s.inputs, {**s.params, "correction": 1}, s.names) for s in _samples()[:4]],
-)  # fmt: skip
+)
 
 
 def _logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -147,24 +179,40 @@ def _logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 LOGSUMEXP = reduction(
-    "logsumexp", "Logarithm of the sum of exponentials, without overflow.", "y = ln Σ e^x", _logsumexp,
+    "logsumexp",
+    "Logarithm of the sum of exponentials, without overflow.",
+    "y = ln Σ e^x",
+    _logsumexp,
     lambda c, g, dim, keepdim: ops.mul(
         _kept(g, c.inputs[0], dim), ops.exp(ops.sub(c.inputs[0], _kept(c.out, c.inputs[0], dim)))
     ),
-    saves=EVERYTHING, dtype=FLOAT,
-)  # fmt: skip
+    saves=EVERYTHING,
+    dtype=FLOAT,
+)
 
 
 def _index_samples() -> list[Sample]:
     return [s for s in _samples() if len(s.params["dim"]) == 1]
 
 
-ARGMAX = reduction("argmax", "Index of the largest value along a dim.", "y = argmax x",
-                   lambda x, dim, keepdim: np.argmax(x, axis=dim[0], keepdims=keepdim), NOT_DIFFERENTIABLE,
-                   dtype=INDEX, samples=_index_samples)  # fmt: skip
-ARGMIN = reduction("argmin", "Index of the smallest value along a dim.", "y = argmin x",
-                   lambda x, dim, keepdim: np.argmin(x, axis=dim[0], keepdims=keepdim), NOT_DIFFERENTIABLE,
-                   dtype=INDEX, samples=_index_samples)  # fmt: skip
+ARGMAX = reduction(
+    "argmax",
+    "Index of the largest value along a dim.",
+    "y = argmax x",
+    lambda x, dim, keepdim: np.argmax(x, axis=dim[0], keepdims=keepdim),
+    NOT_DIFFERENTIABLE,
+    dtype=INDEX,
+    samples=_index_samples,
+)
+ARGMIN = reduction(
+    "argmin",
+    "Index of the smallest value along a dim.",
+    "y = argmin x",
+    lambda x, dim, keepdim: np.argmin(x, axis=dim[0], keepdims=keepdim),
+    NOT_DIFFERENTIABLE,
+    dtype=INDEX,
+    samples=_index_samples,
+)
 
 CUMSUM = Op(
     name="cumsum",
@@ -175,10 +223,14 @@ CUMSUM = Op(
     rule="names and sizes pass through",
     dtype=SUM,
     forward=lambda x, dim: np.cumsum(x, axis=dim),
-    vjp=lambda c, g: (ops.flip(ops.cumsum(ops.flip(g, dim=(c.params["dim"],)), dim=c.params["dim"]), dim=(c.params["dim"],)),),
+    vjp=lambda c, g: (
+        ops.flip(
+            ops.cumsum(ops.flip(g, dim=(c.params["dim"],)), dim=c.params["dim"]), dim=(c.params["dim"],)
+        ),
+    ),
     saves=Saves((), output=False),
     quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(out.count),
+    cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),))],
     bad=list,
     properties=frozenset({"linear"}),
@@ -267,7 +319,7 @@ def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
 
 def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
     if dim is None:
-        input, dim = ops.reshape(input, sizes=(dims_of(input).count,)), 0
+        input, dim = ops.reshape(input, sizes=(dims_of(input).numel,)), 0
         keepdim = False
     return getattr(ops, op)(input, dim=_nonempty(input, dim, op), keepdim=keepdim)
 

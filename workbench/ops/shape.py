@@ -49,9 +49,13 @@ def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[i
     """Return `sizes` with one -1 replaced by what is left of `count` values."""
     result = [int(size) for size in sizes]
     if result.count(-1) > 1:
-        raise DimensionError("only one dimension can be inferred: -1 stands twice.", op=op, operands=(x.operand(),))
+        raise DimensionError(
+            "only one dimension can be inferred: -1 stands twice.", op=op, operands=(x.operand(),)
+        )
     if any(size < -1 for size in result):
-        raise DimensionError(f"invalid shape dimension in {result}: a size is not negative.", op=op, operands=(x.operand(),))
+        raise DimensionError(
+            f"invalid shape dimension in {result}: a size is not negative.", op=op, operands=(x.operand(),)
+        )
     if -1 in result:
         known = math.prod(size for size in result if size != -1)
         if known == 0 or count % known:
@@ -60,13 +64,15 @@ def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[i
             )
         result[result.index(-1)] = count // known
     if math.prod(result) != count:
-        raise DimensionError(f"shape '{result}' is invalid for input of size {count}.", op=op, operands=(x.operand(),))
+        raise DimensionError(
+            f"shape '{result}' is invalid for input of size {count}.", op=op, operands=(x.operand(),)
+        )
     return tuple(result)
 
 
 def _reshape_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
     """Names stay with the dims that stay: the longest unchanged start and end."""
-    sizes = resolve_sizes(sizes, x.count, "reshape", x)
+    sizes = resolve_sizes(sizes, x.numel, "reshape", x)
     if sizes == x.sizes:
         return x
     names: list[str | None] = [None] * len(sizes)
@@ -87,17 +93,23 @@ def _reshape(x: Any, sizes: tuple[int, ...]) -> Any:
 
 
 RESHAPE = _move(
-    "reshape", "The same values in row-major order under other sizes.", "y = x",
-    dims=_reshape_dims, rule="names stay with the unchanged dims at the start and the end, others lose theirs",
-    forward=_reshape, quantized=_on_codes(_reshape),
+    "reshape",
+    "The same values in row-major order under other sizes.",
+    "y = x",
+    dims=_reshape_dims,
+    rule="names stay with the unchanged dims at the start and the end, others lose theirs",
+    forward=_reshape,
+    quantized=_on_codes(_reshape),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"sizes": (2, 12)}, names=(("N", "C", "T"),)),
         Sample((grid(2, 3, 4),), {"sizes": (-1, 4)}, names=(("N", "C", "T"),)),
         Sample((grid(4, 6).T,), {"sizes": (4, 6)}),
     ],
-    bad=lambda: [BadInput((grid(2, 3),), {"sizes": (4, 2)}, DimensionError, "is invalid for input of size 6")],
-)  # fmt: skip
+    bad=lambda: [
+        BadInput((grid(2, 3),), {"sizes": (4, 2)}, DimensionError, "is invalid for input of size 6")
+    ],
+)
 
 
 def _flatten_dims(x: Dims, start: int, end: int, name: str | None) -> Dims:
@@ -105,7 +117,9 @@ def _flatten_dims(x: Dims, start: int, end: int, name: str | None) -> Dims:
     names = (*x.names[:start], name, *x.names[end + 1 :])
     if name is not None and names.count(name) > 1:
         raise DimensionError(
-            f"flatten: the name {name!r} for the flattened dim is taken already.", op="flatten", operands=(x.operand(),)
+            f"flatten: the name {name!r} for the flattened dim is taken already.",
+            op="flatten",
+            operands=(x.operand(),),
         )
     return Dims(names, (*x.sizes[:start], size, *x.sizes[end + 1 :]))
 
@@ -116,42 +130,64 @@ def _flatten(x: Any, start: int, end: int, name: str | None) -> Any:
 
 
 FLATTEN = _move(
-    "flatten", "Several neighbouring dims laid out as one.", "y = x",
-    dims=_flatten_dims, rule="the dims from start to end become one, under a name of its own",
-    forward=_flatten, quantized=_on_codes(_flatten),
+    "flatten",
+    "Several neighbouring dims laid out as one.",
+    "y = x",
+    dims=_flatten_dims,
+    rule="the dims from start to end become one, under a name of its own",
+    forward=_flatten,
+    quantized=_on_codes(_flatten),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"start": 1, "end": 2, "name": "features"}, names=(("N", "C", "T"),)),
-        Sample((grid(2, 3, 4).transpose(0, 2, 1),), {"start": 0, "end": 1, "name": None}, names=(("N", "C", "T"),)),
+        Sample(
+            (grid(2, 3, 4).transpose(0, 2, 1),),
+            {"start": 0, "end": 1, "name": None},
+            names=(("N", "C", "T"),),
+        ),
     ],
     bad=lambda: [
-        BadInput((grid(2, 3, 4),), {"start": 1, "end": 2, "name": "N"}, DimensionError, "taken already",
-                 names=(("N", "C", "T"),)),
+        BadInput(
+            (grid(2, 3, 4),),
+            {"start": 1, "end": 2, "name": "N"},
+            DimensionError,
+            "taken already",
+            names=(("N", "C", "T"),),
+        ),
     ],
-)  # fmt: skip
+)
 
 
 def _unflatten_dims(x: Dims, dim: int, sizes: tuple[int, ...], names: tuple[str | None, ...]) -> Dims:
     if math.prod(sizes) != x.sizes[dim]:
         raise DimensionError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({x.sizes[dim]}).",
-            op="unflatten", operands=(x.operand("input", [dim]),),
-        )  # fmt: skip
+            op="unflatten",
+            operands=(x.operand("input", [dim]),),
+        )
     return Dims((*x.names[:dim], *names, *x.names[dim + 1 :]), (*x.sizes[:dim], *sizes, *x.sizes[dim + 1 :]))
 
 
 UNFLATTEN = _move(
-    "unflatten", "One dim split into several.", "y = x",
-    dims=_unflatten_dims, rule="the dim becomes several, under names of their own",
+    "unflatten",
+    "One dim split into several.",
+    "y = x",
+    dims=_unflatten_dims,
+    rule="the dim becomes several, under names of their own",
     forward=lambda x, dim, sizes, names: x.reshape((*x.shape[:dim], *sizes, *x.shape[dim + 1 :])),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [
         Sample((grid(2, 12),), {"dim": 1, "sizes": (3, 4), "names": ("H", "W")}, names=(("N", "features"),)),
     ],
     bad=lambda: [
-        BadInput((grid(2, 12),), {"dim": 1, "sizes": (5, 4), "names": (None, None)}, DimensionError, "don't multiply up"),
+        BadInput(
+            (grid(2, 12),),
+            {"dim": 1, "sizes": (5, 4), "names": (None, None)},
+            DimensionError,
+            "don't multiply up",
+        ),
     ],
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------------------------- permute, squeeze, expand
 
@@ -165,20 +201,27 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 
 
 PERMUTE = _move(
-    "permute", "The dims in another order.", "y[i_p] = x[i]",
-    dims=_permute_dims, rule="names move with their dims",
-    forward=lambda x, dim: x.transpose(dim), quantized=_on_codes(lambda x, dim: x.transpose(dim)),
+    "permute",
+    "The dims in another order.",
+    "y[i_p] = x[i]",
+    dims=_permute_dims,
+    rule="names move with their dims",
+    forward=lambda x, dim: x.transpose(dim),
+    quantized=_on_codes(lambda x, dim: x.transpose(dim)),
     vjp=lambda c, g: (ops.permute(g, dim=_inverse(c.params["dim"])),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
-)  # fmt: skip
+)
 
 SQUEEZE = _move(
-    "squeeze", "Dims of size 1 taken away.", "y = x",
-    dims=lambda x, dim: x.without(dim), rule="the dims go, with their names",
+    "squeeze",
+    "Dims of size 1 taken away.",
+    "y = x",
+    dims=lambda x, dim: x.without(dim),
+    rule="the dims go, with their names",
     forward=lambda x, dim: np.squeeze(x, axis=dim),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [Sample((grid(2, 1, 3),), {"dim": (1,)}, names=(("N", "C", "T"),))],
-)  # fmt: skip
+)
 
 
 def _unsqueeze_dims(x: Dims, dim: int, name: str | None) -> Dims:
@@ -186,22 +229,30 @@ def _unsqueeze_dims(x: Dims, dim: int, name: str | None) -> Dims:
 
 
 UNSQUEEZE = _move(
-    "unsqueeze", "A new dim of size 1.", "y = x",
-    dims=_unsqueeze_dims, rule="a new dim, with the given name or none",
+    "unsqueeze",
+    "A new dim of size 1.",
+    "y = x",
+    dims=_unsqueeze_dims,
+    rule="a new dim, with the given name or none",
     forward=lambda x, dim, name: np.expand_dims(x, dim),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [Sample((grid(2, 3),), {"dim": 1, "name": "C"}, names=(("N", "T"),))],
-)  # fmt: skip
+)
 
 
 def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
     extra = len(sizes) - len(x.sizes)
-    full = (*sizes[: max(extra, 0)], *(own if size == -1 else size for own, size in zip(x.sizes, sizes[max(extra, 0) :], strict=False)))
+    full = (
+        *sizes[: max(extra, 0)],
+        *(own if size == -1 else size for own, size in zip(x.sizes, sizes[max(extra, 0) :], strict=False)),
+    )
     if extra < 0 or any(own not in (1, size) for own, size in zip(x.sizes, full[extra:], strict=True)):
         raise DimensionError(
             f"The expanded size of the tensor {list(sizes)} must match the existing size {list(x.sizes)} at "
-            "non-singleton dimensions, counted from the right.", op="expand", operands=(x.operand(),),
-        )  # fmt: skip
+            "non-singleton dimensions, counted from the right.",
+            op="expand",
+            operands=(x.operand(),),
+        )
     return Dims((None,) * extra + x.names, full)
 
 
@@ -212,8 +263,11 @@ def _expand(x: Any, sizes: tuple[int, ...]) -> Any:
 
 
 EXPAND = _move(
-    "expand", "Stretch dims of size 1, and add dims at the left.", "y[…, i] = x[…, 0]",
-    dims=_expand_dims, rule="stretched dims keep their names, new dims have none",
+    "expand",
+    "Stretch dims of size 1, and add dims at the left.",
+    "y[…, i] = x[…, 0]",
+    dims=_expand_dims,
+    rule="stretched dims keep their names, new dims have none",
     forward=_expand,
     vjp=lambda c, g: (ops.sum_to(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [
@@ -221,38 +275,51 @@ EXPAND = _move(
         Sample((grid(),), {"sizes": (2, 3)}),
     ],
     bad=lambda: [BadInput((grid(3, 2),), {"sizes": (3, 4)}, DimensionError, "must match the existing size")],
-)  # fmt: skip
+)
 
 
 def _sum_to(x: Any, sizes: tuple[int, ...]) -> Any:
     extra = x.ndim - len(sizes)
-    axes = tuple(range(extra)) + tuple(i + extra for i, size in enumerate(sizes) if size == 1 and x.shape[i + extra] != 1)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, size in enumerate(sizes) if size == 1 and x.shape[i + extra] != 1
+    )
     return np.sum(x, axis=axes, keepdims=True).reshape(sizes) if axes else x
 
 
 SUM_TO = _move(
-    "sum_to", "Sum over the dims along which smaller sizes would be stretched: the transpose of expand.", "y = Σ x",
+    "sum_to",
+    "Sum over the dims along which smaller sizes would be stretched: the transpose of expand.",
+    "y = Σ x",
     dims=lambda x, sizes: Dims(x.names[len(x.sizes) - len(sizes) :], sizes),
     rule="dims at the left end, dims of size 1 are summed, the others pass through",
-    forward=_sum_to, vjp=lambda c, g: (ops.expand(g, sizes=c.inputs[0]._array.shape),),
+    forward=_sum_to,
+    vjp=lambda c, g: (ops.expand(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"sizes": (3, 1)}, names=(("N", "C", "T"),))],
     properties=frozenset({"linear"}),
-)  # fmt: skip
+)
 
 RENAME = _move(
-    "rename", "The same tensor under other names.", "y = x",
+    "rename",
+    "The same tensor under other names.",
+    "y = x",
     dims=lambda x, names: Dims(names or (None,) * len(x.sizes), x.sizes),
-    rule="as asked", forward=lambda x, names: x, quantized=_on_codes(lambda x, names: x),
+    rule="as asked",
+    forward=lambda x, names: x,
+    quantized=_on_codes(lambda x, names: x),
     vjp=lambda c, g: (g,),
     samples=lambda: [Sample((grid(2, 3),), {"names": ("N", "C")})],
-)  # fmt: skip
+)
 
 FLIP = _move(
-    "flip", "Dims in reverse order of their entries.", "y_i = x_{n-1-i}",
-    dims=lambda x, dim: x, rule="names and sizes pass through",
-    forward=lambda x, dim: np.flip(x, dim), vjp=lambda c, g: (ops.flip(g, dim=c.params["dim"]),),
+    "flip",
+    "Dims in reverse order of their entries.",
+    "y_i = x_{n-1-i}",
+    dims=lambda x, dim: x,
+    rule="names and sizes pass through",
+    forward=lambda x, dim: np.flip(x, dim),
+    vjp=lambda c, g: (ops.flip(g, dim=c.params["dim"]),),
     samples=lambda: [Sample((grid(2, 3),), {"dim": (1,)}, names=(("N", "C"),))],
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------------------------------------ cat and pad
 
@@ -264,15 +331,19 @@ def _cat_dims(*tensors: Dims, dim: int) -> Dims:
         if len(other.sizes) != len(first.sizes):
             raise DimensionError(
                 f"Tensors must have same number of dimensions: got {len(first.sizes)} and {len(other.sizes)}.",
-                op="cat", operands=(first.operand("tensors[0]"), other.operand(f"tensors[{i}]")),
-            )  # fmt: skip
-        clash = [k for k, (a, b) in enumerate(zip(first.sizes, other.sizes, strict=True)) if a != b and k != dim]
+                op="cat",
+                operands=(first.operand("tensors[0]"), other.operand(f"tensors[{i}]")),
+            )
+        clash = [
+            k for k, (a, b) in enumerate(zip(first.sizes, other.sizes, strict=True)) if a != b and k != dim
+        ]
         if clash:
             raise DimensionError(
                 f"Sizes of tensors must match except in dimension {dim}. Expected size {first.sizes[clash[0]]} but got "
                 f"size {other.sizes[clash[0]]} for tensor number {i} in the list.",
-                op="cat", operands=(first.operand("tensors[0]", clash), other.operand(f"tensors[{i}]", clash)),
-            )  # fmt: skip
+                op="cat",
+                operands=(first.operand("tensors[0]", clash), other.operand(f"tensors[{i}]", clash)),
+            )
         names = unify_names("cat", Dims(names, first.sizes), other)
     total = sum(one.sizes[dim] for one in tensors)
     return Dims(names, (*first.sizes[:dim], total, *first.sizes[dim + 1 :]))
@@ -289,34 +360,46 @@ def _cat_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 
 CAT = _move(
-    "cat", "Tensors one after another along a dim.", "y = (x₁, x₂, …)",
-    dims=_cat_dims, rule="names unify, sizes add along the dim", dtype=PROMOTE,
-    forward=lambda *tensors, dim: np.concatenate(tensors, axis=dim), vjp=_cat_vjp,
+    "cat",
+    "Tensors one after another along a dim.",
+    "y = (x₁, x₂, …)",
+    dims=_cat_dims,
+    rule="names unify, sizes add along the dim",
+    dtype=PROMOTE,
+    forward=lambda *tensors, dim: np.concatenate(tensors, axis=dim),
+    vjp=_cat_vjp,
     samples=lambda: [Sample((grid(2, 3), grid(2, 1)), {"dim": 1}, names=(("N", "C"), ("N", None)))],
     bad=lambda: [
         BadInput((grid(2, 3), grid(3, 3)), {"dim": 1}, DimensionError, "must match except in dimension 1"),
         BadInput((grid(2, 3), grid(2, 3, 1)), {"dim": 1}, DimensionError, "same number of dimensions"),
     ],
     properties=frozenset({"linear"}),
-)  # fmt: skip
+)
 
 
 def _pad_dims(x: Dims, padding: tuple[tuple[int, int], ...], value: float) -> Dims:
     sizes = tuple(size + before + after for size, (before, after) in zip(x.sizes, padding, strict=True))
     if any(size < 0 for size in sizes):
-        raise DimensionError(f"padding {padding} takes more than is there.", op="pad", operands=(x.operand(),))
+        raise DimensionError(
+            f"padding {padding} takes more than is there.", op="pad", operands=(x.operand(),)
+        )
     return Dims(x.names, sizes)
 
 
 def _pad(x: Any, padding: tuple[tuple[int, int], ...], value: float) -> Any:
-    cut = tuple(slice(max(-before, 0), x.shape[i] - max(-after, 0)) for i, (before, after) in enumerate(padding))
+    cut = tuple(
+        slice(max(-before, 0), x.shape[i] - max(-after, 0)) for i, (before, after) in enumerate(padding)
+    )
     grow = tuple((max(before, 0), max(after, 0)) for before, after in padding)
     return np.pad(x[cut], grow, constant_values=value)
 
 
 PAD = _move(
-    "pad", "A constant border around; negative widths cut.", "y = x inside, value in the border",
-    dims=_pad_dims, rule="names pass through, sizes grow by the border",
+    "pad",
+    "A constant border around; negative widths cut.",
+    "y = x inside, value in the border",
+    dims=_pad_dims,
+    rule="names pass through, sizes grow by the border",
     forward=_pad,
     vjp=lambda c, g: (ops.pad(g, padding=tuple((-a, -b) for a, b in c.params["padding"]), value=0.0),),
     samples=lambda: [
@@ -324,7 +407,7 @@ PAD = _move(
         Sample((grid(2, 3),), {"padding": ((1, 0), (-1, 2)), "value": 0.0}),
     ],
     properties=frozenset(),
-)  # fmt: skip
+)
 
 # ---------------------------------------------------------------------------------- the words people use
 
@@ -357,16 +440,20 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | No
             raise DimensionError("flatten(tensor, dims, out_dim): dims cannot be empty", op="flatten")
         if positions != tuple(range(positions[0], positions[0] + len(positions))):
             raise DimensionError(
-                f"flatten(tensor, dims, out_dim): dims {list(start_dim)} must be consecutive in Tensor{list(dims.names)}",
-                op="flatten", operands=(dims.operand("input", positions),),
-            )  # fmt: skip
+                f"flatten(tensor, dims, out_dim): dims {list(start_dim)} must be consecutive in "
+                f"Tensor{list(dims.names)}",
+                op="flatten",
+                operands=(dims.operand("input", positions),),
+            )
         return ops.flatten(input, start=positions[0], end=positions[-1], name=out_dim)
     if not dims.sizes:
         return ops.reshape(input, sizes=(1,))
     start, end = dim_index(dims, start_dim, "flatten"), dim_index(dims, end_dim, "flatten")
     if start > end:
         raise DimensionError("flatten() has invalid args: start_dim cannot come after end_dim", op="flatten")
-    return ops.flatten(input, start=start, end=end, name=out_dim if start != end else out_dim or dims.names[start])
+    return ops.flatten(
+        input, start=start, end=end, name=out_dim if start != end else out_dim or dims.names[start]
+    )
 
 
 def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
@@ -389,8 +476,9 @@ def permute(input: Any, *dims: Any) -> Any:
     if sorted(positions) != list(range(len(own.sizes))):
         raise DimensionError(
             f"permute(dims): {list(order)} must name each of the {len(own.sizes)} dims once.",
-            op="permute", operands=(own.operand(),),
-        )  # fmt: skip
+            op="permute",
+            operands=(own.operand(),),
+        )
     return ops.permute(input, dim=positions)
 
 
@@ -409,9 +497,11 @@ def t(input: Any) -> Any:
     dims = dims_of(input)
     if len(dims.sizes) > 2:
         raise DimensionError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {len(dims.sizes)}D", op="t", operands=(dims.operand(),),
+            f"t() expects a tensor with <= 2 dimensions, but self is {len(dims.sizes)}D",
+            op="t",
+            operands=(dims.operand(),),
             fix="x.transpose(-2, -1)",
-        )  # fmt: skip
+        )
     return ops.permute(input, dim=tuple(reversed(range(len(dims.sizes)))))
 
 
@@ -426,7 +516,10 @@ def unsqueeze(input: Any, dim: int, name: str | None = None) -> Any:
     """Put a new dim of size 1 at position `dim`, under `name` if given."""
     ndim = len(dims_of(input).sizes)
     if not -ndim - 1 <= dim <= ndim:
-        raise DimensionError(f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})", op="unsqueeze")
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})",
+            op="unsqueeze",
+        )
     return ops.unsqueeze(input, dim=dim % (ndim + 1), name=name)
 
 
@@ -463,9 +556,10 @@ def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
         if dims_of(other).sizes != first.sizes:
             raise DimensionError(
                 f"stack expects each tensor to be equal size, but got {list(first.sizes)} at entry 0 and "
-                f"{list(dims_of(other).sizes)} at entry {i}", op="stack",
+                f"{list(dims_of(other).sizes)} at entry {i}",
+                op="stack",
                 operands=(first.operand("tensors[0]"), dims_of(other).operand(f"tensors[{i}]")),
-            )  # fmt: skip
+            )
     new = [unsqueeze(one, dim, name) for one in tensors]
     return ops.cat(*new, dim=dim % (len(first.sizes) + 1))
 
@@ -475,7 +569,8 @@ def pad(input: Any, pad: Sequence[int], value: float = 0.0) -> Any:
     ndim = len(dims_of(input).sizes)
     if len(pad) % 2 or len(pad) > 2 * ndim:
         raise DimensionError(
-            f"Padding length should be even and at most twice the number of dims: got {len(pad)} for {ndim} dims.", op="pad"
+            f"Padding length should be even and at most twice the number of dims: got {len(pad)} for {ndim} dims.",
+            op="pad",
         )
     pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
     padding = ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))

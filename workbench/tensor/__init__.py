@@ -12,9 +12,23 @@ from workbench.tensor.tensor import Tensor
 __all__ = ["METHODS", "Tensor"]
 
 NOT_METHODS = frozenset(
-    {"cat", "stack", "where", "linear", "conv2d", "contract", "cross_entropy", "nll_loss", "mse_loss", "one_hot",
-     "max_pool2d", "avg_pool2d", "broadcast_tensors", "pad"}
-)  # fmt: skip
+    {
+        "cat",
+        "stack",
+        "where",
+        "linear",
+        "conv2d",
+        "contract",
+        "cross_entropy",
+        "nll_loss",
+        "mse_loss",
+        "one_hot",
+        "max_pool2d",
+        "avg_pool2d",
+        "broadcast_tensors",
+        "pad",
+    }
+)
 METHODS: dict[str, Any] = {name: function for name, function in FUNCTIONS.items() if name not in NOT_METHODS}
 """Functions whose first argument is the tensor: they are its methods too."""
 

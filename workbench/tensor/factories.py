@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,29 +10,35 @@ import numpy as np
 from workbench.base.dims import check_names
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.places import calling_frame
 from workbench.base.random import Generator, default_generator
 from workbench.core.value import new
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
-    "arange", "empty", "eye", "from_numpy", "full", "linspace", "ones", "ones_like", "rand", "randint", "randn",
-    "randperm", "tensor", "zeros", "zeros_like",
-]  # fmt: skip
-
-
-def _origin() -> str:
-    """Return the caller's place, as ``file:line``: the nearest frame outside this package."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("workbench."):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None:
-        return ""
-    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+    "arange",
+    "empty",
+    "eye",
+    "from_numpy",
+    "full",
+    "linspace",
+    "ones",
+    "ones_like",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
 
 
 def _finish(array: Any, names: Any, requires_grad: bool) -> Tensor:
     result: Tensor = new(array, check_names(names, array.ndim) if names is not None else None)
-    result._origin = _origin()
+    frame = calling_frame()
+    if frame is not None:
+        result._origin = (frame.f_code.co_filename, frame.f_lineno)
     return result.requires_grad_() if requires_grad else result
 
 
@@ -53,7 +58,8 @@ def tensor(data: Any, *, dtype: Any = None, names: Any = None, requires_grad: bo
         array = np.array(data)
     except ValueError:
         raise DimensionError(
-            "expected a rectangular nest of numbers: sequences at the same depth have different lengths", op="tensor"
+            "expected a rectangular nest of numbers: sequences at the same depth have different lengths",
+            op="tensor",
         ) from None
     if array.dtype.kind in "OUSV":
         raise DTypeError(f"could not infer dtype of {type(data).__name__}: the values are not numbers")
@@ -88,15 +94,21 @@ def _sizes(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> 
         if isinstance(one, bool) or not isinstance(one, int | np.integer):
             raise TypeError(f"{op}: a size is a whole number, got {one!r}")
         if one < 0:
-            raise DimensionError(f"Trying to create tensor with negative dimension {one}: {list(size)}", op=op)
+            raise DimensionError(
+                f"Trying to create tensor with negative dimension {one}: {list(size)}", op=op
+            )
         sizes.append(int(one))
     if np.prod(sizes, dtype=object) * 16 > 2**63:
-        raise DimensionError(f"a tensor of sizes {sizes} does not fit into any memory: their product overflows", op=op)
+        raise DimensionError(
+            f"a tensor of sizes {sizes} does not fit into any memory: their product overflows", op=op
+        )
     return tuple(sizes), names
 
 
 def _filled(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
-    def factory(*size: Any, names: Any = None, dtype: Any = None, requires_grad: bool = False, **dims: int) -> Tensor:
+    def factory(
+        *size: Any, names: Any = None, dtype: Any = None, requires_grad: bool = False, **dims: int
+    ) -> Tensor:
         sizes, names = _sizes(op, size, names, dims)
         target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
         return _finish(make(sizes, target), names, requires_grad)
@@ -111,7 +123,9 @@ ones = _filled("ones", np.ones, "Return ones: ``ones(2, 3)`` or by name ``ones(N
 empty = _filled("empty", np.empty, "Return memory as it is: ``empty(2, 3)`` or by name ``empty(N=2, C=3)``.")
 
 
-def full(size: Any, fill_value: float, *, names: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full(
+    size: Any, fill_value: float, *, names: Any = None, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Return a tensor of `size` filled with one value."""
     sizes, names = _sizes("full", (size,) if isinstance(size, int) else tuple(size), names, {})
     target = as_dtype(dtype if dtype is not None else type(fill_value)).numpy
@@ -130,7 +144,9 @@ def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) 
     return _finish(np.ones(input.shape, target.numpy), input._names, requires_grad)
 
 
-def arange(start: float, end: float | None = None, step: float = 1, *, names: Any = None, dtype: Any = None) -> Tensor:
+def arange(
+    start: float, end: float | None = None, step: float = 1, *, names: Any = None, dtype: Any = None
+) -> Tensor:
     """Return start, start + step, … below end: int64 for whole numbers, float32 otherwise.
 
     >>> arange(3)
@@ -156,14 +172,23 @@ def eye(n: int, m: int | None = None, *, names: Any = None, dtype: Any = None) -
     return _finish(np.eye(n, m, dtype=target), names, False)
 
 
-def _drawn(op: str, draw: Callable[[np.random.Generator, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+def _drawn(
+    op: str, draw: Callable[[np.random.Generator, tuple[int, ...], Any], Any], doc: str
+) -> Callable[..., Tensor]:
     def factory(
-        *size: Any, names: Any = None, dtype: Any = None, generator: Generator | None = None, requires_grad: bool = False, **dims: int
+        *size: Any,
+        names: Any = None,
+        dtype: Any = None,
+        generator: Generator | None = None,
+        requires_grad: bool = False,
+        **dims: int,
     ) -> Tensor:
         sizes, names = _sizes(op, size, names, dims)
         target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
         drawn_as = target if target.itemsize >= 4 else np.dtype(np.float32)
-        array = np.asarray(draw((generator or default_generator).numpy, sizes, drawn_as)).astype(target, copy=False)
+        array = np.asarray(draw((generator or default_generator).numpy, sizes, drawn_as)).astype(
+            target, copy=False
+        )
         return _finish(array, names, requires_grad)
 
     factory.__name__ = factory.__qualname__ = op
@@ -171,13 +196,27 @@ def _drawn(op: str, draw: Callable[[np.random.Generator, tuple[int, ...], Any], 
     return factory
 
 
-rand = _drawn("rand", lambda r, size, dtype: r.random(size, dtype), "Return values drawn evenly from [0, 1): ``rand(N=2, C=3)``.")
+rand = _drawn(
+    "rand",
+    lambda r, size, dtype: r.random(size, dtype),
+    "Return values drawn evenly from [0, 1): ``rand(N=2, C=3)``.",
+)
 randn = _drawn(
-    "randn", lambda r, size, dtype: r.standard_normal(size, dtype), "Return values drawn from the standard normal: ``randn(N=2, C=3)``."
+    "randn",
+    lambda r, size, dtype: r.standard_normal(size, dtype),
+    "Return values drawn from the standard normal: ``randn(N=2, C=3)``.",
 )
 
 
-def randint(low: int, high: int | None = None, size: Any = (), *, names: Any = None, dtype: Any = None, generator: Generator | None = None) -> Tensor:
+def randint(
+    low: int,
+    high: int | None = None,
+    size: Any = (),
+    *,
+    names: Any = None,
+    dtype: Any = None,
+    generator: Generator | None = None,
+) -> Tensor:
     """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given."""
     first, last = (0, low) if high is None else (low, high)
     if first >= last:
@@ -190,5 +229,3 @@ def randint(low: int, high: int | None = None, size: Any = (), *, names: Any = N
 def randperm(n: int, *, generator: Generator | None = None) -> Tensor:
     """Return 0 … n-1 in random order."""
     return _finish((generator or default_generator).numpy.permutation(n), None, False)
-
-

@@ -19,7 +19,9 @@ def tensor_repr(tensor: Any) -> str:
     array = tensor._array
     suffix = _suffix(tensor)
     if isinstance(array, Abstract):
-        return f"tensor(without numbers, size={tuple(array.shape)}" + "".join(", " + one for one in suffix) + ")"
+        return (
+            f"tensor(without numbers, size={tuple(array.shape)}" + "".join(", " + one for one in suffix) + ")"
+        )
     if hasattr(array, "quantizer"):
         suffix = [*array.quantizer(), *suffix]
         array = array.dequantize()
@@ -61,7 +63,9 @@ def _formatter(array: Any) -> dict[str, Any] | None:
     shown = _edges(array)
     finite = np.abs(shown[np.isfinite(shown)])
     finite = finite[finite > 0]
-    far = finite.size > 0 and (finite.max() >= 1e5 or finite.min() < 1e-4 or finite.max() / finite.min() > 1e6)
+    far = finite.size > 0 and (
+        finite.max() >= 1e5 or finite.min() < 1e-4 or finite.max() / finite.min() > 1e6
+    )
     texts = [f"{v:.4e}" if far else f"{v:.4f}" for v in shown.ravel().tolist()]
     width = max((len(text) for text in texts), default=0)
     pattern = f"{{:{width}.4e}}" if far else f"{{:{width}.4f}}"

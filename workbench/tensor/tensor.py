@@ -12,6 +12,7 @@ from workbench.base.dims import Names, check_names, dim_index, near_miss
 from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
+from workbench.core.op import ops
 from workbench.core.tape import Node
 from workbench.core.value import Value, dims_of, new, use_type
 from workbench.ops import elementwise as e
@@ -100,7 +101,7 @@ class Tensor(Value):
 
     def numel(self) -> int:
         """Number of values."""
-        return dims_of(self).count
+        return dims_of(self).numel
 
     def has_names(self) -> bool:
         """True if any dim has a name."""
@@ -122,13 +123,17 @@ class Tensor(Value):
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return the values as a NumPy array that shares their memory."""
         if self._requires_grad:
-            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise AutogradError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
         return self._plain()
 
     def _plain(self) -> np.ndarray[Any, Any]:
         array = dispatch.numbers(self)
         if hasattr(array, "quantizer"):
-            raise DTypeError("a quantized tensor has no plain values: call dequantize() for numbers, int_repr() for codes")
+            raise DTypeError(
+                "a quantized tensor has no plain values: call dequantize() for numbers, int_repr() for codes"
+            )
         return array  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -163,7 +168,9 @@ class Tensor(Value):
     def __bool__(self) -> bool:
         array = self._plain()
         if array.size != 1:
-            raise RuntimeError(f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()")
+            raise RuntimeError(
+                f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()"
+            )
         return bool(array.item())
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -199,7 +206,9 @@ class Tensor(Value):
                 "Cast it first: x.float().requires_grad_()"
             )
         if not requires_grad and self._grad_fn is not None:
-            raise AutogradError("you can only change requires_grad flags of leaf variables: use .detach() for a value without")
+            raise AutogradError(
+                "you can only change requires_grad flags of leaf variables: use .detach() for a value without"
+            )
         self._requires_grad = bool(requires_grad)
         return self
 
@@ -213,7 +222,9 @@ class Tensor(Value):
         """The recorded call that made this tensor."""
         return self._grad_fn
 
-    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+    def backward(
+        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False
+    ) -> None:
         """Accumulate the gradient of this tensor into ``.grad`` of the leaves it was made from.
 
         Raises `AutogradError` where there is nothing to differentiate, or where what was saved is gone or changed.
@@ -259,7 +270,7 @@ class Tensor(Value):
 
         One ``...`` stands for the dims that keep their names.
         """
-        return e.ops.rename(self, names=self._renamed(names, renamed))  # type: ignore[no-any-return]
+        return ops.rename(self, names=self._renamed(names, renamed))  # type: ignore[no-any-return]
 
     def rename_(self, *names: Any, **renamed: str | None) -> Tensor:
         """Rename in place."""
@@ -274,7 +285,8 @@ class Tensor(Value):
                 if old not in self.names:
                     near = near_miss(old, self.names)
                     raise DimensionError(
-                        f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in Tensor{list(self.names)} but dim "
+                        f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in "
+                        f"Tensor{list(self.names)} but dim "
                         f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
                     )
             names = tuple(renamed.get(name, name) if name else None for name in self.names)
@@ -300,15 +312,23 @@ class Tensor(Value):
         """Give names to dims that have none; a name that is there already must be the same."""
         wanted = self._fill(names, "refine_names") if any(one in (..., "...") for one in names) else names
         if len(wanted) != self.ndim:
-            raise DimensionError(f"refine_names: different number of dims: {len(wanted)} names for {self.ndim} dims", op="refine_names")
+            raise DimensionError(
+                f"refine_names: different number of dims: {len(wanted)} names for {self.ndim} dims",
+                op="refine_names",
+            )
         for i, (own, name) in enumerate(zip(self.names, wanted, strict=True)):
             if own is not None and own != name:
-                why = f"{own!r} is more specific than None" if name is None else f"{own!r} is different from {name!r}"
+                why = (
+                    f"{own!r} is more specific than None"
+                    if name is None
+                    else f"{own!r} is different from {name!r}"
+                )
                 raise DimensionError(
-                    f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} because {why} at index {i}",
+                    f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} "
+                    f"because {why} at index {i}",
                     operands=(dims_of(self).operand("input", [i]),),
                 )
-        return e.ops.rename(self, names=check_names(wanted, self.ndim))  # type: ignore[no-any-return]
+        return ops.rename(self, names=check_names(wanted, self.ndim))  # type: ignore[no-any-return]
 
     def align_to(self, *names: Any) -> Tensor:
         """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
@@ -319,19 +339,23 @@ class Tensor(Value):
         if len(names) - len(given) > 1:
             raise DimensionError("align_to: More than one Ellipsis ('...') found in names", op="align_to")
         if None in given:
-            raise DimensionError("align_to: the desired order of dimensions cannot contain a None name", op="align_to")
+            raise DimensionError(
+                "align_to: the desired order of dimensions cannot contain a None name", op="align_to"
+            )
         if len(given) == len(names):
             for i, name in enumerate(self.names):
                 if name is None:
                     raise DimensionError(
-                        f"align_to: All input dims must be named. Found unnamed dim at index {i} of Tensor{list(self.names)}.",
-                        operands=(dims_of(self).operand("input", [i]),), fix="x.align_to('...', ...)",
-                    )  # fmt: skip
+                        f"align_to: All input dims must be named. Found unnamed dim at index {i} of "
+                        f"Tensor{list(self.names)}.",
+                        operands=(dims_of(self).operand("input", [i]),),
+                        fix="x.align_to('...', ...)",
+                    )
                 if name not in given:
                     near = near_miss(name, given)
                     raise DimensionError(
-                        f"align_to: Cannot find dim {name!r} from Tensor{list(self.names)} in desired alignment {given}."
-                        + (f" Is {near!r} a misspelling?" if near else "")
+                        f"align_to: Cannot find dim {name!r} from Tensor{list(self.names)} in desired "
+                        f"alignment {given}." + (f" Is {near!r} a misspelling?" if near else "")
                     )
         check_names(given, len(given))
         order: list[Any] = []
@@ -356,7 +380,8 @@ class Tensor(Value):
         if self._requires_grad and dispatch.grad_enabled():
             what = "a leaf Variable that requires grad" if self.is_leaf else "a value on the tape"
             raise AutogradError(
-                f"{op}: {what} cannot be changed in place while gradients are recorded. Write the op without its underscore, "
+                f"{op}: {what} cannot be changed in place while gradients are recorded. Write the op "
+                "without its underscore, "
                 "or do it inside no_grad()."
             )
 
@@ -364,11 +389,14 @@ class Tensor(Value):
         """Write the result of an op into this tensor's own memory."""
         if result.shape != self.shape:
             raise DimensionError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}", op=op,
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}",
+                op=op,
                 operands=(dims_of(self).operand("input"), dims_of(result).operand("result")),
-            )  # fmt: skip
+            )
         if not np.can_cast(result._array.dtype, self._array.dtype, "same_kind"):
-            raise DTypeError(f"result type {result.dtype.name} can't be cast to the desired output type {self.dtype.name}")
+            raise DTypeError(
+                f"result type {result.dtype.name} can't be cast to the desired output type {self.dtype.name}"
+            )
         dispatch.numbers(self)[...] = result._array
         self._names = result._names
         self._version += 1
@@ -404,7 +432,8 @@ class Tensor(Value):
             np.copyto(dispatch.numbers(self), array, casting="unsafe")
         except ValueError:
             raise DimensionError(
-                f"The size of the source {list(array.shape)} does not broadcast to the target {list(self.shape)}.", op="copy_"
+                f"The size of the source {list(array.shape)} does not broadcast to the target {list(self.shape)}.",
+                op="copy_",
             ) from None
         self._version += 1
         return self
@@ -458,7 +487,7 @@ class Tensor(Value):
         return dispatch.apply(e.POW, _operand(other), self)  # type: ignore[no-any-return]
 
     def __matmul__(self, other: Any) -> Tensor:
-        return e.ops.matmul(self, _operand(other))  # type: ignore[no-any-return]
+        return ops.matmul(self, _operand(other))  # type: ignore[no-any-return]
 
     def __neg__(self) -> Tensor:
         return e.NEG(self)  # type: ignore[no-any-return]
@@ -505,7 +534,9 @@ def _operand(other: Any) -> Any:
         return other
     if isinstance(other, np.ndarray | np.generic):
         return new(np.asarray(other))
-    raise TypeError(f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number")
+    raise TypeError(
+        f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number"
+    )
 
 
 use_type(Tensor)
