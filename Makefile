@@ -48,6 +48,7 @@ $(STAMPS)/packages: pyproject.toml extensions/build_steps.py extensions/build_ho
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	$(BIN)/python extensions/build_steps.py requirements > $(STAMPS)/requirements.txt
 	$(BIN)/python -m pip install --quiet --requirement $(STAMPS)/requirements.txt
+	$(BIN)/python extensions/build_steps.py tree
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,dev]"
 	@touch $@
 

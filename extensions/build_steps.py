@@ -125,7 +125,9 @@ def npm(*arguments: str) -> None:
         tools.append(str(node.parent))
         command = [str(node), str(modules / "npm" / "bin" / "npm-cli.js")]
     environment["PATH"] = os.pathsep.join([*tools, environment.get("PATH", "")])
-    subprocess.run([*command, *arguments], cwd=EXTENSIONS, env=environment, check=True)
+    done = subprocess.run([*command, *arguments], cwd=EXTENSIONS, env=environment, check=False)
+    if done.returncode != 0:
+        raise CannotBuild(f"`npm {' '.join(arguments)}` failed with exit code {done.returncode}, see above")
 
 
 def node_modules() -> None:
@@ -376,5 +378,3 @@ if __name__ == "__main__":
         sys.exit(main(sys.argv[1:]))
     except CannotBuild as failure:
         sys.exit(f"workbench build: {failure}")
-    except subprocess.CalledProcessError as failure:
-        sys.exit(f"workbench build: {failure.cmd[-1]} failed with exit code {failure.returncode}")

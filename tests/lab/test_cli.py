@@ -19,11 +19,24 @@ def test_lab_opens_the_notebook_and_hands_the_rest_on(
     started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
-    notebook = tmp_path / "first.ipynb"
-    notebook.write_text("{}")
-    cli.main(["lab", str(notebook), "--no-browser", "--port=9999"])
+    (tmp_path / "some folder").mkdir()
+    (tmp_path / "some folder" / "first.ipynb").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    cli.main(["lab", "some folder/first.ipynb", "--no-browser", "--port=9999"])
     (command,) = started
-    assert command[1:] == ["-m", "jupyterlab", "--no-browser", "--port=9999", str(notebook)]
+    assert command[1:5] == ["-m", "jupyterlab", "--no-browser", "--port=9999"]
+    address = "--LabApp.default_url=/lab/tree/some%20folder/first.ipynb"
+    assert command[5:] == [f"--ServerApp.root_dir={tmp_path}", address]
+
+
+def test_a_notebook_elsewhere_is_served_from_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "first.ipynb").write_text("{}")
+    monkeypatch.chdir(tmp_path / "here")
+    arguments = cli.lab_arguments(tmp_path / "first.ipynb", [], root=False)
+    assert arguments == [f"--ServerApp.root_dir={tmp_path}", "--LabApp.default_url=/lab/tree/first.ipynb"]
 
 
 @pytest.mark.parametrize(

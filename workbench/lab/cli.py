@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import quote
 
 from workbench.lab import doctor, operations
 
@@ -50,9 +51,13 @@ def lab_arguments(notebook: Path | None, rest: Sequence[str], *, root: bool) -> 
     if notebook is not None:
         if not notebook.is_file():
             raise FileNotFoundError(
-                f"there is no notebook {str(notebook)!r} in {Path.cwd()}; `workbench lab` without it"
+                f"there is no notebook {str(notebook)!r} in {Path.cwd()}; `workbench lab` alone opens the launcher"
             )
-        arguments.append(str(notebook))
+        place, here = notebook.resolve(), Path.cwd()
+        folder = here if place.is_relative_to(here) else place.parent
+        # A default address rather than a file to run: the address that a server prints opens it too.
+        address = quote(place.relative_to(folder).as_posix())
+        arguments += [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/lab/tree/{address}"]
     return arguments
 
 
