@@ -24,7 +24,7 @@ def test_batch_norm_and_its_gradient(shape: tuple[int, ...], offset: float, floa
     x = floats(*shape) + np.float32(offset)
     weight, bias, g = floats(shape[1]), floats(shape[1]), floats(*shape)
     axes = tuple(i for i in range(x.ndim) if i != 1)
-    y, mean, rstd = kernels.lookup("batch_norm").run(x, weight, bias, epsilon=1e-5)
+    y, mean, rstd = kernels.lookup("batch_norm").run(x, weight, bias, eps=1e-5)
     exact = x.astype(np.float64)
     exact_mean = exact.mean(axis=axes)
     exact_rstd = 1 / np.sqrt(exact.var(axis=axes) + 1e-5)
@@ -35,7 +35,7 @@ def test_batch_norm_and_its_gradient(shape: tuple[int, ...], offset: float, floa
     expected = standard * over_channels(weight, x.ndim) + over_channels(bias, x.ndim)
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=tolerance)
 
-    gx, gw, gb = kernels.lookup("batch_norm_gradient").run(g, x, weight, mean, rstd)
+    gx, gw, gb = kernels.lookup("batch_norm_gradient").run(g, x, mean, rstd, weight)
     exact_g = g.astype(np.float64)
     np.testing.assert_allclose(gb, exact_g.sum(axis=axes), rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(gw, (exact_g * standard).sum(axis=axes), rtol=1e-4, atol=1e-2)
@@ -49,11 +49,11 @@ def test_batch_norm_and_its_gradient(shape: tuple[int, ...], offset: float, floa
 def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
     x, weight, bias = floats(3, 5, 8, 9), floats(10)[::2], floats(5)
     run = kernels.lookup("batch_norm").run
-    y, mean, rstd = run(lay(x), weight, bias, epsilon=1e-3)
-    again = run(x, weight.copy(), bias, epsilon=1e-3)
+    y, mean, rstd = run(lay(x), weight, bias, eps=1e-3)
+    again = run(x, weight.copy(), bias, eps=1e-3)
     np.testing.assert_array_equal(y, again[0])
-    gx, _, _ = kernels.lookup("batch_norm_gradient").run(lay(y), lay(x), weight, mean, rstd)
-    expected, _, _ = kernels.lookup("batch_norm_gradient").run(y.copy(), x, weight.copy(), mean, rstd)
+    gx, _, _ = kernels.lookup("batch_norm_gradient").run(lay(y), lay(x), mean, rstd, weight)
+    expected, _, _ = kernels.lookup("batch_norm_gradient").run(y.copy(), x, mean, rstd, weight.copy())
     np.testing.assert_array_equal(gx, expected)
 
 
@@ -65,10 +65,20 @@ def test_scale_shift(relu: bool, floats: Make) -> None:
     np.testing.assert_allclose(y, np.maximum(expected, 0) if relu else expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("relu", [False, True])
+def test_inference(relu: bool, floats: Make) -> None:
+    x, mean, weight, bias = floats(3, 17, 8, 9), floats(17), floats(17), floats(17)
+    variance = floats(17) ** 2
+    y = kernels.lookup("batch_norm_inference").run(x, mean, variance, weight, bias, eps=1e-3, relu=relu)
+    expected = (x.astype(np.float64) - over_channels(mean, 4)) / np.sqrt(over_channels(variance, 4) + 1e-3)
+    expected = expected * over_channels(weight, 4) + over_channels(bias, 4)
+    np.testing.assert_allclose(y, np.maximum(expected, 0) if relu else expected, rtol=1e-5, atol=1e-5)
+
+
 def test_nan_reaches_the_statistics_of_its_channel_only(floats: Make) -> None:
     x = floats(8, 3, 20, 20)
     x[0, 1, 2, 3] = np.nan
-    y, mean, rstd = kernels.lookup("batch_norm").run(x, floats(3), floats(3), epsilon=1e-5)
+    y, mean, rstd = kernels.lookup("batch_norm").run(x, floats(3), floats(3), eps=1e-5)
     assert np.isnan(mean).tolist() == [False, True, False]
     assert np.isnan(y[:, 1]).all()
     assert np.isfinite(y[:, [0, 2]]).all()
@@ -78,9 +88,9 @@ def test_nan_reaches_the_statistics_of_its_channel_only(floats: Make) -> None:
 def test_refusals(floats: Make) -> None:
     run = kernels.lookup("batch_norm").run
     with pytest.raises(ValueError, match=r"batch_norm weight has shape \[4\]; expected \[3\]"):
-        run(floats(2, 3, 4, 4), floats(4), floats(3), epsilon=1e-5)
+        run(floats(2, 3, 4, 4), floats(4), floats(3), eps=1e-5)
     with pytest.raises(ValueError, match=r"batch_norm input \[0, 3, 4, 4\] is empty: it has no mean"):
-        run(floats(0, 3, 4, 4), floats(3), floats(3), epsilon=1e-5)
+        run(floats(0, 3, 4, 4), floats(3), floats(3), eps=1e-5)
     with pytest.raises(
         ValueError, match=r"batch_norm gradient has shape \[2, 3, 4, 5\]; expected \[2, 3, 4, 4\]"
     ):

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 FLOAT32 = np.dtype(np.float32)
-WORTHWHILE = 16384
-"""Number of elements from which a compiled elementwise kernel beats NumPy in spite of the call."""
+LARGE = 65536
+"""Number of elements from which a compiled loop beats NumPy's own vectorised one in spite of the call."""
+MEDIUM = 1024
+"""The same for what NumPy does one value at a time, or in several passes."""
 
 
 def is_floats(array: Any, ndim: int) -> bool:
@@ -17,5 +19,10 @@ def is_floats(array: Any, ndim: int) -> bool:
 
 
 def is_large(array: Any) -> bool:
-    """Say whether `array` is a float32 NumPy array worth a compiled elementwise kernel."""
-    return type(array) is np.ndarray and array.size >= WORTHWHILE and array.dtype == FLOAT32
+    """Say whether `array` is a float32 NumPy array of LARGE size or more."""
+    return type(array) is np.ndarray and array.size >= LARGE and array.dtype == FLOAT32
+
+
+def is_medium(array: Any) -> bool:
+    """Say whether `array` is a float32 NumPy array of MEDIUM size or more."""
+    return type(array) is np.ndarray and array.size >= MEDIUM and array.dtype == FLOAT32

@@ -27,4 +27,5 @@ def _accepts(x: Any, *rest: Any, **params: Any) -> bool:
 if native is not None:
     register(Kernel("batch_norm", native.batch_norm, _accepts))
     register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts))
+    register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts))
     register(Kernel("scale_shift", native.scale_shift, _accepts))

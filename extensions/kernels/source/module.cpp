@@ -1,8 +1,11 @@
 // The module workbench._kernels: each file binds its own family.
 #include "convolution.hpp"
+#include "elementwise.hpp"
 #include "engine.hpp"
+#include "matmul.hpp"
 #include "memory.hpp"
 #include "normalisation.hpp"
+#include "optimise.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
 
@@ -13,6 +16,9 @@ NB_MODULE(_kernels, module) {
     workbench::bind_memory(module);
     workbench::bind_engine(module);
     workbench::bind_convolution(module);
+    workbench::bind_matmul(module);
+    workbench::bind_elementwise(module);
+    workbench::bind_optimise(module);
     workbench::bind_pooling(module);
     workbench::bind_normalisation(module);
 }

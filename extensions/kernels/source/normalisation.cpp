@@ -73,7 +73,7 @@ void channel_moments(const float* x, const Rows& size, double* mean, double* dev
     });
 }
 
-nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const Input<float>& bias, double epsilon,
+nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const Input<float>& bias, double eps,
                       bool relu) {
     const Dims shape = shape_of(x);
     const Rows size(shape);
@@ -92,7 +92,7 @@ nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const I
         channel_moments(input.data(), size, moments.data(), moments.data() + channels);
         for (std::int64_t c = 0; c < channels; ++c) {
             const double variance = moments.data()[channels + c] / static_cast<double>(size.rows);
-            const double inverse = 1.0 / std::sqrt(variance + epsilon);
+            const double inverse = 1.0 / std::sqrt(variance + eps);
             mean.data()[c] = static_cast<float>(moments.data()[c]);
             rstd.data()[c] = static_cast<float>(inverse);
             scale.data()[c] = static_cast<float>(gain[c] * inverse);
@@ -105,8 +105,8 @@ nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const I
     return nb::make_tuple(y.to_python(), mean.to_python(), rstd.to_python());
 }
 
-nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& weight,
-                               const Input<float>& mean, const Input<float>& rstd) {
+nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& mean,
+                               const Input<float>& rstd, const Input<float>& weight) {
     const Dims shape = shape_of(x);
     const Rows size(shape);
     if (shape_of(gradient) != shape)
@@ -160,24 +160,41 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
     return nb::make_tuple(gx.to_python(), gain_gradient.to_python(), offset_gradient.to_python());
 }
 
+// y = (x - centre) * scale + shift, channel by channel.
+Output<float> affine(const Input<float>& x, const Rows& size, const float* centre, const float* scale, const float* shift,
+                     bool relu) {
+    auto y = Output<float>::channels_last(shape_of(x));
+    KernelScope scope;
+    const auto input = channels_last(x);
+    parallel_for(size.rows, grain_for(size.channels), [&](std::int64_t begin, std::int64_t end) {
+        LEAF(scale_shift_rows)(input.data() + begin * size.channels, end - begin, size.channels, centre, scale, shift,
+                               relu, y.data() + begin * size.channels);
+    });
+    return y;
+}
+
 nb::object scale_shift(const Input<float>& x, const Input<float>& scale, const Input<float>& shift, bool relu) {
-    const Dims shape = shape_of(x);
-    const Rows size(shape);
+    const Rows size(shape_of(x));
     Buffer<float> copies[2];
     const float* factor = channel_vector(scale, size.channels, "scale", copies[0]);
     const float* offset = channel_vector(shift, size.channels, "shift", copies[1]);
-    auto y = Output<float>::channels_last(shape);
-    {
-        KernelScope scope;
-        const auto input = channels_last(x);
-        const Buffer<float> zeros(size.channels);
-        std::fill_n(zeros.data(), size.channels, 0.f);
-        parallel_for(size.rows, grain_for(size.channels), [&](std::int64_t begin, std::int64_t end) {
-            LEAF(scale_shift_rows)(input.data() + begin * size.channels, end - begin, size.channels, zeros.data(), factor, offset, relu,
-                             y.data() + begin * size.channels);
-        });
-    }
-    return y.to_python();
+    const Buffer<float> zeros(size.channels);
+    std::fill_n(zeros.data(), size.channels, 0.f);
+    return affine(x, size, zeros.data(), factor, offset, relu).to_python();
+}
+
+nb::object batch_norm_inference(const Input<float>& x, const Input<float>& mean, const Input<float>& variance,
+                                const Input<float>& weight, const Input<float>& bias, double eps, bool relu) {
+    const Rows size(shape_of(x));
+    Buffer<float> copies[4];
+    const float* centre = channel_vector(mean, size.channels, "mean", copies[0]);
+    const float* spread = channel_vector(variance, size.channels, "variance", copies[1]);
+    const float* gain = channel_vector(weight, size.channels, "weight", copies[2]);
+    const float* offset = channel_vector(bias, size.channels, "bias", copies[3]);
+    const Buffer<float> scale(size.channels);
+    for (std::int64_t c = 0; c < size.channels; ++c)
+        scale.data()[c] = static_cast<float>(gain[c] / std::sqrt(static_cast<double>(spread[c]) + eps));
+    return affine(x, size, centre, scale.data(), offset, relu).to_python();
 }
 
 }  // namespace
@@ -185,9 +202,12 @@ nb::object scale_shift(const Input<float>& x, const Input<float>& scale, const I
 void bind_normalisation(nb::module_& module) {
     using nb::arg;
     module.def("batch_norm", &batch_norm, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(),
-               nb::kw_only(), arg("epsilon"), arg("relu") = false);
+               nb::kw_only(), arg("eps"), arg("relu") = false);
     module.def("batch_norm_gradient", &batch_norm_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               arg("weight").noconvert(), arg("mean").noconvert(), arg("rstd").noconvert());
+               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert());
+    module.def("batch_norm_inference", &batch_norm_inference, arg("x").noconvert(), arg("mean").noconvert(),
+               arg("variance").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(), nb::kw_only(),
+               arg("eps"), arg("relu") = false);
     module.def("scale_shift", &scale_shift, arg("x").noconvert(), arg("scale").noconvert(), arg("shift").noconvert(),
                nb::kw_only(), arg("relu") = false);
 }

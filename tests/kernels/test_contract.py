@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from workbench import kernels
+
+Floats = npt.NDArray[np.float32]
+Make = Callable[..., Floats]
+
+
+def close(ours: Floats, expected: npt.NDArray[np.float64]) -> None:
+    np.testing.assert_allclose(
+        ours, expected, rtol=1e-5, atol=1e-5 * max(1.0, float(np.abs(expected).max(initial=0)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(1, 1, 1), (64, 3136, 128), (1, 128, 10), (7, 13, 5), (5, 0, 3), (0, 4, 3)]
+)
+def test_matmul_and_linear(m: int, k: int, n: int, floats: Make) -> None:
+    a, b, bias, g = floats(m, k), floats(n, k), floats(n), floats(m, n)
+    exact_a, exact_b, exact_g = (array.astype(np.float64) for array in (a, b, g))
+    close(kernels.lookup("matmul").run(a, b.T), exact_a @ exact_b.T)
+    close(kernels.lookup("linear").run(a, b, bias), exact_a @ exact_b.T + bias)
+    close(kernels.lookup("linear").run(a, b), exact_a @ exact_b.T)
+    close(kernels.lookup("linear").run(a, b, bias, relu=True), np.maximum(exact_a @ exact_b.T + bias, 0))
+    close(kernels.lookup("linear_weight_gradient").run(g, a), exact_g.T @ exact_a)
+
+
+def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
+    a, b = floats(6, 40), floats(40, 9)
+    expected = a.astype(np.float64) @ b
+    run = kernels.lookup("matmul").run
+    close(run(lay(a), lay(b)), expected)
+    close(run(lay(a.T.copy()).T, lay(b.T.copy()).T), expected)
+    close(run(np.broadcast_to(a[:1], (6, 40)), b), np.broadcast_to(a[:1], (6, 40)).astype(np.float64) @ b)
+    close(
+        run(a, np.broadcast_to(b[:, :1], (40, 9))), a.astype(np.float64) @ np.broadcast_to(b[:, :1], (40, 9))
+    )
+
+
+def test_linear_over_the_last_of_several_dimensions(floats: Make, lay: Callable[[Floats], Floats]) -> None:
+    x, weight = floats(2, 3, 5, 8), floats(4, 8)
+    close(kernels.lookup("linear").run(lay(x), lay(weight)), x.astype(np.float64) @ weight.T)
+    g = floats(2, 3, 5, 4)
+    expected = g.reshape(-1, 4).T.astype(np.float64) @ x.reshape(-1, 8)
+    close(kernels.lookup("linear_weight_gradient").run(lay(g), lay(x)), expected)
+
+
+def test_refusals(floats: Make) -> None:
+    with pytest.raises(ValueError, match=r"matmul of \[2, 3\] and \[4, 5\]: the inner sizes differ"):
+        kernels.lookup("matmul").run(floats(2, 3), floats(4, 5))
+    with pytest.raises(
+        ValueError, match=r"linear input has shape \[2, 3\], but weight \[4, 5\] takes \[..., 5\]"
+    ):
+        kernels.lookup("linear").run(floats(2, 3), floats(4, 5))
+    with pytest.raises(ValueError, match=r"linear bias has shape \[3\]; expected \[4\]"):
+        kernels.lookup("linear").run(floats(2, 5), floats(4, 5), floats(3))
+    with pytest.raises(ValueError, match=r"linear gradient has shape \[3, 4\]"):
+        kernels.lookup("linear_weight_gradient").run(floats(3, 4), floats(2, 5))
+
+
+def test_small_products_stay_with_numpy(floats: Make) -> None:
+    accepts = kernels.lookup("matmul").accepts
+    assert accepts(floats(64, 64), floats(64, 10))
+    assert not accepts(floats(3, 4), floats(4, 5))
+    assert not accepts(floats(64, 64).astype(np.float64), floats(64, 10))
+    assert not accepts(floats(2, 64, 64), floats(64, 10))

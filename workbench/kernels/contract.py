@@ -1,0 +1,66 @@
+"""Matrix products in float32 on the threads of the other kernels.
+
+NumPy's BLAS is as fast on its own, but its threads wait by spinning, and so do OpenMP's: when the two alternate, as
+layers do, each product costs a time slice of the operating system more. So products that are worth threads come here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.kernels._arrays import FLOAT32
+from workbench.kernels.loader import native
+from workbench.kernels.registry import Kernel, register
+
+__all__: list[str] = []
+
+_SMALLEST = 1024
+"""Number of elements of the larger operand below which NumPy's call is cheaper."""
+
+
+def _accepts_matmul(left: Any, right: Any) -> bool:
+    return (
+        type(left) is np.ndarray
+        and type(right) is np.ndarray
+        and left.ndim == 2
+        and right.ndim == 2
+        and (left.size >= _SMALLEST or right.size >= _SMALLEST)
+        and left.dtype == FLOAT32
+        and right.dtype == FLOAT32
+    )
+
+
+def _accepts_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:
+    return (
+        type(x) is np.ndarray
+        and type(weight) is np.ndarray
+        and x.ndim >= 1
+        and weight.ndim == 2
+        and (x.size >= _SMALLEST or weight.size >= _SMALLEST)
+        and x.dtype == FLOAT32
+        and weight.dtype == FLOAT32
+        and (bias is None or (type(bias) is np.ndarray and bias.dtype == FLOAT32))
+    )
+
+
+def _accepts_weight_gradient(gradient: Any, x: Any) -> bool:
+    return (
+        type(gradient) is np.ndarray
+        and type(x) is np.ndarray
+        and gradient.ndim >= 1
+        and (gradient.size >= _SMALLEST or x.size >= _SMALLEST)
+        and gradient.dtype == FLOAT32
+        and x.dtype == FLOAT32
+    )
+
+
+def _linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    return native.linear(x, weight, bias, **params)
+
+
+if native is not None:
+    register(Kernel("matmul", native.matmul, _accepts_matmul))
+    register(Kernel("linear", _linear, _accepts_linear))
+    register(Kernel("linear_weight_gradient", native.linear_weight_gradient, _accepts_weight_gradient))

@@ -1,0 +1,97 @@
+"""Elementwise ops and softmax in float32, above the size from which they beat NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.kernels._arrays import FLOAT32, LARGE, MEDIUM, is_large, is_medium
+from workbench.kernels.loader import native
+from workbench.kernels.registry import Kernel, register
+
+__all__: list[str] = []
+
+
+def _stretches(small: Any, large: Any) -> bool:
+    """Say whether `small` broadcasts to the shape of `large`."""
+    if small.shape == large.shape:
+        return True
+    missing = large.ndim - small.ndim
+    return missing >= 0 and all(
+        size in (1, other) for size, other in zip(small.shape, large.shape[missing:], strict=True)
+    )
+
+
+def _accepts_binary(a: Any, b: Any) -> bool:
+    if type(a) is np.ndarray and a.size >= LARGE and a.dtype == FLOAT32:
+        if type(b) is np.ndarray:
+            return b.dtype == FLOAT32 and (_stretches(b, a) or (b.size >= LARGE and _stretches(a, b)))
+        return type(b) is float or type(b) is int
+    if is_large(b):
+        if type(a) is np.ndarray:
+            return a.dtype == FLOAT32 and _stretches(a, b)
+        return type(a) is float or type(a) is int
+    return False
+
+
+def _accepts_same(a: Any, b: Any) -> bool:
+    return is_medium(a) and type(b) is np.ndarray and b.dtype == FLOAT32 and a.shape == b.shape
+
+
+def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Give the larger operand first place, where the compiled code wants it."""
+
+    def run(a: Any, b: Any) -> Any:
+        if type(a) is np.ndarray and (type(b) is not np.ndarray or _stretches(b, a)):
+            return forward(a, b)
+        return swapped(b, a)
+
+    return run
+
+
+def _accepts_softmax(x: Any, *, dim: int = -1) -> bool:
+    return is_medium(x) and x.ndim > 0 and x.shape[-1] > 0 and dim in (-1, x.ndim - 1)
+
+
+def _accepts_softmax_gradient(gradient: Any, y: Any, *, dim: int = -1) -> bool:
+    return _accepts_softmax(y, dim=dim) and type(gradient) is np.ndarray and gradient.dtype == FLOAT32
+
+
+def _accepts_sum(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> bool:
+    return type(x) is np.ndarray and x.size >= 4 * MEDIUM and x.ndim > 0 and x.dtype == FLOAT32
+
+
+def _over_last(run: Callable[..., Any], arguments: int, logarithm: bool) -> Callable[..., Any]:
+    if arguments == 1:
+        return lambda x, *, dim=-1: run(x, logarithm=logarithm)
+    return lambda gradient, y, *, dim=-1: run(gradient, y, logarithm=logarithm)
+
+
+if native is not None:
+    for _name in ("neg", "abs", "sqrt"):
+        register(Kernel(_name, getattr(native, _name), is_large))
+    for _name in ("relu", "exp", "tanh", "sigmoid"):
+        register(Kernel(_name, getattr(native, _name), is_medium))
+    for _name in ("add", "mul", "maximum", "minimum"):
+        register(Kernel(_name, _either_way(getattr(native, _name), getattr(native, _name)), _accepts_binary))
+    for _name in ("sub", "div"):
+        register(
+            Kernel(
+                _name,
+                _either_way(getattr(native, _name), getattr(native, f"reversed_{_name}")),
+                _accepts_binary,
+            )
+        )
+    register(Kernel("sum", native.sum, _accepts_sum))
+    register(Kernel("relu_gradient", native.relu_gradient, _accepts_same))
+    for _prefix, _logarithm in (("", False), ("log_", True)):
+        register(Kernel(f"{_prefix}softmax", _over_last(native.softmax, 1, _logarithm), _accepts_softmax))
+        register(
+            Kernel(
+                f"{_prefix}softmax_gradient",
+                _over_last(native.softmax_gradient, 2, _logarithm),
+                _accepts_softmax_gradient,
+            )
+        )
