@@ -207,4 +207,4 @@ def grad(
     return tuple(results)
 
 
-Tensor._backward = staticmethod(backward)  # type: ignore[assignment]
+Tensor._backward = staticmethod(backward)

@@ -1,0 +1,82 @@
+"""``python -m tests.bench``: measure every case with one and two threads, and write the table into the README."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tests.bench.cases import Case, cases
+from tests.bench.measure import Timing
+from workbench import kernels
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+
+def processor() -> str:
+    """Name of the processor, and the vector instructions that matter here."""
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
+        return platform.processor()
+    lines = info.read_text().splitlines()
+    name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    flags = next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), [])
+    sets = [one for one in ("avx2", "avx512f", "avx512_vnni", "amx_int8") if one in flags]
+    return f"{name} ({', '.join(sets)})"
+
+
+def seconds(value: float) -> str:
+    """A time with three digits and its unit."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def table(rows: Sequence[tuple[Case, dict[int, Timing]]], threads: Sequence[int]) -> str:
+    """The measured table in Markdown."""
+    columns = [f"{n} thread{'s' if n > 1 else ''}: ours · theirs · ratio" for n in threads]
+    lines = [f"| work | against | aim | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(threads)]
+    for case, timings in rows:
+        cells = [
+            f"{seconds(t.ours)} · {seconds(t.theirs)} · {'**' if t.ratio <= case.target else ''}"
+            f"{t.ratio:.2f}{'**' if t.ratio <= case.target else ''}"
+            for t in (timings[n] for n in threads)
+        ]
+        lines.append(f"| {case.name} | {case.peer} | ≤ {case.target} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print, and (unless told not to) write the README's table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--only", default="", help="measure the cases whose name contains this, and write nothing")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    options = parser.parse_args(arguments)
+    chosen = [case for case in cases() if options.only in case.name]
+    rows: list[tuple[Case, dict[int, Timing]]] = [(case, {}) for case in chosen]
+    for count in options.threads:
+        torch.set_num_threads(count)
+        kernels.set_num_threads(count)
+        for case, timings in rows:
+            timings[count] = case.run()
+            print(f"{count} thread(s)  {case.name}, against {case.peer}: {timings[count].ratio:.2f}", flush=True)
+    where = (
+        f"Measured on {processor()}, Linux, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"PyTorch {torch.__version__}; medians of interleaved runs; bold: the aim is met."
+    )
+    text = f"{table(rows, options.threads)}\n\n{where}"
+    print(text)
+    if not options.only:
+        before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+        after = rest.split(END)[1]
+        README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""What is measured: the notebook's own work, against PyTorch doing the same."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.ao import quantization as torch_quantization
+
+import workbench as wb
+from tests.bench.measure import Timing, Work, compare
+from workbench.base import events
+from workbench.live.encode import encode_snapshot
+from workbench.live.throttle import Throttle
+from workbench.models.digits import DigitsNet
+from workbench.widgets.histogram import HistogramModel
+
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table: what, against what, and the ratio aimed at."""
+
+    name: str
+    peer: str
+    target: float
+    make: Callable[[], tuple[Work, Work]]
+    rounds: int = 31
+
+    def run(self) -> Timing:
+        """Measure it."""
+        return compare(*self.make(), rounds=self.rounds)
+
+
+def torch_digits() -> torch.nn.Module:
+    """The notebook's network in PyTorch."""
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(3136, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
+    )
+
+
+def images(count: int) -> np.ndarray[Any, Any]:
+    """Random images [N, 1, 28, 28]."""
+    return np.random.default_rng(0).standard_normal((count, 1, 28, 28)).astype(np.float32)
+
+
+def _add(grad: bool, named: bool) -> Callable[[], tuple[Work, Work]]:
+    def make() -> tuple[Work, Work]:
+        names = ("C",) if named else None
+        x, y = wb.randn(8, names=names, requires_grad=grad), wb.randn(8, names=names)
+        a, b = torch.randn(8, requires_grad=grad), torch.randn(8)
+        return (lambda: x + y), (lambda: a + b)
+
+    return make
+
+
+def _train() -> tuple[Work, Work]:
+    data, labels = images(BATCH), np.arange(BATCH) % 10
+    ours, theirs = DigitsNet().train(), torch_digits().train()
+    our_optimizer = wb.optim.Adam(ours.parameters(), lr=1e-3)
+    their_optimizer = torch.optim.Adam(theirs.parameters(), lr=1e-3)
+    x, target = wb.tensor(data, names=("N", "C", "H", "W")), wb.tensor(labels)
+    tx, their_target = torch.from_numpy(data), torch.from_numpy(labels)
+
+    def our_step() -> None:
+        our_optimizer.zero_grad()
+        wb.cross_entropy(ours(x), target).backward()
+        our_optimizer.step()
+
+    def their_step() -> None:
+        their_optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(theirs(tx), their_target).backward()
+        their_optimizer.step()
+
+    return our_step, their_step
+
+
+def _forward(count: int) -> Callable[[], tuple[Work, Work]]:
+    def make() -> tuple[Work, Work]:
+        data = images(count)
+        ours, theirs = DigitsNet().eval(), torch_digits().eval()
+        x, tx = wb.tensor(data, names=("N", "C", "H", "W")), torch.from_numpy(data)
+
+        def our_forward() -> None:
+            with wb.no_grad():
+                ours(x)
+
+        def their_forward() -> None:
+            with torch.no_grad():
+                theirs(tx)
+
+        return our_forward, their_forward
+
+    return make
+
+
+FUSED = [["conv1", "bn1", "relu1"], ["conv2", "bn2", "relu2"], ["fc1", "relu3"]]
+
+
+def prepared() -> Any:
+    """Our network, fused and prepared for calibration."""
+    q = wb.quantization
+    fused = q.fuse_modules(DigitsNet().eval(), FUSED)
+    return q.prepare(fused, q.get_default_qconfig("x86"))
+
+
+def _int8_ours() -> Work:
+    model = prepared()
+    x = wb.tensor(images(BATCH), names=("N", "C", "H", "W"))
+    with wb.no_grad():
+        model(x)
+    model = wb.quantization.convert(model)
+
+    def forward() -> None:
+        with wb.no_grad():
+            model(x)
+
+    return forward
+
+
+def _int8_theirs() -> Work:
+    q = torch_quantization
+    torch.backends.quantized.engine = "x86"
+    model = torch.nn.Sequential(q.QuantStub(), *torch_digits().eval(), q.DeQuantStub()).eval()
+    fused = q.fuse_modules(model, [["1", "2", "3"], ["5", "6", "7"], ["10", "11"]])
+    fused.qconfig = q.get_default_qconfig("x86")
+    x = torch.from_numpy(images(BATCH))
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        ready = q.prepare(fused)
+        ready(x)
+        converted = q.convert(ready)
+
+    def forward() -> None:
+        with torch.no_grad():
+            converted(x)
+
+    return forward
+
+
+def _calibration(watched: bool) -> Callable[[], tuple[Work, Work]]:
+    """A calibration run with a listener that draws (or with nobody there) against one with nobody there."""
+
+    def make() -> tuple[Work, Work]:
+        models = [wb.quantization.Calibration(prepared()) for _ in range(2)]
+        batches = [wb.tensor(images(BATCH), names=("N", "C", "H", "W")) for _ in range(4)]
+
+        def run(calibration: Any) -> None:
+            with wb.no_grad():
+                for batch in batches:
+                    calibration.model(batch)
+
+        view = HistogramModel(models[0])
+        pictures = Throttle()
+
+        def heard(topic: str, source: object) -> None:
+            pictures.request(view.id, lambda: encode_snapshot(view.snapshot()))
+
+        def watched_run() -> None:
+            stop = events.subscribe("histogram", heard) if watched else None
+            try:
+                run(models[0])
+            finally:
+                if stop is not None:
+                    stop()
+
+        return watched_run, lambda: run(models[1])
+
+    return make
+
+
+def cases() -> Iterator[Case]:
+    """Every row, in the order of the table."""
+    yield Case("small add, 8 values", "torch", 1.0, _add(False, False))
+    yield Case("small add, gradient recorded", "torch", 1.0, _add(True, False))
+    yield Case("small add, named, gradient recorded", "torch", 1.0, _add(True, True))
+    yield Case("training step, batch 64", "torch", 1.2, _train)
+    yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
+    yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))
+    yield Case("int8 forward, batch 64", "own fp32", 0.5, lambda: (_int8_ours(), _forward(64)()[0]))
+    yield Case("int8 forward, batch 64", "torch int8", 1.0, lambda: (_int8_ours(), _int8_theirs()))
+    yield Case("calibration, watched live", "not watched", 1.05, _calibration(True))
+    yield Case("calibration, nobody listening", "itself (noise)", 1.0, _calibration(False))
