@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import autograd
+from workbench import autograd, nn
 from workbench.base.dtypes import (
     DType,
     complex64,
@@ -60,4 +60,3 @@ from workbench.tensor.factories import (
 )
 
 globals().update(_FUNCTIONS)
-__version__ = "0.1.0"

@@ -54,6 +54,12 @@ def grad_enabled() -> bool:
     return _get().grad
 
 
+def computes_only() -> bool:
+    """Say whether ops only compute, here and now: nothing is recorded and no interpreter looks on."""
+    state = _get()
+    return not state.grad and state.top is None
+
+
 @contextmanager
 def _grad(mode: bool) -> Iterator[None]:
     token = _state.set(_get()._replace(grad=mode))
