@@ -1,5 +1,6 @@
 /** Example states of every view, by name. All are made by rule, so that they are the same in every run. */
 import type { ViewName, Views } from '../../src/protocol';
+import { graph } from './graph';
 import { histogramStates } from './histogram';
 import { shapes } from './shapes';
 
@@ -13,7 +14,7 @@ export interface Example {
 export const examples: Record<ViewName, Record<string, () => Example>> = {
   shapes,
   histogram: histogramStates,
-  graph: {},
+  graph,
   heatmap: {},
   scatter: {}
 };

@@ -105,7 +105,7 @@ export function select<T extends string>(
   const input = h('select', { class: 'wb-select', 'aria-label': label, 'data-testid': testid || null }, ...options);
   input.value = value;
   input.addEventListener('change', () => changed(input.value as T));
-  return { element: h('label', { class: 'wb-field' }, label, input), input };
+  return { element: h('label', { class: 'wb-field' }, h('span', {}, label), input), input };
 }
 
 /** `std 1.00`: a quiet name and a value, the exact one on hover. */

@@ -56,7 +56,7 @@ export class DetailPane {
     this.redo = button('redo', () => void send({ type: 'redo' }), { 'data-testid': 'wb-redo' });
     this.reset = button('reset', () => this.detail && void send({ type: 'reset_range', id: this.detail.id }), { 'data-testid': 'wb-reset', title: 'Give the range back to the observer' });
     this.scale = new Segments('Counts', [['linear', 'linear'], ['log', 'log']], 'linear', redraw, 'wb-scale');
-    this.around = new Segments('Show', [['all', 'all values'], ['range', 'around the range']], 'all', redraw, 'wb-around');
+    this.around = new Segments('Show', [['all', 'all values'], ['range', 'zoom in']], 'all', redraw, 'wb-around');
     this.curveFigure = h('figure', {}, h('figcaption', {}, h('span', {}, 'SQNR in dB against width of the range'), this.curveText), this.curve as unknown as HTMLElement);
     this.channelFigure = h('figure', {}, h('figcaption', {}, this.channelText), this.channels as unknown as HTMLElement);
     this.pair = h('div', { class: 'wb-pair' }, this.curveFigure, this.channelFigure);

@@ -3,18 +3,10 @@ import { dimensionColour, inkOn, translucent } from '../common/colours';
 import { s } from '../common/dom';
 import { dimensionText, type Named } from '../common/parts';
 import { si } from '../common/numbers';
+import { textWidth } from '../common/text';
 
 /** Height of a bar in pixels. */
 export const BAR_HEIGHT = 20;
-
-/** Roughly how wide a text of 11 px is; a little too wide rather than too narrow. */
-export function textWidth(text: string, size = 11): number {
-  let width = 0;
-  for (const letter of text) {
-    width += /[il.,:;|' ]/.test(letter) ? 0.32 : /[mwMW@%]/.test(letter) ? 0.92 : letter > '⺀' ? 1.05 : 0.62;
-  }
-  return width * size;
-}
 
 /** The label of a bar; long names and sizes are shortened to what a bar can hold. */
 export function barText(dim: Named): string {

@@ -4,7 +4,8 @@ import { h, replace, s } from '../common/dom';
 import type { Exports } from '../common/exporting';
 import { codeBlock, dimensionText } from '../common/parts';
 import type { Theme } from '../common/theme';
-import { BAR_HEIGHT, bar, barLength, textWidth } from './bars';
+import { shorten, textWidth } from '../common/text';
+import { BAR_HEIGHT, bar, barLength } from './bars';
 import type { Act, Stage } from './stage';
 
 const LABEL_WIDTH = 96;
@@ -33,14 +34,6 @@ export function wrap(text: string, width: number, most: number, size = ORIGIN_SI
     kept[most - 1] = shorten(kept[most - 1] + ' …', width, size);
   }
   return kept;
-}
-
-function shorten(text: string, width: number, size: number): string {
-  let short = text;
-  while (short.length > 2 && textWidth(short, size) > width) {
-    short = short.slice(0, short.endsWith('…') ? -2 : -1).trimEnd() + '…';
-  }
-  return short;
 }
 
 /** Width of each column, counted from the right: wide enough for its bars, wider where it clashes. */

@@ -1,6 +1,7 @@
 /** Where the bars of one op lie, and which input bar flows into which output bar. */
 import type { FlowOperand, FlowRow } from '../protocol';
-import { BAR_HEIGHT, barLength, textWidth } from './bars';
+import { textWidth } from '../common/text';
+import { BAR_HEIGHT, barLength } from './bars';
 
 /** One bar: which operand (−1 is the output), which of its dims, and where. */
 export interface PlacedBar {

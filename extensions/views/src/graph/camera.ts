@@ -1,0 +1,196 @@
+/** Panning and zooming: by pointer, wheel and keys, and the small map. */
+import { h, Listeners, s } from '../common/dom';
+import { clamp } from '../common/scales';
+import type { GraphLayout } from './layout';
+import type { Camera } from './scene';
+
+const LEAST = 0.02;
+const MOST = 2.5;
+
+/** The camera that shows the whole picture, or its top at a readable size if the whole would be too small. */
+export function fitCamera(layout: { readonly width: number; readonly height: number }, width: number, height: number, whole: boolean): Camera {
+  const margin = 24;
+  const across = (width - 2 * margin) / Math.max(1, layout.width);
+  const down = (height - 2 * margin) / Math.max(1, layout.height);
+  const scale = clamp(whole ? Math.min(across, down) : Math.max(Math.min(across, down), Math.min(1, Math.max(across, 0.5))), LEAST, 1.15);
+  const fits = layout.height * scale <= height - margin;
+  return { scale, x: (width - layout.width * scale) / 2, y: fits ? (height - layout.height * scale) / 2 : margin };
+}
+
+/** A camera that is moved by hand. */
+export class HandCamera {
+  camera: Camera = { x: 0, y: 0, scale: 1 };
+  private readonly listeners = new Listeners();
+  private pan: { readonly x: number; readonly y: number; moved: boolean } | null = null;
+
+  constructor(
+    private readonly field: HTMLElement,
+    private readonly changed: () => void
+  ) {
+    this.listeners.on(field, 'wheel', event => this.wheel(event), { passive: false });
+    this.listeners.on(field, 'pointerdown', event => this.down(event));
+    this.listeners.on(field, 'pointermove', event => this.move(event));
+    this.listeners.on(field, 'pointerup', event => this.up(event));
+    this.listeners.on(field, 'pointercancel', event => this.up(event));
+  }
+
+  /** Zooms about a point of the field. */
+  zoom(factor: number, x = this.field.clientWidth / 2, y = this.field.clientHeight / 2): void {
+    const { camera } = this;
+    const scale = clamp(camera.scale * factor, LEAST, MOST);
+    const ratio = scale / camera.scale;
+    this.camera = { scale, x: x - (x - camera.x) * ratio, y: y - (y - camera.y) * ratio };
+    this.changed();
+  }
+
+  /** Moves so that a box of the world is in the window, and no more than needed. */
+  reveal(box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number }): void {
+    const { camera, field } = this;
+    const margin = 40;
+    const shift = (from: number, size: number, length: number): number => {
+      const end = from + size;
+      return from < margin ? margin - from : end > length - margin ? Math.max(length - margin - end, margin - from) : 0;
+    };
+    const x = shift(box.x * camera.scale + camera.x, box.width * camera.scale, field.clientWidth);
+    const y = shift(box.y * camera.scale + camera.y, box.height * camera.scale, field.clientHeight);
+    if (x !== 0 || y !== 0) {
+      this.camera = { ...camera, x: camera.x + x, y: camera.y + y };
+      this.changed();
+    }
+  }
+
+  /** Whether the press that just ended moved the picture, so that it was no click. */
+  get panned(): boolean {
+    return this.pan?.moved ?? false;
+  }
+
+  /** Lets go. */
+  destroy(): void {
+    this.listeners.release();
+  }
+
+  private wheel(event: WheelEvent): void {
+    // A page must scroll past a graph that nobody is using.
+    if (!(event.ctrlKey || event.metaKey || this.field.contains(document.activeElement))) {
+      return;
+    }
+    event.preventDefault();
+    const box = this.field.getBoundingClientRect();
+    const lines = event.deltaMode === 1 ? 16 : 1;
+    this.zoom(Math.exp(-clamp(event.deltaY * lines, -120, 120) * 0.004), event.clientX - box.left, event.clientY - box.top);
+  }
+
+  private down(event: PointerEvent): void {
+    if (event.button === 0 && !(event.target as Element).closest('.wb-minimap, .wb-graph-zoom')) {
+      this.pan = { x: event.clientX - this.camera.x, y: event.clientY - this.camera.y, moved: false };
+    }
+  }
+
+  private move(event: PointerEvent): void {
+    if (!this.pan || (event.buttons & 1) === 0) {
+      return;
+    }
+    const x = event.clientX - this.pan.x;
+    const y = event.clientY - this.pan.y;
+    if (!this.pan.moved && Math.hypot(x - this.camera.x, y - this.camera.y) > 4) {
+      this.pan.moved = true;
+      this.field.setPointerCapture(event.pointerId);
+      this.field.toggleAttribute('data-drag', true);
+    }
+    if (this.pan.moved) {
+      this.camera = { ...this.camera, x, y };
+      this.changed();
+    }
+  }
+
+  private up(event: PointerEvent): void {
+    this.field.toggleAttribute('data-drag', false);
+    if (this.field.hasPointerCapture(event.pointerId)) {
+      this.field.releasePointerCapture(event.pointerId);
+    }
+    // The click that follows must still be able to ask whether this was a pan.
+    const ended = this.pan;
+    setTimeout(() => {
+      if (this.pan === ended) {
+        this.pan = null;
+      }
+    }, 0);
+  }
+}
+
+/** The whole graph, small, with the window on it. */
+export class Minimap {
+  readonly element: HTMLElement;
+  private readonly svg = s('svg', { preserveAspectRatio: 'xMidYMid meet' });
+  private readonly path = s('path', { 'vector-effect': 'non-scaling-stroke' });
+  private readonly window = s('rect', { 'vector-effect': 'non-scaling-stroke' });
+  private layout: GraphLayout | null = null;
+
+  constructor(
+    private readonly hand: HandCamera,
+    private readonly size: () => { readonly width: number; readonly height: number },
+    private readonly changed: () => void
+  ) {
+    this.svg.append(this.path, this.window);
+    this.element = h('div', { class: 'wb-minimap', 'aria-hidden': 'true', 'data-testid': 'wb-minimap' }, this.svg as unknown as HTMLElement);
+    const jump = (event: PointerEvent): void => {
+      if (event.buttons & 1 || event.type === 'pointerdown') {
+        this.jump(event);
+        event.stopPropagation();
+      }
+    };
+    this.element.addEventListener('pointerdown', event => {
+      this.element.setPointerCapture(event.pointerId);
+      jump(event);
+    });
+    this.element.addEventListener('pointermove', jump);
+  }
+
+  /** Takes another picture. */
+  reset(layout: GraphLayout): void {
+    this.layout = layout;
+    const pad = Math.max(layout.width, layout.height) * 0.03 + 4;
+    // A long chain would be a hair: it is drawn as wide as the map instead.
+    const ratio = layout.height / Math.max(1, layout.width);
+    this.svg.setAttribute('preserveAspectRatio', ratio > 5 || ratio < 0.2 ? 'none' : 'xMidYMid meet');
+    this.svg.setAttribute('viewBox', `${-pad} ${-pad} ${layout.width + 2 * pad} ${layout.height + 2 * pad}`);
+    let d = '';
+    for (const box of layout.boxes.values()) {
+      if (!(box.item.kind === 'scope' && box.item.open)) {
+        d += `M${box.x.toFixed(0)} ${box.y.toFixed(0)}h${box.width.toFixed(0)}v${box.height.toFixed(0)}h${-box.width.toFixed(0)}z`;
+      }
+    }
+    this.path.setAttribute('d', d);
+  }
+
+  /** Draws the window; the map hides while everything is in view. */
+  draw(): void {
+    const { layout, hand } = this;
+    if (!layout) {
+      return;
+    }
+    const { width, height } = this.size();
+    const { x, y, scale } = hand.camera;
+    const left = Math.max(0, -x / scale);
+    const top = Math.max(0, -y / scale);
+    const right = Math.min(layout.width, (width - x) / scale);
+    const bottom = Math.min(layout.height, (height - y) / scale);
+    const whole = right - left >= layout.width - 1 && bottom - top >= layout.height - 1;
+    this.element.style.display = whole ? 'none' : '';
+    for (const [name, value] of Object.entries({ x: left, y: top, width: Math.max(1, right - left), height: Math.max(1, bottom - top) })) {
+      this.window.setAttribute(name, String(value));
+    }
+  }
+
+  private jump(event: PointerEvent): void {
+    const matrix = this.svg.getScreenCTM();
+    if (!matrix) {
+      return;
+    }
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const { width, height } = this.size();
+    const { scale } = this.hand.camera;
+    this.hand.camera = { scale, x: width / 2 - point.x * scale, y: height / 2 - point.y * scale };
+    this.changed();
+  }
+}

@@ -1,0 +1,56 @@
+/** Styles of the graph view. */
+export const GRAPH_CSS = `
+.wb-graph { height: 100%; min-height: 420px; }
+.wb-graph > .wb-content { display: flex; flex-direction: column; flex: 1 1 auto; min-height: 0; gap: 8px; }
+.wb-graph-tools { display: flex; flex-wrap: wrap; gap: 6px 8px; align-items: center; flex: none; }
+.wb-graph-tools .wb-input { width: 150px; }
+.wb-graph-tools .wb-spacer { flex: 1; }
+.wb-graph-found { font-size: 11px; color: var(--wb-quiet); min-width: 48px; }
+.wb-graph-main { display: grid; grid-template-columns: minmax(0, 1fr); flex: 1 1 auto; min-height: 0; gap: 12px; }
+.wb-graph-main[data-inspect] { grid-template-columns: minmax(0, 1fr) 264px; }
+.wb-graph-field { position: relative; overflow: hidden; border: 1px solid var(--wb-line); border-radius: 6px; min-height: 0; cursor: grab; touch-action: none; outline-offset: -2px;
+  background: var(--wb-paper); }
+.wb-graph-field[data-drag] { cursor: grabbing; }
+.wb-graph-field > svg { position: absolute; inset: 0; width: 100%; height: 100%; user-select: none; -webkit-user-select: none; }
+.wb-g-node, .wb-g-scope { cursor: pointer; }
+.wb-g-node > rect:first-child { fill: var(--wb-paper); stroke: var(--wb-line-strong); stroke-width: 1.25; }
+.wb-g-node:hover > rect:first-child, .wb-g-folded:hover > rect:first-child { stroke: var(--wb-ink); }
+.wb-g-node[data-kind='input'] > rect:first-child, .wb-g-node[data-kind='output'] > rect:first-child { stroke-dasharray: none; fill: var(--wb-sunk); }
+.wb-g-scope > rect:first-child { fill: color-mix(in srgb, var(--wb-sunk) 45%, transparent); stroke: var(--wb-line); }
+.wb-g-folded > rect { fill: var(--wb-sunk); stroke: var(--wb-line-strong); stroke-width: 1.25; }
+.wb-g-name { font-weight: 600; font-size: 12px; fill: var(--wb-ink); }
+.wb-g-sub { font-size: 10px; fill: var(--wb-quiet); }
+.wb-g-fold { font-size: 13px; font-weight: 600; fill: var(--wb-quiet); }
+[data-selected] > rect:first-child { stroke: var(--wb-accent) !important; stroke-width: 2.5 !important; }
+[data-found] > rect:first-child { stroke: var(--wb-warn) !important; stroke-width: 2.5 !important; stroke-dasharray: 5 2; }
+.wb-g-edges { fill: none; stroke: var(--wb-quiet); stroke-opacity: 0.65; stroke-width: 1.25; }
+.wb-g-heads { fill: var(--wb-quiet); fill-opacity: 0.8; stroke: none; }
+.wb-g-lit { fill: none; stroke: var(--wb-accent); stroke-width: 2.25; }
+.wb-g-label { pointer-events: none; font-size: 10px; }
+.wb-g-label > rect { fill: var(--wb-paper); }
+.wb-g-label text { fill: var(--wb-ink); }
+.wb-minimap { position: absolute; right: 8px; bottom: 8px; width: 132px; height: 104px; background: var(--wb-paper); border: 1px solid var(--wb-line); border-radius: 4px; opacity: 0.94; cursor: crosshair; touch-action: none; }
+.wb-minimap svg { width: 100%; height: 100%; display: block; }
+.wb-minimap path { fill: var(--wb-quiet); stroke: var(--wb-quiet); stroke-width: 0.75; opacity: 0.5; }
+.wb-minimap rect { fill: color-mix(in srgb, var(--wb-accent) 18%, transparent); stroke: var(--wb-accent); }
+.wb-graph-legend { display: flex; flex-wrap: wrap; gap: 2px 12px; font-size: 11px; flex: none; color: var(--wb-quiet); }
+.wb-graph-zoom { position: absolute; top: 8px; right: 8px; display: flex; gap: 4px; }
+.wb-graph-legend i, .wb-legend-dot { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 5px; }
+.wb-inspector { overflow: auto; font-size: 12px; min-width: 0; display: flex; flex-direction: column; gap: 10px; padding-right: 4px; }
+.wb-inspector h3 { margin: 0; font: 600 13px var(--wb-code); overflow-wrap: anywhere; }
+.wb-inspector h4 { margin: 0 0 3px; font-size: 11px; font-weight: 600; color: var(--wb-quiet); }
+.wb-inspector p { margin: 0; overflow-wrap: anywhere; }
+.wb-inspector dl { margin: 0; display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 10px; }
+.wb-inspector dt { color: var(--wb-quiet); } .wb-inspector dd { margin: 0; text-align: right; overflow-wrap: anywhere; }
+.wb-inspector code { font-family: var(--wb-code); background: var(--wb-sunk); padding: 4px 6px; border-radius: 3px; display: block; overflow-wrap: anywhere; white-space: pre-wrap; color: var(--wb-ink); }
+.wb-inspector-close { float: right; }
+.wb-neighbours { display: flex; flex-direction: column; gap: 2px; align-items: stretch; }
+.wb-neighbours button { text-align: left; overflow: hidden; text-overflow: ellipsis; }
+@container (max-width: 620px) {
+  .wb-graph-main[data-inspect] { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(0, 1fr) minmax(0, 42%); }
+  .wb-graph-tools .wb-input { width: 96px; }
+  .wb-minimap { width: 84px; height: 72px; }
+  .wb-graph-tools .wb-field > span { display: none; }
+  .wb-graph-found:empty { display: none; }
+}
+`;
