@@ -1,5 +1,10 @@
+/** The JupyterLab plugins: one job each, joined by tokens. */
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { frontPlugin } from './front';
+import { launcherPlugin } from './launcher';
+import { panelPlugin } from './panel';
+import { tabsPlugin } from './tabs';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [frontPlugin, panelPlugin, tabsPlugin, launcherPlugin];
 
 export default plugins;

@@ -1,0 +1,210 @@
+import { Widget } from '@lumino/widgets';
+import type { Message } from '@lumino/messaging';
+import type { Place, Status, View } from '../../views/src/host';
+import type { ViewName } from '../../protocol/src/index';
+import { mounts } from '../../views/src/index';
+import { h, replace, setText } from '../../views/src/common/dom';
+import { freshness, LinkedHost } from '../../widgets/src/shared/host';
+import type { KernelLink, Shown } from '../../widgets/src/shared/link';
+import type { IFrontLink } from './tokens';
+import { TITLES } from './tokens';
+
+const NEWEST = '';
+
+/** Where a section stands, and what it can do about it. */
+export interface Surroundings {
+  readonly openIn?: (place: Place) => void;
+  readonly places?: readonly Place[];
+}
+
+/**
+ * One view of the kernel in front: the newest of its view models, or the one that a person has chosen.
+ *
+ * The kernel makes pictures of this view only while the section can be seen.
+ */
+export class ViewSection extends Widget {
+  private readonly choice = h('select', {
+    class: 'wb-section-choice',
+    'aria-label': 'Which of them is shown',
+    'data-testid': 'wb-choice',
+    hidden: true
+  });
+  private readonly trouble = h('p', { class: 'wb-section-trouble', role: 'status', hidden: true });
+  private readonly root = h('div', { class: 'wb-section-view' });
+  private view: View<unknown> | null = null;
+  private host: LinkedHost | null = null;
+  private link: KernelLink | null = null;
+  private drawn: Shown | null = null;
+  private chosen = NEWEST;
+  private endWatch: (() => void) | null = null;
+  private endLink: (() => void) | null = null;
+  private frame = 0;
+
+  constructor(
+    readonly name: ViewName,
+    private readonly front: IFrontLink,
+    private readonly surroundings: Surroundings
+  ) {
+    super();
+    this.addClass('wb-section-body');
+    this.node.dataset.testid = `wb-section-${name}`;
+    this.node.append(this.choice, this.trouble, this.root);
+    this.choice.addEventListener('change', () => {
+      this.chosen = this.choice.value;
+      this.draw();
+    });
+    front.changed.connect(this.follow, this);
+    this.follow();
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this.front.changed.disconnect(this.follow, this);
+      cancelAnimationFrame(this.frame);
+      this.rest();
+      this.endLink?.();
+      this.unmount();
+      super.dispose();
+    }
+  }
+
+  protected override onAfterShow(_message: Message): void {
+    this.attend();
+  }
+
+  protected override onAfterAttach(_message: Message): void {
+    this.attend();
+  }
+
+  protected override onAfterHide(_message: Message): void {
+    this.rest();
+  }
+
+  protected override onBeforeDetach(_message: Message): void {
+    this.rest();
+  }
+
+  protected override onResize(_message: Message): void {
+    this.view?.resize();
+  }
+
+  /** Asks the kernel for pictures, as long as they can be seen. */
+  private attend(): void {
+    if (this.isVisible && this.link && !this.endWatch) {
+      this.endWatch = this.link.watch(this.name);
+      this.draw();
+    }
+  }
+
+  private rest(): void {
+    this.endWatch?.();
+    this.endWatch = null;
+  }
+
+  private follow(): void {
+    if (this.front.link !== this.link || !this.view) {
+      this.rest();
+      this.endLink?.();
+      this.link = this.front.link;
+      this.chosen = NEWEST;
+      this.remount();
+      this.endLink = this.link?.listen(() => this.schedule()) ?? null;
+      this.attend();
+    }
+    this.schedule();
+  }
+
+  private unmount(): void {
+    this.host?.end();
+    this.view?.destroy();
+    this.host = null;
+    this.view = null;
+    this.drawn = null;
+  }
+
+  /** Starts with an empty view: what belonged to another kernel, or was withdrawn, must not stay. */
+  private remount(): void {
+    this.unmount();
+    const link = this.link;
+    this.host = new LinkedHost({
+      send: async event => {
+        if (!link || !this.drawn) {
+          throw new Error(this.front.absence);
+        }
+        if (this.drawn.past) {
+          throw new Error('the kernel restarted; run the cell again');
+        }
+        return link.request(this.drawn.model, event);
+      },
+      status: () => this.status(),
+      link: () => link,
+      ...this.surroundings
+    });
+    replace(this.root);
+    this.view = mounts[this.name](this.root, this.host as never) as View<unknown>;
+  }
+
+  private status(): Status {
+    if (!this.link) {
+      return { kind: 'disconnected', reason: 'no kernel' };
+    }
+    if (this.link.status !== 'open') {
+      return { kind: 'disconnected', reason: this.link.describe() };
+    }
+    if (this.drawn?.past) {
+      return { kind: 'disconnected', reason: 'the kernel restarted' };
+    }
+    return this.drawn ? freshness(this.drawn.state) : { kind: 'live' };
+  }
+
+  /** Draws at most once a frame, whatever arrives. */
+  private schedule(): void {
+    if (this.frame === 0 && !this.isDisposed) {
+      this.frame = requestAnimationFrame(() => {
+        this.frame = 0;
+        this.draw();
+      });
+    }
+  }
+
+  private draw(): void {
+    const all = this.link?.shown(this.name) ?? [];
+    const shown = all.find(entry => entry.model === this.chosen) ?? all.at(-1) ?? null;
+    this.offer(all, shown);
+    const trouble = shown?.trouble ?? '';
+    setText(this.trouble, trouble);
+    this.trouble.hidden = trouble === '';
+    this.node.classList.toggle('wb-mod-filled', shown?.state !== undefined && shown?.state !== null);
+    if (shown === null && this.drawn !== null) {
+      this.remount();
+    } else if (shown?.state && shown !== this.drawn) {
+      this.drawn = shown;
+      this.view?.update(shown.state, shown.buffers);
+    }
+    this.host?.refresh();
+  }
+
+  /** Fills the list of view models, if there is more than one. */
+  private offer(all: readonly Shown[], shown: Shown | null): void {
+    const wanted = [
+      { value: NEWEST, text: `Newest ${TITLES[this.name].toLowerCase()}` },
+      ...[...all].reverse().map(entry => ({ value: entry.model, text: titleOf(entry) }))
+    ];
+    const options = [...this.choice.options];
+    if (options.length !== wanted.length || wanted.some((one, at) => one.value !== options[at]?.value)) {
+      replace(this.choice, ...wanted.map(one => h('option', { value: one.value }, one.text)));
+    } else {
+      wanted.forEach((one, at) => setText(options[at] as Node, one.text));
+    }
+    this.choice.hidden = all.length < 2;
+    if (shown === null || shown.model !== this.chosen) {
+      this.chosen = NEWEST;
+    }
+    this.choice.value = this.chosen;
+  }
+}
+
+function titleOf(shown: Shown): string {
+  const head = (shown.state as { head?: { title?: unknown } } | null)?.head;
+  return typeof head?.title === 'string' ? head.title : shown.model;
+}

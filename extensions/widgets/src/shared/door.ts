@@ -1,0 +1,174 @@
+import type { Reply } from '../../../protocol/src/index';
+import { PROTOCOL_VERSION } from '../../../protocol/src/index';
+import type { Answer, Mount, Status, View } from '../../../views/src/host';
+import { h, replace } from '../../../views/src/common/dom';
+import { freshness, LinkedHost } from './host';
+import type { Kernel, Signal } from './kernel';
+import { KernelLink } from './link';
+import type { PlainEvent } from './requests';
+import { Requests } from './requests';
+
+/** The traits of `workbench.widgets.base.ViewWidget`. */
+interface Traits {
+  readonly view: string;
+  readonly view_model: string;
+  readonly kernel: string;
+  readonly version: number;
+  readonly state: Readonly<Record<string, unknown>>;
+  readonly buffers: readonly DataView[];
+}
+
+/** What anywidget gives to a widget. `widget_manager` is the front end's own; JupyterLab's knows its kernel. */
+interface Model {
+  get<K extends keyof Traits>(name: K): Traits[K];
+  on(name: string, callback: (...values: never[]) => void): void;
+  off(name: string, callback: (...values: never[]) => void): void;
+  send(content: unknown): void;
+  readonly widget_manager?: {
+    readonly kernel?: Kernel | null;
+    readonly context?: { readonly sessionContext?: { readonly kernelChanged?: Signal<unknown> } };
+  };
+}
+
+/** The default export of a widget's module. */
+interface Door {
+  render(context: { model: Model; el: HTMLElement }): () => void;
+}
+
+/** One widget on one page: the view, and the way its events take. */
+class Shown<S, E> {
+  private readonly host: LinkedHost;
+  private readonly view: View<S>;
+  private readonly own: Requests;
+  private readonly body = h('div', { class: 'wb-widget' });
+  private link: KernelLink | null = null;
+  private endLink: (() => void) | null = null;
+  private drawing = false;
+
+  constructor(
+    private readonly model: Model,
+    root: HTMLElement,
+    mount: Mount<S, E>
+  ) {
+    replace(root, this.body);
+    this.own = new Requests((target, event) =>
+      model.send({ type: 'event', version: PROTOCOL_VERSION, model: target, event })
+    );
+    this.findLink();
+    this.host = new LinkedHost({
+      send: event => this.send(event),
+      status: () => this.status(),
+      link: () => this.link
+    });
+    this.view = mount(this.body, this.host as never);
+    model.on('change:state', this.schedule);
+    model.on('change:buffers', this.schedule);
+    model.on('msg:custom', this.onReply);
+    this.kernelChanged?.connect(this.onKernel);
+    this.draw();
+  }
+
+  /** Takes everything down. */
+  readonly end = (): void => {
+    this.model.off('change:state', this.schedule);
+    this.model.off('change:buffers', this.schedule);
+    this.model.off('msg:custom', this.onReply);
+    this.kernelChanged?.disconnect(this.onKernel);
+    this.endLink?.();
+    this.host.end();
+    this.view.destroy();
+  };
+
+  private get kernelChanged(): Signal<unknown> | undefined {
+    return this.model.widget_manager?.context?.sessionContext?.kernelChanged;
+  }
+
+  /** True where the front end lets widgets see its kernel, even if there is none at the moment. */
+  private get seesKernel(): boolean {
+    const manager = this.model.widget_manager;
+    return manager !== undefined && 'kernel' in manager;
+  }
+
+  private findLink(): void {
+    this.endLink?.();
+    const kernel = this.model.widget_manager?.kernel;
+    this.link = kernel ? KernelLink.of(kernel) : null;
+    this.endLink = this.link?.listen(() => this.host.refresh()) ?? null;
+  }
+
+  private readonly onKernel = (): void => {
+    this.findLink();
+    this.host.refresh();
+  };
+
+  private status(): Status {
+    if (!this.seesKernel) {
+      return freshness(this.model.get('state'));
+    }
+    if (!this.link) {
+      return { kind: 'disconnected', reason: 'no kernel' };
+    }
+    if (this.link.status !== 'open') {
+      const reason = this.link.status === 'absent' ? 'made by an earlier kernel' : this.link.describe();
+      return { kind: 'disconnected', reason };
+    }
+    if (this.link.processId !== this.model.get('kernel')) {
+      return { kind: 'disconnected', reason: 'the kernel restarted' };
+    }
+    return freshness(this.model.get('state'));
+  }
+
+  private async send(event: PlainEvent): Promise<Answer | undefined> {
+    const target = this.model.get('view_model');
+    if (!this.seesKernel) {
+      return this.own.send(target, event); // waits for the running cell: this front end has no other way
+    }
+    const status = this.status();
+    if (status.kind === 'disconnected' || !this.link) {
+      const reason = status.kind === 'disconnected' ? status.reason : 'no kernel';
+      throw new Error(`${reason}; run the cell again`);
+    }
+    return this.link.request(target, event);
+  }
+
+  private readonly onReply = (content: never): void => {
+    const reply = content as Reply;
+    if (reply?.type === 'reply') {
+      this.own.answer(reply);
+    }
+  };
+
+  /** State and buffers arrive as two changes of one message: they are drawn together. */
+  private readonly schedule = (): void => {
+    if (!this.drawing) {
+      this.drawing = true;
+      queueMicrotask(() => {
+        this.drawing = false;
+        this.draw();
+      });
+    }
+  };
+
+  private draw(): void {
+    this.view.update(this.model.get('state') as S, this.model.get('buffers') ?? []);
+    this.host.refresh();
+  }
+}
+
+/** The module of one widget: puts a view into a cell. */
+export function door<S, E>(mount: Mount<S, E>): Door {
+  return {
+    render({ model, el }) {
+      const version = model.get('version');
+      if (version !== PROTOCOL_VERSION) {
+        const words = `This picture was made by another version of the workbench (its messages are version ${version}, `;
+        replace(
+          el,
+          h('p', { role: 'status' }, `${words}these are ${PROTOCOL_VERSION}). Run the cell again.`)
+        );
+        return () => undefined;
+      }
+      return new Shown(model, el, mount).end;
+    }
+  };
+}

@@ -1,0 +1,100 @@
+import type { Answer, Host, Place, Selection, Status } from '../../../views/src/host';
+import type { KernelLink } from './link';
+import type { PlainEvent } from './requests';
+
+/** What a host needs to know beside the link. */
+export interface Source {
+  /** Sends an event on whatever way there is. */
+  readonly send: (event: PlainEvent) => Promise<Answer | undefined>;
+  /** How fresh the picture is now. */
+  readonly status: () => Status;
+  /** The views on the same kernel; null where there is no link. */
+  readonly link: () => KernelLink | null;
+  readonly openIn?: (place: Place) => void;
+  readonly places?: readonly Place[];
+}
+
+/** The fields of every state's head that say how fresh it is. */
+interface Freshness {
+  readonly head?: { readonly updated?: number; readonly live?: boolean };
+}
+
+/** How fresh a state is that came over a link which works. */
+export function freshness(state: unknown): Status {
+  const head = (state as Freshness | null)?.head;
+  return head?.live ? { kind: 'live' } : { kind: 'stale', since: 1000 * (head?.updated ?? 0) };
+}
+
+/** The surroundings of a view, for widgets and panels alike. */
+export class LinkedHost implements Host<never> {
+  readonly openIn?: (place: Place) => void;
+  readonly places?: readonly Place[];
+  private readonly statusCallbacks = new Set<(status: Status) => void>();
+  private readonly selectCallbacks = new Set<(selection: Selection) => void>();
+  private endSelection: (() => void) | null = null;
+  private told = '';
+
+  constructor(private readonly source: Source) {
+    this.openIn = source.openIn;
+    this.places = source.places;
+  }
+
+  /** How fresh the picture is now. */
+  get status(): Status {
+    return this.source.status();
+  }
+
+  /** Sends an event to Python; rejects if Python cannot be reached. */
+  send(event: never): Promise<Answer | void> {
+    return this.source.send(event as PlainEvent);
+  }
+
+  /** Calls back whenever the status changes. */
+  onStatus(callback: (status: Status) => void): () => void {
+    this.statusCallbacks.add(callback);
+    return () => this.statusCallbacks.delete(callback);
+  }
+
+  /** Tells the view that its status may have changed. */
+  refresh(): void {
+    const status = this.status;
+    const text = JSON.stringify(status);
+    if (text !== this.told) {
+      this.told = text;
+      for (const callback of [...this.statusCallbacks]) {
+        callback(status);
+      }
+    }
+  }
+
+  /** Puts text on the clipboard. */
+  copy(text: string): void {
+    void navigator.clipboard?.writeText(text).catch(() => undefined);
+  }
+
+  /** Tells the other views what was selected here. */
+  select(selection: Selection): void {
+    this.source.link()?.selection.emit(selection, this.onSelection);
+  }
+
+  /** Calls back when another view selects. */
+  onSelect(callback: (selection: Selection) => void): () => void {
+    this.selectCallbacks.add(callback);
+    this.endSelection ??= this.source.link()?.selection.listen(this.onSelection) ?? null;
+    return () => this.selectCallbacks.delete(callback);
+  }
+
+  /** Lets every listener go. */
+  end(): void {
+    this.endSelection?.();
+    this.endSelection = null;
+    this.statusCallbacks.clear();
+    this.selectCallbacks.clear();
+  }
+
+  private readonly onSelection = (selection: Selection): void => {
+    for (const callback of [...this.selectCallbacks]) {
+      callback(selection);
+    }
+  };
+}

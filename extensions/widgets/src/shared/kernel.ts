@@ -1,0 +1,200 @@
+/**
+ * What the link needs of a kernel connection. JupyterLab's `IKernelConnection` fits; nothing of JupyterLab is
+ * imported here, so that the doors of the widgets stay small and work in other front ends.
+ */
+
+/** A signal that one can listen to. */
+export interface Signal<T> {
+  connect(slot: (sender: unknown, value: T) => void): boolean;
+  disconnect(slot: (sender: unknown, value: T) => void): boolean;
+}
+
+/** A message as it arrives on a comm. */
+export interface CommMessage {
+  readonly content: { readonly data: unknown };
+  readonly buffers?: readonly (ArrayBuffer | ArrayBufferView)[];
+}
+
+/** One end of a comm. */
+export interface Comm {
+  readonly commId: string;
+  readonly isDisposed: boolean;
+  commsOverSubshells?: string;
+  onMsg: (message: never) => void | PromiseLike<void>;
+  onClose: (message: never) => void | PromiseLike<void>;
+  dispose(): void;
+}
+
+/** What was sent and may be answered. */
+export interface Future {
+  readonly done: Promise<unknown>;
+}
+
+/** A connection to a kernel. */
+export interface Kernel {
+  readonly id: string;
+  readonly clientId: string;
+  readonly username: string;
+  readonly status: string;
+  readonly connectionStatus: string;
+  readonly isDisposed: boolean;
+  readonly supportsSubshells?: boolean;
+  readonly info: Promise<unknown>;
+  readonly statusChanged: Signal<string>;
+  readonly connectionStatusChanged: Signal<string>;
+  readonly disposed: Signal<void>;
+  createComm(target: string, id?: string): Comm;
+  registerCommTarget(target: string, callback: (comm: Comm) => void): void;
+  sendShellMessage(message: never, expectReply?: boolean): Future;
+  sendControlMessage(message: never, expectReply?: boolean): Future;
+}
+
+type Channel = 'shell' | 'control';
+
+function makeMessage(
+  kernel: Kernel,
+  channel: Channel,
+  type: string,
+  content: object,
+  thread: string | null
+): never {
+  return {
+    header: {
+      date: new Date().toISOString(),
+      msg_id: crypto.randomUUID(),
+      msg_type: type,
+      session: kernel.clientId,
+      username: kernel.username,
+      version: '5.4',
+      ...(thread === null ? {} : { subshell_id: thread })
+    },
+    parent_header: {},
+    metadata: {},
+    content,
+    channel,
+    buffers: []
+  } as unknown as never;
+}
+
+async function ask(
+  kernel: Kernel,
+  channel: Channel,
+  type: string,
+  content: object,
+  thread: string | null
+): Promise<unknown> {
+  const message = makeMessage(kernel, channel, type, content, thread);
+  const send = channel === 'shell' ? kernel.sendShellMessage : kernel.sendControlMessage;
+  const reply = (await send.call(kernel, message, true).done) as { content: unknown };
+  return reply.content;
+}
+
+const INFO_PATIENCE = 1500;
+
+function after(milliseconds: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, milliseconds));
+}
+
+/**
+ * A thread of the kernel that serves this page while a cell runs (a subshell); null if the kernel has none.
+ *
+ * JupyterLab could make one for a comm, but only after the kernel has told what it can, and a kernel whose cell
+ * runs does not tell: a page that was reloaded would have to wait. A page asks again for the thread it had.
+ */
+export async function findThread(kernel: Kernel): Promise<string | null> {
+  await Promise.race([kernel.info, after(INFO_PATIENCE)]);
+  const unable = kernel.info.then(() =>
+    kernel.supportsSubshells ? new Promise<null>(() => undefined) : null
+  );
+  return Promise.race([unable, after(0).then(() => claimThread(kernel))]);
+}
+
+async function claimThread(kernel: Kernel): Promise<string> {
+  const key = `workbench.thread.${kernel.id}`;
+  const known = recall(key);
+  if (known !== null) {
+    const present = (await ask(kernel, 'control', 'list_subshell_request', {}, null)) as {
+      subshell_id?: string[];
+    };
+    if (present.subshell_id?.includes(known)) {
+      return known;
+    }
+  }
+  const made = (await ask(kernel, 'control', 'create_subshell_request', {}, null)) as { subshell_id: string };
+  remember(key, made.subshell_id);
+  return made.subshell_id;
+}
+
+function recall(key: string): string | null {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null; // a page that may store nothing asks for a new thread each time
+  }
+}
+
+function remember(key: string, value: string): void {
+  try {
+    sessionStorage.setItem(key, value);
+  } catch {
+    // see recall
+  }
+}
+
+/** Asks which comms of a target the kernel has, in a thread that a running cell does not hold up. */
+export async function commIds(kernel: Kernel, target: string, thread: string | null): Promise<string[]> {
+  const content = await ask(kernel, 'shell', 'comm_info_request', { target_name: target }, thread);
+  return Object.keys((content as { comms?: object }).comms ?? {});
+}
+
+/** A comm that this page opens, served by a given thread of the kernel. */
+export class Line {
+  readonly id: string;
+  private readonly comm: Comm;
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly target: string,
+    private readonly thread: string | null,
+    receive: (data: unknown) => void,
+    closed: () => void
+  ) {
+    this.comm = kernel.createComm(target);
+    this.comm.commsOverSubshells = 'disabled'; // the thread is chosen here
+    this.comm.onMsg = (message: never) => receive((message as CommMessage).content.data);
+    this.comm.onClose = closed;
+    this.id = this.comm.commId;
+  }
+
+  /** True as long as something can be sent. */
+  get usable(): boolean {
+    return !this.comm.isDisposed && !this.kernel.isDisposed && this.kernel.status !== 'dead';
+  }
+
+  /** Opens the other end. */
+  open(data: object): void {
+    this.post('comm_open', { comm_id: this.id, target_name: this.target, data });
+  }
+
+  /** Sends a message. */
+  send(data: object): void {
+    this.post('comm_msg', { comm_id: this.id, data });
+  }
+
+  /** Tells the other end that this one is gone. */
+  close(): void {
+    this.post('comm_close', { comm_id: this.id, data: {} });
+    this.comm.dispose();
+  }
+
+  /** Forgets the other end without a word. */
+  drop(): void {
+    this.comm.dispose();
+  }
+
+  private post(type: string, content: object): void {
+    if (this.usable) {
+      this.kernel.sendShellMessage(makeMessage(this.kernel, 'shell', type, content, this.thread), false);
+    }
+  }
+}

@@ -1,0 +1,359 @@
+import type {
+  Announcement,
+  Reply,
+  Trouble,
+  ViewName,
+  Welcome,
+  Withdrawal
+} from '../../../protocol/src/index';
+import { PROTOCOL_VERSION } from '../../../protocol/src/index';
+import type { Answer } from '../../../views/src/host';
+import type { Comm, CommMessage, Kernel } from './kernel';
+import { commIds, findThread, Line } from './kernel';
+import type { PlainEvent } from './requests';
+import { Requests } from './requests';
+import { SharedSelection } from './selection';
+
+/** Comm target that a page opens to speak to the kernel. */
+export const CONTROL = 'workbench.control';
+/** Comm target of the channel that carries states. */
+export const DATA = 'workbench.data';
+
+const VIEWS: readonly string[] = ['shapes', 'histogram', 'graph', 'heatmap', 'scatter'];
+const HEARTBEAT = 30_000;
+
+/**
+ * How the link stands.
+ * `absent`: the kernel has not imported the workbench. `connecting`: it is being asked. `open`: it works.
+ * `restarted`, `dead`, `lost` (no connection), `refused` (another version, or the comms belong to others).
+ */
+export type LinkStatus = 'absent' | 'connecting' | 'open' | 'restarted' | 'dead' | 'lost' | 'refused';
+
+/** A view model of the kernel, as far as the page knows it. */
+export interface Shown {
+  readonly model: string;
+  readonly view: ViewName;
+  readonly order: number;
+  readonly state: Readonly<Record<string, unknown>> | null;
+  readonly buffers: readonly DataView[];
+  /** Why no newer picture could be made; empty if all is well. */
+  readonly trouble: string;
+  /** True if it comes from a process that has ended: a last picture. */
+  readonly past: boolean;
+}
+
+/** Tells what has changed: one view model, or (null) the link as a whole. */
+export type LinkListener = (model: string | null) => void;
+
+/** A buffer as a view that starts at an address divisible by eight, as typed arrays ask for. */
+function aligned(buffer: ArrayBuffer | ArrayBufferView): DataView {
+  if (buffer instanceof ArrayBuffer) {
+    return new DataView(buffer);
+  }
+  if (buffer.byteOffset % 8 === 0 && buffer.buffer instanceof ArrayBuffer) {
+    return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  }
+  const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  return new DataView(bytes.slice().buffer);
+}
+
+/** The page's end of the link to one kernel. It owns the comms; panels and widgets share it. */
+export class KernelLink {
+  /** What is selected in the views of this kernel. */
+  readonly selection = new SharedSelection();
+  private readonly listeners = new Set<LinkListener>();
+  private readonly shownModels = new Map<string, Shown>();
+  private readonly watchers = new Map<ViewName, number>();
+  private readonly requests = new Requests((model, event) => this.write({ type: 'event', model, event }));
+  private control: Line | null = null;
+  private attempt = 0;
+  private data: Comm | null = null;
+  private standing: LinkStatus = 'connecting';
+  private why = '';
+  private process = '';
+  private readonly heartbeat: ReturnType<typeof setInterval>;
+
+  /** The link to a kernel: the same one for whoever asks in this page. */
+  static of(kernel: Kernel): KernelLink {
+    const key = Symbol.for(`workbench.links.${PROTOCOL_VERSION}`);
+    const page = globalThis as unknown as Record<symbol, WeakMap<Kernel, KernelLink> | undefined>;
+    const links = (page[key] ??= new WeakMap());
+    let link = links.get(kernel);
+    if (!link) {
+      link = new KernelLink(kernel);
+      links.set(kernel, link);
+    }
+    return link;
+  }
+
+  private constructor(private readonly kernel: Kernel) {
+    kernel.statusChanged.connect(this.onStatus);
+    kernel.connectionStatusChanged.connect(this.onConnection);
+    kernel.disposed.connect(() => this.end());
+    globalThis.addEventListener('pagehide', this.onHide);
+    this.heartbeat = setInterval(() => this.greet(), HEARTBEAT);
+    this.register();
+    void this.connect(false);
+  }
+
+  /** How the link stands. */
+  get status(): LinkStatus {
+    return this.standing;
+  }
+
+  /** Why the link stands as it does, if it was refused. */
+  get reason(): string {
+    return this.why;
+  }
+
+  /** Identity of the process at the other end; empty before it has answered. */
+  get processId(): string {
+    return this.process;
+  }
+
+  /** The view models of one view, the latest last. */
+  shown(view: ViewName): Shown[] {
+    return [...this.shownModels.values()]
+      .filter(entry => entry.view === view)
+      .sort((one, other) => one.order - other.order);
+  }
+
+  /** Asks for the states of a view until the returned function is called. */
+  watch(view: ViewName): () => void {
+    this.watchers.set(view, (this.watchers.get(view) ?? 0) + 1);
+    this.greet();
+    let ended = false;
+    return () => {
+      if (!ended) {
+        ended = true;
+        const left = (this.watchers.get(view) ?? 1) - 1;
+        if (left > 0) {
+          this.watchers.set(view, left);
+        } else {
+          this.watchers.delete(view);
+          this.greet();
+        }
+      }
+    };
+  }
+
+  /** Sends an event to a view model and resolves with the answer; rejects if there is nobody to ask. */
+  async request(model: string, event: PlainEvent): Promise<Answer | undefined> {
+    if (this.standing !== 'open') {
+      throw new Error(this.describe());
+    }
+    return this.requests.send(model, event);
+  }
+
+  /** Calls back at every change; returns a function that ends it. */
+  listen(listener: LinkListener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** The state of the link in a person's words. */
+  describe(): string {
+    const words: Record<LinkStatus, string> = {
+      absent: 'this kernel has not imported workbench',
+      connecting: 'connecting to the kernel',
+      open: 'connected',
+      restarted: 'the kernel restarted',
+      dead: 'the kernel has died',
+      lost: 'the connection to the kernel is lost',
+      refused: this.why
+    };
+    return words[this.standing];
+  }
+
+  // ------------------------------------------------------------------------------------ coming and going
+
+  private register(): void {
+    try {
+      this.kernel.registerCommTarget(DATA, comm => {
+        // The kernel has imported the workbench just now. The channel itself is taken up after the welcome.
+        comm.dispose();
+        void this.connect(true);
+      });
+    } catch {
+      this.set('refused', 'the comms of this kernel belong to another view of the same notebook');
+    }
+  }
+
+  /** Opens the control channel, if the kernel has a workbench or is `known` to. */
+  private async connect(known: boolean): Promise<void> {
+    const attempt = ++this.attempt;
+    try {
+      const thread = await findThread(this.kernel);
+      const present = known || (await commIds(this.kernel, DATA, thread)).length > 0;
+      if (attempt !== this.attempt || this.kernel.isDisposed) {
+        return; // something newer is under way
+      }
+      if (present) {
+        this.open(thread);
+      } else if (this.standing === 'connecting') {
+        this.set('absent');
+      }
+    } catch {
+      // The kernel went away in the meantime: its status says so, and a new one will be heard of.
+    }
+  }
+
+  private open(thread: string | null): void {
+    this.control?.drop();
+    let control: Line;
+    const receive = (data: unknown): void => this.onControl(data);
+    const closed = (): void => {
+      if (this.control === control) {
+        this.drop('absent');
+      }
+    };
+    try {
+      control = new Line(this.kernel, CONTROL, thread, receive, closed);
+    } catch {
+      this.set('refused', 'the comms of this kernel belong to another view of the same notebook');
+      return;
+    }
+    this.control = control;
+    control.open({ type: 'hello', version: PROTOCOL_VERSION, views: this.watched() });
+  }
+
+  private readonly onStatus = (_sender: unknown, status: string): void => {
+    if (status === 'restarting' || status === 'autorestarting') {
+      this.drop('restarted');
+    } else if (status === 'dead' || status === 'terminating') {
+      this.drop('dead');
+    } else if (this.standing === 'dead' && (status === 'idle' || status === 'busy')) {
+      this.set('restarted');
+    }
+  };
+
+  private readonly onConnection = (_sender: unknown, status: string): void => {
+    if (status === 'disconnected') {
+      if (this.standing === 'open') {
+        this.set('lost');
+      }
+    } else if (status === 'connected') {
+      if (this.standing === 'lost') {
+        this.greet();
+      } else if (!this.control) {
+        void this.connect(false);
+      }
+    }
+  };
+
+  private readonly onHide = (): void => {
+    this.control?.close();
+  };
+
+  /** The other end is gone: nothing is answered any more, and what was shown is a last picture. */
+  private drop(status: LinkStatus): void {
+    if (this.process === '') {
+      status = 'absent'; // it never was there
+    }
+    this.attempt += 1;
+    this.control?.drop();
+    this.data?.dispose();
+    this.control = null;
+    this.data = null;
+    for (const [model, entry] of this.shownModels) {
+      this.shownModels.set(model, { ...entry, past: true });
+    }
+    this.set(status);
+    this.requests.fail(this.describe());
+  }
+
+  private end(): void {
+    clearInterval(this.heartbeat);
+    globalThis.removeEventListener('pagehide', this.onHide);
+    this.drop('dead');
+  }
+
+  // ------------------------------------------------------------------------------------------- messages
+
+  private watched(): ViewName[] {
+    return [...this.watchers.keys()];
+  }
+
+  private greet(): void {
+    if (this.standing === 'open' || this.standing === 'lost') {
+      this.write({ type: 'hello', views: this.watched() });
+    }
+  }
+
+  private write(message: Readonly<Record<string, unknown>>): void {
+    this.control?.send({ version: PROTOCOL_VERSION, ...message });
+  }
+
+  private onControl(data: unknown): void {
+    const said = data as Reply | Welcome;
+    if (said.version !== PROTOCOL_VERSION) {
+      this.refuse(said.version);
+    } else if (said.type === 'welcome') {
+      this.onWelcome(said);
+    } else if (said.type === 'reply' && said.model === '' && this.standing !== 'open') {
+      this.set('refused', said.reason);
+    } else if (said.type === 'reply') {
+      this.requests.answer(said);
+    }
+  }
+
+  private refuse(version: unknown): void {
+    const words = `the kernel speaks version ${String(version)} of the protocol, this page version`;
+    this.set('refused', `${words} ${PROTOCOL_VERSION}; reload the page, or restart the kernel`);
+  }
+
+  private onWelcome(welcome: Welcome): void {
+    this.process = welcome.kernel;
+    if (!this.data || this.data.isDisposed || this.data.commId !== welcome.data) {
+      this.data?.dispose();
+      const data = this.kernel.createComm(DATA, welcome.data);
+      data.commsOverSubshells = 'disabled'; // the page never writes on it
+      data.onMsg = (message: never) => this.onData(message as CommMessage);
+      this.data = data;
+    }
+    this.set('open');
+  }
+
+  private onData(message: CommMessage): void {
+    const said = message.content.data as Announcement | Withdrawal | Trouble;
+    if (said.version !== PROTOCOL_VERSION) {
+      this.refuse(said.version);
+    } else if (said.type === 'gone') {
+      this.shownModels.delete(said.model);
+      this.tell(said.model);
+    } else if (VIEWS.includes(said.view) && typeof said.model === 'string') {
+      this.take(said, (message.buffers ?? []).map(aligned));
+    }
+  }
+
+  private take(said: Announcement | Trouble, buffers: DataView[]): void {
+    for (const [model, entry] of this.shownModels) {
+      if (entry.past && entry.view === said.view) {
+        this.shownModels.delete(model); // the new process has something to show: last pictures may go
+      }
+    }
+    const before = this.shownModels.get(said.model);
+    if (said.type === 'trouble') {
+      const none = { model: said.model, view: said.view, order: 0, state: null, buffers: [], past: false };
+      this.shownModels.set(said.model, { ...(before ?? none), trouble: said.reason });
+    } else {
+      const { model, view, order, state } = said;
+      this.shownModels.set(model, { model, view, order, state, buffers, trouble: '', past: false });
+    }
+    this.tell(said.model);
+  }
+
+  private set(status: LinkStatus, why = ''): void {
+    if (this.standing !== status || this.why !== why) {
+      this.standing = status;
+      this.why = why;
+      this.tell(null);
+    }
+  }
+
+  private tell(model: string | null): void {
+    for (const listener of [...this.listeners]) {
+      listener(model);
+    }
+  }
+}
