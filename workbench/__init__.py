@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import autograd, models, nn, optim
+from workbench import autograd, data, models, nn, optim
 from workbench.base.dtypes import (
     DType,
     complex64,
