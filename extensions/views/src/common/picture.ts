@@ -107,10 +107,17 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
     this.root.replaceChildren();
   }
 
-  /** Sends an event; says in the view why it was refused or could not be sent. */
-  protected async send(event: E): Promise<Answer | void> {
+  /**
+   * Sends an event; says in the view why it was refused or could not be sent. A part that shows a refusal
+   * where it belongs asks with `quiet`.
+   */
+  protected async send(event: E, quiet = false): Promise<Answer | void> {
     try {
-      return await this.host.send(event);
+      const answer = await this.host.send(event);
+      if (answer && !answer.accepted && !quiet) {
+        this.wrong.say(`Refused: ${answer.reason}`);
+      }
+      return answer;
     } catch (error) {
       this.wrong.say(`Python did not get this: ${error instanceof Error ? error.message : String(error)}`);
       return { accepted: false, reason: '' };

@@ -27,7 +27,7 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     };
     super(root, host, identity, options);
     this.list = new ObserverList(id => this.choose(id));
-    this.detail = new DetailPane(event => this.send(event), () => this.frame.request());
+    this.detail = new DetailPane(event => this.send(event, true), () => this.frame.request());
     this.nothing = this.empty('This observer has seen no values yet: run a batch through the prepared model.');
     this.layout = h('div', { class: 'wb-observers' }, this.list.element, this.detail.element, this.nothing);
     this.listeners.add(
