@@ -17,8 +17,8 @@ PYTEST := $(BIN)/python -m pytest
 help:
 	@echo "make lab     open JupyterLab on $(NOTEBOOK) (ARGS=--no-browser for a server)"
 	@echo "make test    run everything: linters, types, front end, unit, notebook and browser tests"
-	@echo "make peers   compare with torch and captum (installs them)"
-	@echo "make bench   measure, and write the table in README.md"
+	@echo "make peers   compare with torch and captum (installs both)"
+	@echo "make bench   measure against torch (installs it), and write the table in README.md"
 	@echo "make format  rewrite the sources the way 'make test' wants them"
 	@echo "make doctor  what was found on this machine"
 	@echo "make clean   remove what was built (not $(VENV))"
@@ -79,11 +79,15 @@ slow: install browser
 
 # Beside the tests --------------------------------------------------------------------------------------------
 
-peers: install
-	$(BIN)/python -m pip install --quiet $(PEER_INDEX) --no-build-isolation --editable ".[test,peers]"
+# PyTorch without its GPU libraries: a tenth of the size.
+$(STAMPS)/peers: $(STAMPS)/packages
+	$(BIN)/python -m pip install --quiet $(PEER_INDEX) --no-build-isolation --editable ".[test,dev,peers]"
+	@touch $@
+
+peers: install $(STAMPS)/peers
 	$(PYTEST) tests/peers $(ARGS)
 
-bench: install
+bench: install $(STAMPS)/peers
 	$(BIN)/python -m tests.bench $(ARGS)
 
 format: install
