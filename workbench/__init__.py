@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib as _importlib
+from typing import Any as _Any
 
-from workbench import autograd, data, models, nn, optim
+from workbench import autograd, data, kernels, models, nn, optim
+from workbench.base import rich as _rich
 from workbench.base.dtypes import (
     DType,
     complex64,
@@ -39,6 +41,8 @@ from workbench.base.errors import (
 )
 from workbench.base.random import Generator, default_generator, manual_seed
 from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
+from workbench.kernels import get_num_threads, set_num_threads
+from workbench.lab.extension import labextension_paths as _jupyter_labextension_paths  # noqa: F401
 from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
 from workbench.tensor.factories import (
@@ -59,4 +63,34 @@ from workbench.tensor.factories import (
     zeros_like,
 )
 
+__all__ = [
+    "AutogradError", "DType", "DTypeError", "DimensionError", "DimensionIndexError", "Generator",
+    "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bool", "complex64", "complex128", "data", "default_generator",
+    "empty", "enable_grad", "eye", "float16", "float32", "float64", "from_numpy", "full", "get_default_dtype",
+    "get_num_threads", "grad_enabled", "int8", "int16", "int32", "int64", "kernels", "linspace", "manual_seed", "models",
+    "nn", "no_grad", "ones", "ones_like", "optim", "qint8", "qint32", "quint8", "rand", "randint", "randn", "randperm",
+    "set_num_threads", "tensor", "uint8", "zeros", "zeros_like",
+]  # fmt: skip
+__all__ += sorted(_FUNCTIONS)
+
 globals().update(_FUNCTIONS)
+
+_LATER = ("attribution", "embedding", "export", "graph", "live", "quantization", "testing", "train", "widgets")
+"""Rooms that are imported when they are first named, so that a plain script starts fast."""
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LATER:
+        return _importlib.import_module(f"workbench.{name}")
+    if name == "__version__":
+        return _importlib.import_module("importlib.metadata").version("tensor-workbench")
+    raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
+if _rich.in_notebook():
+    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first.
+    _importlib.import_module("workbench.widgets")

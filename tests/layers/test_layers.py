@@ -30,6 +30,10 @@ BESIDE = {"testing": {"base", "kernels", "core", "ops", "tensor", "autograd", "g
 """Rooms outside the order, which no room imports, and what they may import themselves."""
 
 DECLARED: dict[str, dict[str, str]] = {
+    "workbench": {
+        "?": "rooms above the models are imported when they are first named: a script starts fast",
+        "importlib.metadata": "the version is asked for rarely, and reading metadata is slow",
+    },
     "workbench.base.rich": {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",
