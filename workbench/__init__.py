@@ -65,10 +65,11 @@ from workbench.tensor.factories import (
 
 __all__ = [
     "AutogradError", "DType", "DTypeError", "DimensionError", "DimensionIndexError", "Generator",
-    "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bool", "complex64", "complex128", "data", "default_generator",
-    "empty", "enable_grad", "eye", "float16", "float32", "float64", "from_numpy", "full", "get_default_dtype",
-    "get_num_threads", "grad_enabled", "int8", "int16", "int32", "int64", "kernels", "linspace", "manual_seed", "models",
-    "nn", "no_grad", "ones", "ones_like", "optim", "qint8", "qint32", "quint8", "rand", "randint", "randn", "randperm",
+    "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bool", "complex64",
+    "complex128", "data", "default_generator", "empty", "enable_grad", "eye", "float16", "float32",
+    "float64", "from_numpy", "full", "get_default_dtype", "get_num_threads", "grad_enabled", "int8",
+    "int16", "int32", "int64", "kernels", "linspace", "manual_seed", "models", "nn", "no_grad", "ones",
+    "ones_like", "optim", "qint8", "qint32", "quint8", "rand", "randint", "randn", "randperm",
     "set_num_threads", "tensor", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
