@@ -1,7 +1,9 @@
 /** Example states of every view, by name. All are made by rule, so that they are the same in every run. */
 import type { ViewName, Views } from '../../src/protocol';
 import { graph } from './graph';
+import { heatmap } from './heatmap';
 import { histogramStates } from './histogram';
+import { scatter } from './scatter';
 import { shapes } from './shapes';
 
 /** A state and its buffers. */
@@ -15,6 +17,6 @@ export const examples: Record<ViewName, Record<string, () => Example>> = {
   shapes,
   histogram: histogramStates,
   graph,
-  heatmap: {},
-  scatter: {}
+  heatmap,
+  scatter
 };

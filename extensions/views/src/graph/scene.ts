@@ -270,7 +270,7 @@ function signature(dims: readonly Dim[], dtype: string): string {
   return dtype + dims.map(dim => dimensionText(dim)).join();
 }
 
-/** The value that travels along an edge: its dims, each in its colour. */
+/** The value that travels along an edge: its dims, each in its colour, beside the line so that both can be seen. */
 export function edgeLabel(route: Route, dark: boolean): SVGGElement {
   const { x, y } = routeMiddle(route.points);
   const edge = route.edges[0]!;
@@ -280,7 +280,7 @@ export function edgeLabel(route: Route, dark: boolean): SVGGElement {
   const lead = chips.length === 0 ? `${edge.dtype} scalar` : edge.dtype;
   const leadWidth = textWidth(lead + more, 10) + 8;
   const total = leadWidth + widths.reduce((sum, width) => sum + width + 2, 0);
-  const group = s('g', { class: 'wb-g-label', 'data-testid': 'wb-edge-label', transform: `translate(${(x - total / 2).toFixed(1)} ${(y - 8).toFixed(1)})` });
+  const group = s('g', { class: 'wb-g-label', 'data-testid': 'wb-edge-label', transform: `translate(${(x + 7).toFixed(1)} ${(y - 8).toFixed(1)})` });
   group.append(s('rect', { x: -2, y: -1, width: total + 4, height: 18, rx: 4, 'fill-opacity': 0.9 }), s('text', { x: 2, y: 12, opacity: 0.7 }, lead + more));
   let at = leadWidth;
   chips.forEach((chip, index) => {

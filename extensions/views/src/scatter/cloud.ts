@@ -1,0 +1,225 @@
+/** The points themselves: where they are, what they are called, which are shown and how. */
+import type { ScatterState, Sprite } from '../protocol';
+import { float32, StateError, uint16, uint8 } from '../common/buffers';
+import { categoryColour, rgb } from '../common/colours';
+import { grouped } from '../common/numbers';
+import { project, type Projection } from './camera';
+
+const MOST_POINTS = 4_000_000;
+
+/** How a point is shown; the numbers are what the shader reads. */
+export const HIDDEN = 0;
+export const DIM = 1;
+export const PLAIN = 2;
+export const BRIGHT = 3;
+
+/** The points of one state, ready to draw. */
+export interface Cloud {
+  readonly count: number;
+  /** x, y, z by turns, from −1 to 1; not a number where a point has no place. */
+  readonly positions: Float32Array;
+  readonly categories: Uint16Array | null;
+  readonly names: readonly string[];
+  readonly sizes: readonly number[];
+  /** Middle of each category, x, y, z by turns. */
+  readonly middles: Float32Array;
+  readonly sprite: Sprite | null;
+  readonly pixels: Uint8Array | null;
+  /** How many points have no place. */
+  readonly lost: number;
+}
+
+/** Decodes a state. */
+export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cloud {
+  const { count, dims } = state;
+  if (!Number.isInteger(count) || count < 0 || count > MOST_POINTS) {
+    throw new StateError(`${grouped(count)} points are more than a view can show`);
+  }
+  if (dims !== 2 && dims !== 3) {
+    throw new StateError(`positions have ${dims} dims; 2 or 3 can be drawn`);
+  }
+  const raw = float32(buffers, state.positions_buffer, count * dims, 'the positions');
+  const { positions, lost } = normalise(raw, count, dims);
+  const categories = state.category_buffer === null ? null : uint16(buffers, state.category_buffer, count, 'the labels').subarray(0, count);
+  const { sprite } = state;
+  const pixels = sprite ? uint8(buffers, sprite.image_buffer, sprite.rows * sprite.height * sprite.columns * sprite.width, 'the thumbnails') : null;
+  if (sprite && sprite.rows * sprite.columns < count) {
+    throw new StateError(`${grouped(sprite.rows * sprite.columns)} thumbnails arrived for ${grouped(count)} points`);
+  }
+  return { count, positions, categories, names: state.categories, ...summarise(positions, categories, state.categories.length), sprite, pixels, lost };
+}
+
+/** Centres a cloud and scales it into the box from −1 to 1, with the same scale along all axes. */
+export function normalise(raw: Float32Array, count: number, dims: number): { readonly positions: Float32Array; readonly lost: number } {
+  const low = [Infinity, Infinity, Infinity];
+  const high = [-Infinity, -Infinity, -Infinity];
+  for (let index = 0; index < count * dims; index++) {
+    const value = raw[index]!;
+    if (Number.isFinite(value)) {
+      const axis = index % dims;
+      low[axis] = Math.min(low[axis]!, value);
+      high[axis] = Math.max(high[axis]!, value);
+    }
+  }
+  let reach = 0;
+  const middle = [0, 0, 0];
+  for (let axis = 0; axis < dims; axis++) {
+    if (high[axis]! >= low[axis]!) {
+      middle[axis] = (low[axis]! + high[axis]!) / 2;
+      reach = Math.max(reach, (high[axis]! - low[axis]!) / 2);
+    }
+  }
+  const scale = reach > 0 ? 1 / reach : 1;
+  const positions = new Float32Array(count * 3);
+  let lost = 0;
+  for (let point = 0; point < count; point++) {
+    let finite = true;
+    for (let axis = 0; axis < dims; axis++) {
+      const value = (raw[point * dims + axis]! - middle[axis]!) * scale;
+      positions[point * 3 + axis] = value;
+      finite &&= Number.isFinite(value);
+    }
+    if (!finite) {
+      positions.fill(Number.NaN, point * 3, point * 3 + 3);
+      lost += 1;
+    }
+  }
+  return { positions, lost };
+}
+
+function summarise(positions: Float32Array, categories: Uint16Array | null, count: number): { readonly sizes: number[]; readonly middles: Float32Array } {
+  const sizes = new Array<number>(count).fill(0);
+  const middles = new Float32Array(count * 3);
+  categories?.forEach((category, point) => {
+    const x = positions[point * 3]!;
+    if (category < count && !Number.isNaN(x)) {
+      sizes[category]! += 1;
+      for (let axis = 0; axis < 3; axis++) {
+        middles[category * 3 + axis]! += positions[point * 3 + axis]!;
+      }
+    }
+  });
+  sizes.forEach((size, category) => {
+    for (let axis = 0; axis < 3; axis++) {
+      middles[category * 3 + axis]! /= Math.max(1, size);
+    }
+  });
+  return { sizes, middles };
+}
+
+/** What decides how points are shown. */
+export interface Emphasis {
+  readonly hidden: ReadonlySet<number>;
+  /** Points that stand out; the others are dimmed while there are any. */
+  readonly bright: ReadonlySet<number>;
+}
+
+/** Colour and emphasis of every point: red, green, blue and one of the four ways to show it. */
+export function stylePoints(cloud: Cloud, emphasis: Emphasis, dark: boolean, plain: string): Uint8Array {
+  const styles = new Uint8Array(cloud.count * 4);
+  const palette = cloud.names.map((_, index) => rgb(categoryColour(index, dark)));
+  const single = rgb(plain);
+  const quiet = emphasis.bright.size > 0 ? DIM : PLAIN;
+  for (let point = 0; point < cloud.count; point++) {
+    const category = cloud.categories ? cloud.categories[point]! : -1;
+    const colour = palette[category] ?? single;
+    styles[point * 4] = colour[0];
+    styles[point * 4 + 1] = colour[1];
+    styles[point * 4 + 2] = colour[2];
+    styles[point * 4 + 3] = emphasis.hidden.has(category) || Number.isNaN(cloud.positions[point * 3]!) ? HIDDEN : emphasis.bright.has(point) ? BRIGHT : quiet;
+  }
+  return styles;
+}
+
+/** The point at a pixel: the nearest within `reach`, of those equally near the one in front. */
+export function pick(cloud: Cloud, styles: Uint8Array, p: Projection, x: number, y: number, reach: number): number | null {
+  const { positions } = cloud;
+  let best: number | null = null;
+  let least = reach;
+  for (let point = 0; point < cloud.count; point++) {
+    if (styles[point * 4 + 3] === HIDDEN) {
+      continue;
+    }
+    const [px, py, depth] = project(p, positions[point * 3]!, positions[point * 3 + 1]!, positions[point * 3 + 2]!);
+    const away = Math.hypot(px - x, py - y);
+    // What is in front, and what stands out, wins among near neighbours.
+    const rank = away - depth * 1.5 - (styles[point * 4 + 3] === BRIGHT ? 3 : 0);
+    if (away <= reach && rank < least) {
+      least = rank;
+      best = point;
+    }
+  }
+  return best;
+}
+
+/** The points inside a rectangle of pixels. */
+export function pickBox(cloud: Cloud, styles: Uint8Array, p: Projection, box: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number }): number[] {
+  const found: number[] = [];
+  for (let point = 0; point < cloud.count; point++) {
+    if (styles[point * 4 + 3] !== HIDDEN) {
+      const [x, y] = project(p, cloud.positions[point * 3]!, cloud.positions[point * 3 + 1]!, cloud.positions[point * 3 + 2]!);
+      if (x >= box.left && x <= box.right && y >= box.top && y <= box.bottom) {
+        found.push(point);
+      }
+    }
+  }
+  return found;
+}
+
+/** The label of a point. */
+export function nameOf(cloud: Cloud, point: number): string {
+  return cloud.categories ? (cloud.names[cloud.categories[point]!] ?? '') : '';
+}
+
+/** The points that a text means: one by its number, or all whose label holds the text. */
+export function searchPoints(cloud: Cloud, text: string): number[] {
+  const plain = text.trim().toLowerCase();
+  if (plain === '') {
+    return [];
+  }
+  const number = /^#?\d+$/.test(plain) ? Number(plain.replace('#', '')) : -1;
+  const named = new Set(cloud.names.flatMap((name, index) => (name.toLowerCase().includes(plain) ? [index] : [])));
+  const exactly = cloud.names.findIndex(name => name.toLowerCase() === plain);
+  if (exactly >= 0) {
+    named.clear();
+    named.add(exactly);
+  }
+  const found: number[] = [];
+  if (named.size === 0 && number >= 0 && number < cloud.count) {
+    return [number];
+  }
+  if (plain.startsWith('#') && number < cloud.count) {
+    return [number];
+  }
+  cloud.categories?.forEach((category, point) => {
+    if (named.has(category)) {
+      found.push(point);
+    }
+  });
+  return found;
+}
+
+/** The thumbnail of a point as a small canvas; null if there is none. */
+export function thumbnail(cloud: Cloud, point: number, side: number): HTMLCanvasElement | null {
+  const { sprite, pixels } = cloud;
+  if (!sprite || !pixels) {
+    return null;
+  }
+  const image = new ImageData(sprite.width, sprite.height);
+  const left = (point % sprite.columns) * sprite.width;
+  const top = Math.floor(point / sprite.columns) * sprite.height;
+  const stride = sprite.columns * sprite.width;
+  for (let cell = 0; cell < sprite.width * sprite.height; cell++) {
+    const value = pixels[(top + Math.floor(cell / sprite.width)) * stride + left + (cell % sprite.width)]!;
+    image.data.fill(value, cell * 4, cell * 4 + 3);
+    image.data[cell * 4 + 3] = 255;
+  }
+  const canvas = document.createElement('canvas');
+  canvas.width = sprite.width;
+  canvas.height = sprite.height;
+  canvas.getContext('2d')?.putImageData(image, 0, 0);
+  canvas.className = 'wb-thumbnail';
+  canvas.style.width = `${side}px`;
+  canvas.style.height = `${(side * sprite.height) / sprite.width}px`;
+  return canvas;
+}
