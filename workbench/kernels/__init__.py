@@ -6,16 +6,19 @@
 
 from __future__ import annotations
 
-from workbench.kernels import contract, elementwise, normalise, optimise, pool  # noqa: F401  they register themselves
+from workbench.kernels import contract, elementwise, normalise, observe, optimise, pool  # noqa: F401  they register themselves
 from workbench.kernels.convolve import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason
+from workbench.kernels.quantized import PackedQuantizedConv2d, PackedQuantizedLinear
 from workbench.kernels.registry import Kernel, lookup, names
 from workbench.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Kernel",
     "PackedConv2d",
+    "PackedQuantizedConv2d",
+    "PackedQuantizedLinear",
     "available",
     "get_num_threads",
     "info",

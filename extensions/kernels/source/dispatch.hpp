@@ -18,14 +18,28 @@
 #define WORKBENCH_X86 1
 #include <immintrin.h>
 #define LEAF(name) (::workbench::has_avx2() ? avx2::name : baseline::name)
+#define LEAF_VNNI(name) (::workbench::has_vnni() ? vnni::name : LEAF(name))
 #else
 #define WORKBENCH_X86 0
 #define LEAF(name) baseline::name
+#define LEAF_VNNI(name) baseline::name
 #endif
 
 #define WORKBENCH_INLINE inline __attribute__((always_inline))
 
 namespace workbench {
+
+// The instructions that multiply and add four bytes at once; asked for by files that define WORKBENCH_LEAVES_VNNI, which
+// are compiled a third time, in namespace `vnni`.
+inline bool has_vnni() {
+#if WORKBENCH_X86
+    static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    return has;
+#else
+    return false;
+#endif
+}
 
 inline bool has_avx2() {
 #if WORKBENCH_X86
@@ -66,12 +80,32 @@ namespace avx2 {
 #include WORKBENCH_LEAVES
 #endif
 }  // namespace avx2
-#undef WORKBENCH_AVX2
 #if defined(__clang__)
 #pragma clang attribute pop
 #else
 #pragma GCC pop_options
 #endif
+
+#ifdef WORKBENCH_LEAVES_VNNI
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512vl,avx512vnni"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512vl,avx512vnni")
+#endif
+#define WORKBENCH_VNNI 1
+namespace vnni {
+#include "leaves/vector.inl"
+#include WORKBENCH_LEAVES
+}  // namespace vnni
+#undef WORKBENCH_VNNI
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#undef WORKBENCH_AVX2
 #endif
 
 }  // namespace workbench

@@ -11,21 +11,6 @@
 namespace workbench {
 namespace {
 
-// Strides of a dense array that orders its dimensions as `strides` do.
-Dims dense_strides_like(const Dims& shape, const Dims& strides) {
-    std::vector<std::size_t> order(shape.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return std::abs(strides[a]) > std::abs(strides[b]); });
-    Dims dense(shape.size());
-    std::int64_t step = 1;
-    for (std::size_t i = order.size(); i-- > 0;) {
-        dense[order[i]] = step;
-        step *= std::max<std::int64_t>(1, shape[order[i]]);
-    }
-    return dense;
-}
-
 nb::object unary(const Input<float>& x, Unary kind) {
     const Dims shape = shape_of(x);
     const std::int64_t count = count_of(shape);

@@ -49,6 +49,20 @@ Dims channels_last_strides(const Dims& shape) {
     return strides;
 }
 
+Dims dense_strides_like(const Dims& shape, const Dims& strides) {
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return std::abs(strides[a]) > std::abs(strides[b]); });
+    Dims dense(shape.size());
+    std::int64_t step = 1;
+    for (std::size_t i = order.size(); i-- > 0;) {
+        dense[order[i]] = step;
+        step *= std::max<std::int64_t>(1, shape[order[i]]);
+    }
+    return dense;
+}
+
 bool lies_as(const Dims& shape, const Dims& strides, const Dims& expected) {
     for (std::size_t i = 0; i < shape.size(); ++i) {
         if (shape[i] == 0) return true;

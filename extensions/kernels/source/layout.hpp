@@ -37,6 +37,8 @@ std::int64_t count_of(const Dims& shape);
 // Strides (in elements) of a dense array whose memory order is `shape` itself, or channels-last.
 Dims row_major_strides(const Dims& shape);
 Dims channels_last_strides(const Dims& shape);
+// Strides of a dense array that orders its dimensions in memory as `strides` do.
+Dims dense_strides_like(const Dims& shape, const Dims& strides);
 // Whether elements lie densely in the order of `expected` strides (the stride of a size-1 dimension does not matter).
 bool lies_as(const Dims& shape, const Dims& strides, const Dims& expected);
 

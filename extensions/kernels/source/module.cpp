@@ -7,6 +7,9 @@
 #include "normalisation.hpp"
 #include "optimise.hpp"
 #include "pooling.hpp"
+#include "quantize.hpp"
+#include "quantized.hpp"
+#include "statistics.hpp"
 #include "threads.hpp"
 
 
@@ -20,5 +23,8 @@ NB_MODULE(_kernels, module) {
     workbench::bind_elementwise(module);
     workbench::bind_optimise(module);
     workbench::bind_pooling(module);
+    workbench::bind_quantize(module);
+    workbench::bind_quantized(module);
+    workbench::bind_statistics(module);
     workbench::bind_normalisation(module);
 }

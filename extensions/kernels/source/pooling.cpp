@@ -83,6 +83,25 @@ nb::object max_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padd
     return nb::make_tuple(values.to_python(), indices.to_python());
 }
 
+nb::object quantized_max_pool2d(const Input<std::uint8_t>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
+    const Windows windows(shape_of(x), kernel, stride, padding, dilation);
+    auto values = Output<std::uint8_t>::channels_last(windows.output);
+    if (count_of(windows.output)) {
+        KernelScope scope;
+        const auto input = channels_last(x);
+        const PoolPlane plane = windows.plane();
+        const std::int64_t out_height = windows.output[2], image = windows.input[1] * windows.input[2] * windows.input[3];
+        const std::int64_t out_row = windows.output[3] * windows.output[1];
+        parallel_for(windows.output[0] * out_height, grain_for(image / out_height / 4),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i)
+                             LEAF(max_pool_bytes_row)(input.data() + i / out_height * image, plane, i % out_height,
+                                                      values.data() + i * out_row);
+                     });
+    }
+    return values.to_python();
+}
+
 nb::object max_pool2d_gradient(const Input<float>& gradient, const Input<std::int64_t>& indices,
                                const Dims& input_shape) {
     const Dims shape = shape_of(gradient);
@@ -174,6 +193,8 @@ void bind_pooling(nb::module_& module) {
     using nb::arg;
     module.def("max_pool2d", &max_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
                arg("padding"), arg("dilation"));
+    module.def("quantized_max_pool2d", &quantized_max_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"),
+               arg("stride"), arg("padding"), arg("dilation"));
     module.def("max_pool2d_gradient", &max_pool2d_gradient, arg("gradient").noconvert(), arg("indices").noconvert(),
                nb::kw_only(), arg("input_shape"));
     module.def("avg_pool2d", &avg_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),

@@ -123,6 +123,22 @@ static bool max_pool_tile_gradient(const float* gradient, const std::int64_t* in
     return tail_found;
 }
 
+// One row of outputs over bytes, values only.
+static void max_pool_bytes_row(const std::uint8_t* image, const PoolPlane& p, std::int64_t row, std::uint8_t* values) {
+    const std::int64_t width = p.width, channels = p.channels;
+    const Taps ys = taps(row, p.kernel_y, p.stride_y, p.padding_y, p.dilation_y, p.height);
+    for (std::int64_t column = 0; column < p.out_width; ++column) {
+        const Taps xs = taps(column, p.kernel_x, p.stride_x, p.padding_x, p.dilation_x, width);
+        std::uint8_t* __restrict out = values + column * channels;
+        for (std::int64_t c = 0; c < channels; ++c) out[c] = 0;
+        for (std::int64_t y = ys.first; y < ys.end; y += p.dilation_y)
+            for (std::int64_t x = xs.first; x < xs.end; x += p.dilation_x) {
+                const std::uint8_t* __restrict tap = image + (y * width + x) * channels;
+                for (std::int64_t c = 0; c < channels; ++c) out[c] = tap[c] > out[c] ? tap[c] : out[c];
+            }
+    }
+}
+
 // One row of averages; `padded` divides by the whole window, else by the taps inside the input.
 static void average_pool_row(const float* image, const PoolPlane& p, std::int64_t row, bool padded,
                                        float* values) {

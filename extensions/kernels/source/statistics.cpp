@@ -1,0 +1,108 @@
+// Statistics and histograms for observers and pictures: one pass, all threads, any memory order.
+#include "statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#define WORKBENCH_LEAVES "leaves/statistics.inl"
+#include "dispatch.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+namespace {
+
+constexpr std::int64_t block = 4096;
+
+Moments nothing() {
+    Moments none{};
+    none.least = std::numeric_limits<float>::infinity();
+    none.largest = -none.least;
+    return none;
+}
+
+void merge(Moments& into, const Moments& from) {
+    const double all = static_cast<double>(into.finite + from.finite);
+    if (from.finite) {
+        const double distance = from.mean - into.mean, share = static_cast<double>(from.finite) / all;
+        into.deviation += from.deviation + distance * distance * static_cast<double>(into.finite) * share;
+        into.mean += distance * share;
+    }
+    into.least = std::min(into.least, from.least);
+    into.largest = std::max(into.largest, from.largest);
+    into.finite += from.finite, into.nan += from.nan, into.infinite += from.infinite, into.zero += from.zero;
+}
+
+template <typename Leaf>
+Moments observe(const Input<float>& x, Leaf&& leaf) {
+    const Dims shape = shape_of(x);
+    const std::int64_t count = count_of(shape);
+    Moments total = nothing();
+    KernelScope scope;
+    const Dense<float> input(x, dense_strides_like(shape, strides_of(x)));
+    parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        Moments mine = nothing();
+        for (std::int64_t i = begin; i < end; i += block) merge(mine, leaf(input.data() + i, std::min(block, end - i)));
+#pragma omp critical(workbench_statistics)
+        merge(total, mine);
+    });
+    return total;
+}
+
+double or_nan(const Moments& found, double value) { return found.finite ? value : std::nan(""); }
+
+nb::tuple min_max_nan_inf(const Input<float>& x) {
+    const Moments found = observe(x, LEAF(block_extremes));
+    return nb::make_tuple(or_nan(found, found.least), or_nan(found, found.largest), found.nan, found.infinite);
+}
+
+nb::dict statistics(const Input<float>& x) {
+    const Moments found = observe(x, LEAF(block_statistics));
+    nb::dict out;
+    out["count"] = count_of(shape_of(x));
+    out["min"] = or_nan(found, found.least);
+    out["max"] = or_nan(found, found.largest);
+    out["mean"] = or_nan(found, found.mean);
+    out["std"] = or_nan(found, std::sqrt(found.deviation / std::max(1.0, static_cast<double>(found.finite))));
+    out["zeros"] = found.zero;
+    out["nan"] = found.nan;
+    out["inf"] = found.infinite;
+    return out;
+}
+
+nb::object histogram(const Input<float>& x, double low, double high, std::int64_t bins) {
+    if (bins < 1 || bins > (1 << 20)) refuse("histogram with " + std::to_string(bins) + " bins; give 1 to 2^20");
+    if (!std::isfinite(low) || !std::isfinite(high) || !(low < high) || !std::isfinite(high - low))
+        refuse("histogram from " + std::to_string(low) + " to " + std::to_string(high) +
+               "; both ends must be finite, and low below high");
+    const Dims shape = shape_of(x);
+    const std::int64_t count = count_of(shape);
+    if (count >= (std::int64_t{1} << 33)) refuse("histogram of " + std::to_string(count) + " values; at most 2^33 fit");
+    auto out = Output<std::int64_t>::row_major({bins});
+    std::fill_n(out.data(), bins, 0);
+    {
+        KernelScope scope;
+        const Dense<float> input(x, dense_strides_like(shape, strides_of(x)));
+        const double per_unit = static_cast<double>(bins) / (high - low);
+        parallel_for(count, std::max<std::int64_t>(16384, 8 * bins), [&](std::int64_t begin, std::int64_t end) {
+            const Buffer<std::int32_t> tables(4 * (bins + 1));
+            std::fill_n(tables.data(), 4 * (bins + 1), 0);
+            LEAF(histogram_run)(input.data() + begin, end - begin, low, high, per_unit, bins, tables.data());
+#pragma omp critical(workbench_histogram)
+            for (std::int64_t table = 0; table < 4; ++table)
+                for (std::int64_t i = 0; i < bins; ++i) out.data()[i] += tables.data()[table * (bins + 1) + i];
+        });
+    }
+    return out.to_python();
+}
+
+}  // namespace
+
+void bind_statistics(nb::module_& module) {
+    using nb::arg;
+    module.def("min_max_nan_inf", &min_max_nan_inf, arg("x").noconvert());
+    module.def("statistics", &statistics, arg("x").noconvert());
+    module.def("histogram", &histogram, arg("x").noconvert(), arg("low"), arg("high"), arg("bins"));
+}
+
+}  // namespace workbench
