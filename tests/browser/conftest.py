@@ -23,12 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.jupyterlab import SECOND, Lab, Server, start_server, stop_server
 from workbench.lab.browser import find_browser
 
 HERE = Path(__file__).parent
+# How long `expect` waits for the page: two busy cores are slow, and waiting costs nothing when all is well.
+expect.set_options(timeout=15 * SECOND)
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
