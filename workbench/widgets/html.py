@@ -1,0 +1,200 @@
+"""What a cell shows of a tensor without any JavaScript: bounded in size and time, every text escaped.
+
+Colours and fonts come from JupyterLab's variables, so light and dark themes both fit; only the data has
+colours of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from workbench.live.messages import Dim, Picture, Statistics, TensorState
+from workbench.widgets.colours import MAPS, NAN, dim_colour
+from workbench.widgets.figures import byte_figure, figure, percent, si
+from workbench.widgets.png import data_uri, encode_png
+from workbench.widgets.values import Drawn, draw, statistics_of, tensor_state, values_of
+
+__all__ = ["BOX", "QUIET", "dim_chip", "tensor_html"]
+
+Array = np.ndarray[Any, Any]
+
+MOST_VALUES = 20_000
+"""Most values in the static picture: at a byte each, and as text, it stays below 50 KB."""
+
+GAP, WRONG = 254, 255
+"""Places in the colour map that stand for the gap between images and for what is not a number."""
+
+MOST_TEXT = 80
+"""Longest name that is written in full."""
+
+BOX = (
+    "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);color:var(--jp-ui-font-color1,inherit);"
+    "font-variant-numeric:tabular-nums;max-width:760px"
+)
+QUIET = "color:var(--jp-ui-font-color2,#777)"
+
+
+def dim_chip(dim: Dim) -> str:
+    """One dim as a small box in its colour: ``C 64``; one without a name as ``·64``."""
+    name = dim.name if dim.name is None or len(dim.name) <= MOST_TEXT else dim.name[: MOST_TEXT - 1] + "…"
+    text = f"·{dim.size}" if name is None else f"{escape(name)}&nbsp;{dim.size}"
+    return (
+        f'<span style="display:inline-block;padding:0 6px;margin-right:4px;border-radius:3px;'
+        f'border-left:4px solid {dim_colour(dim.name)};background:var(--jp-layout-color2,rgba(127,127,127,.12))">'
+        f"{text}</span>"
+    )
+
+
+def tensor_html(tensor: Any) -> str:
+    """Return `tensor` as HTML: dims by name and size, type, range, counts of NaN and infinity, a picture."""
+    state = tensor_state(tensor)
+    values = values_of(tensor)
+    body = ""
+    if values is None:
+        body = f'<div style="{QUIET}">no numbers: this value stands for one in a graph</div>'
+    elif values.size == 0:
+        body = f'<div style="{QUIET}">no values: a dim has size 0</div>'
+    else:
+        statistics = statistics_of(values)
+        body = _statistics_line(statistics)
+        drawn = draw(values, state.dims, {}, statistics, MOST_VALUES)
+        body += "" if drawn is None else _picture(drawn)
+    return f'<div class="wb-tensor-html" style="{BOX}">{_head_line(state)}{body}</div>'
+
+
+def _head_line(state: TensorState) -> str:
+    gradient = ("leaf, needs grad" if state.leaf else "needs grad") if state.requires_grad else ""
+    plural = "" if state.count == 1 else "s"
+    facts = [f"{si(state.count)} value{plural}", byte_figure(state.nbytes), state.device, gradient]
+    chips = "".join(map(dim_chip, state.dims[:16]))
+    more = f"… {len(state.dims) - 16} more dims " if len(state.dims) > 16 else ""
+    return (
+        '<div style="display:flex;flex-wrap:wrap;gap:8px;align-items:baseline">'
+        f"<code>{escape(state.dtype)}</code><span>{chips or 'scalar'}{more}</span>"
+        f'<span style="{QUIET};margin-left:auto">{escape(" · ".join(filter(None, facts)))}</span></div>'
+    )
+
+
+def _statistics_line(found: Statistics) -> str:
+    parts = []
+    if found.minimum is not None and found.maximum is not None:
+        parts.append(f"{figure(found.minimum)} {_spark(found.counts)} {figure(found.maximum)}")
+        parts.append(f"mean {figure(found.mean)} · std {figure(found.std)}")
+    parts.append(f"zeros {percent(found.zeros)}")
+    for name, count in (("NaN", found.nan), ("inf", found.inf)):
+        text = f"{name} {count:,}"
+        parts.append(f'<b style="color:rgb{NAN}">{text}</b>' if count else text)
+    if found.sampled:
+        parts.append(f'<span style="{QUIET}">from a sample</span>')
+    return f"<div>{' · '.join(parts)}</div>"
+
+
+def _spark(counts: Sequence[int]) -> str:
+    """A histogram a line high; heights go by the square root, so that small bins show."""
+    most, step = max(1, *counts), 120 / max(1, len(counts))
+    path = "".join(
+        f"M{place * step:.1f} 16v{-max(1.0, (count / most) ** 0.5 * 16):.1f}h{step - 0.4:.1f}V16z"
+        for place, count in enumerate(counts)
+        if count
+    )
+    return (
+        '<svg width="120" height="16" viewBox="0 0 120 16" role="img" aria-label="histogram of the values" '
+        f'style="vertical-align:-2px"><path d="{path}" fill="currentColor" opacity=".65"/></svg>'
+    )
+
+
+# ---------------------------------------------------------------------------------------------- picture
+
+
+def _picture(drawn: Drawn) -> str:
+    picture = drawn.picture
+    if picture.kind == "scalar":
+        return f'<div style="font-size:20px">{figure(float(drawn.values.reshape(-1)[0]))}</div>'
+    if picture.kind == "line":
+        return _line(drawn)
+    mosaic, gaps = _mosaic(drawn.values)
+    width = min(720, mosaic.shape[1] * max(1, min(24, 240 // mosaic.shape[0])))
+    uri = data_uri(_paint(mosaic, gaps, picture))
+    return (
+        f'<img src="{uri}" width="{width}" alt="{escape(_describe(picture), quote=True)}" '
+        f'style="image-rendering:pixelated;display:block;margin-top:4px"/>{_legend(picture)}'
+    )
+
+
+def _mosaic(values: Array) -> tuple[Array, Array]:
+    """Tiles side by side, up to eight a row, a pixel apart: [rows, columns, channels], and where the gaps are."""
+    tiles, height, width, channels = values.shape
+    columns = min(8, tiles)
+    rows = -(-tiles // columns)
+    sheet = np.zeros((rows * (height + 1) - 1, columns * (width + 1) - 1, channels), np.float32)
+    gaps = np.ones(sheet.shape[:2], bool)
+    for tile in range(tiles):
+        top, left = tile // columns * (height + 1), tile % columns * (width + 1)
+        sheet[top : top + height, left : left + width] = values[tile]
+        gaps[top : top + height, left : left + width] = False
+    return sheet, gaps
+
+
+def _paint(mosaic: Array, gaps: Array, picture: Picture) -> bytes:
+    low, high = picture.low, picture.high
+    if picture.signed:
+        high = max(-low, high)
+        low = -high
+    with np.errstate(invalid="ignore"):
+        share = np.nan_to_num(np.clip((mosaic / 2 - low / 2) / (high / 2 - low / 2), 0, 1))
+    wrong = np.isnan(mosaic).any(axis=-1)
+    if picture.channels in (3, 4):
+        pixels = np.full((*gaps.shape, 4), 255, np.uint8)
+        pixels[..., :3] = (share[..., :3] * 255).astype(np.uint8)
+        pixels[wrong, :3] = NAN
+        pixels[gaps] = 0
+        return encode_png(pixels)
+    name = "signed" if picture.signed else "grey" if picture.kind == "images" else "sequential"
+    palette = MAPS[name].copy()
+    palette[GAP], palette[WRONG] = (0, 0, 0, 0), (*NAN, 255)
+    indices = (share[..., 0] * (GAP - 1)).astype(np.uint8)
+    indices[wrong] = WRONG
+    indices[gaps] = GAP
+    return encode_png(indices, palette)
+
+
+def _describe(picture: Picture) -> str:
+    named = [dim.name or f"a dim of {dim.size}" for dim in (picture.row_dim, picture.column_dim) if dim]
+    what = f"{picture.tiles} images" if picture.tiles > 1 else "picture"
+    return f"{what} of {' by '.join(named)}"
+
+
+def _legend(picture: Picture) -> str:
+    shown = []
+    for slider in picture.sliders:
+        tiled = slider.dim == picture.tile_dim
+        entries = f"0 to {picture.tiles - 1}" if tiled and picture.tiles > 1 else f"{slider.index}"
+        shown.append(f"{dim_chip(slider.dim)} {entries} shown")
+    axes = [dim_chip(dim) for dim in (picture.row_dim, picture.column_dim) if dim]
+    order = f"rows {axes[0]} columns {axes[1]}" if len(axes) == 2 and picture.kind == "heatmap" else ""
+    text = " ".join(filter(None, [order, *shown]))
+    return f'<div style="{QUIET}">{text}</div>' if text else ""
+
+
+def _line(drawn: Drawn) -> str:
+    values = drawn.values.reshape(-1)
+    values = values[:: max(1, -(-values.size // 600))].astype(np.float64)
+    low, high = drawn.picture.low, drawn.picture.high
+    x = np.linspace(0, 600, max(2, values.size))[: values.size]
+    y = 76 - (values / 2 - low / 2) / (high / 2 - low / 2) * 72
+    path, pen = [], "M"
+    for across, down in zip(x, y, strict=True):
+        if np.isfinite(down):
+            path.append(f"{pen}{across:.1f} {down:.1f}")
+            pen = "L"
+        else:
+            pen = "M"  # a gap where there is no number
+    return (
+        '<svg width="600" height="80" viewBox="0 0 600 80" role="img" aria-label="the values as a line" '
+        f'style="display:block;margin-top:4px;max-width:100%"><path d="{"".join(path)}" fill="none" '
+        'stroke="currentColor" stroke-width="1.2"/></svg>'
+    )

@@ -1,0 +1,90 @@
+"""One tensor as a live view: its dims, statistics, a picture, and sliders for the dims that are not drawn."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from workbench.live.messages import SliceEvent, TensorState
+from workbench.live.model import Refused, Snapshot, ViewModel
+from workbench.live.renderers import renderers
+from workbench.tensor import Tensor
+from workbench.widgets.base import ViewWidget
+from workbench.widgets.values import draw, statistics_of, tensor_state, values_of
+
+__all__ = ["TensorModel", "TensorWidget"]
+
+MOST_VALUES = 1 << 18
+"""Most values that travel to the picture in a page."""
+
+
+class TensorModel(ViewModel):
+    """Draws `tensor` under the name `title`; `source` says where it came from.
+
+    Call `changed` after changing the tensor in place, or `show` to draw another in its place.
+    """
+
+    view = "shapes"
+
+    def __init__(self, tensor: Any, title: str = "tensor", source: str = "") -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._title = title
+        self._source = source
+        self._tensor = tensor
+        self._chosen: dict[int, int] = {}
+
+    @property
+    def tensor(self) -> Any:
+        """The tensor that is drawn."""
+        return self._tensor
+
+    def show(self, tensor: Any) -> None:
+        """Draw `tensor` from now on; what the sliders say stays where it still fits."""
+        with self._lock:
+            self._tensor = tensor
+            self._chosen = {
+                axis: index
+                for axis, index in self._chosen.items()
+                if axis < len(tensor.shape) and index < tensor.shape[axis]
+            }
+        self.changed()
+
+    def snapshot(self) -> Snapshot:
+        """Return the tensor's state now; reads at most a sample of it."""
+        with self._lock:
+            tensor, chosen = self._tensor, dict(self._chosen)
+        state = tensor_state(tensor, self._title, self._source)
+        values = values_of(tensor)
+        if values is None:
+            return Snapshot(state)
+        statistics = statistics_of(values)
+        drawn = draw(values, state.dims, chosen, statistics, MOST_VALUES)
+        fields = {**vars(state), "statistics": statistics}
+        if drawn is None:
+            return Snapshot(TensorState(**fields))
+        return Snapshot(TensorState(**{**fields, "picture": drawn.picture}), (drawn.values.tobytes(),))
+
+    def handle(self, event: object) -> None:
+        """Move a slider."""
+        if not isinstance(event, SliceEvent):
+            raise Refused("a tensor's picture has sliders only; there is nothing to select")
+        with self._lock:
+            shape = self._tensor.shape
+            if not 0 <= event.axis < len(shape):
+                raise Refused(f"the tensor has {len(shape)} dims; there is no axis {event.axis}")
+            if not 0 <= event.index < shape[event.axis]:
+                name = self._tensor.names[event.axis] or f"dim {event.axis}"
+                raise Refused(f"{name} has {shape[event.axis]} entries; there is no entry {event.index}")
+            self._chosen[event.axis] = event.index
+        self.changed()
+
+
+class TensorWidget(ViewWidget):
+    """A tensor in a cell, with sliders for the dims that are not drawn."""
+
+    def __init__(self, tensor: Any, title: str = "tensor", source: str = "", **traits: Any) -> None:
+        super().__init__(TensorModel(tensor, title, source), **traits)
+
+
+renderers.register("shapes", Tensor, TensorModel)
