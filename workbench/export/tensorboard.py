@@ -65,7 +65,10 @@ class SummaryWriter:
     def add_histogram(
         self, tag: str, values: Any, global_step: int | None = None, bins: str | int = "tensorflow"
     ) -> None:
-        """Write how values are distributed. NaN and infinite values are left out; without any other, nothing is written."""
+        """Write how values are distributed; NaN and infinite values are left out.
+
+        Where no value is left, nothing is written, and a warning says so.
+        """
         array = _array(values).astype(np.float64).reshape(-1)
         finite = array[np.isfinite(array)]
         if finite.size == 0:
