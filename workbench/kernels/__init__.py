@@ -10,6 +10,7 @@ from workbench.kernels import contract, elementwise, normalise, observe, optimis
 from workbench.kernels.convolve import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason
+from workbench.kernels.memory import pooled_bytes, release_memory
 from workbench.kernels.quantized import PackedQuantizedConv2d, PackedQuantizedLinear
 from workbench.kernels.registry import Kernel, lookup, names
 from workbench.kernels.threads import get_num_threads, set_num_threads
@@ -25,6 +26,8 @@ __all__ = [
     "lookup",
     "names",
     "pack_conv2d",
+    "pooled_bytes",
     "reason",
+    "release_memory",
     "set_num_threads",
 ]

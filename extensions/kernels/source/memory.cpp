@@ -1,9 +1,11 @@
 #include "memory.hpp"
 
+#include <cstdlib>  // defines __GLIBC__ where it applies
+#ifdef __GLIBC__
 #include <malloc.h>
+#endif
 
 #include <array>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -97,6 +99,7 @@ void pool_give(void* data) noexcept {
     std::free(block);
 }
 
+// Frees what the pool keeps.
 static void release_pool() {
     Pool& shared = pool();
     std::lock_guard lock(shared.mutex);
@@ -118,18 +121,28 @@ static nb::dict pool_state() {
     return state;
 }
 
-// NumPy's own temporaries come from malloc. By default glibc maps blocks above 128 KiB (later up to 32 MiB) afresh and
-// unmaps them when freed, so that every op pays for page faults; keep up to `keep_bytes` of them in the heap instead.
+// NumPy's own temporaries come from malloc. By default glibc maps large blocks afresh and unmaps them when they are freed,
+// so that every op pays for page faults; this keeps up to `keep_bytes` of free memory in the heap instead.
 static bool keep_large_blocks(int keep_bytes) {
+#ifdef __GLIBC__
     bool done = mallopt(M_MMAP_THRESHOLD, 32 << 20) == 1;
     done = mallopt(M_TRIM_THRESHOLD, keep_bytes) == 1 && done;
-    done = mallopt(M_TOP_PAD, 16 << 20) == 1 && done;
-    return done;
+    return mallopt(M_TOP_PAD, 16 << 20) == 1 && done;
+#else
+    return keep_bytes < 0;
+#endif
+}
+
+static void give_back_free_memory() {
+    release_pool();
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 void bind_memory(nb::module_& module) {
     module.def("pool_state", &pool_state);
-    module.def("release_pool", &release_pool);
+    module.def("give_back_free_memory", &give_back_free_memory);
     module.def("keep_large_blocks", &keep_large_blocks, nb::arg("keep_bytes"));
 }
 
