@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.core.dispatch import apply, interpreting
+from workbench.core.op import Op
 
 
 def leaf(*values: float, names: tuple[str, ...] | None = None) -> wb.Tensor:
@@ -148,3 +151,34 @@ def test_no_cycles_keep_memory() -> None:
         assert alive() is None
     finally:
         gc.enable()
+
+
+class Seen:
+    """Notes the names of the ops that run."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self.names.append(op.name)
+        return apply(op, *inputs, **params)
+
+
+def test_grad_computes_nothing_that_was_not_asked_for() -> None:
+    images = wb.randn(2, 1, 4, 4, requires_grad=True)
+    weight = wb.randn(3, 1, 3, 3, requires_grad=True)
+    output = wb.conv2d(images, weight).sum()
+    with interpreting(seen := Seen()):
+        (gradient,) = wb.autograd.grad(output, images, retain_graph=True)
+    assert "conv2d_input_gradient" in seen.names
+    assert "conv2d_weight_gradient" not in seen.names
+    both = wb.autograd.grad(output, [images, weight])
+    assert both[0].tolist() == gradient.tolist()
+    assert weight.grad is None
+
+
+def test_grad_of_a_value_on_the_way_and_of_what_lies_before_it() -> None:
+    x, w = leaf(2), leaf(3)
+    middle = x * w
+    by_middle, by_x = wb.autograd.grad((middle * middle).sum(), [middle, x])
+    assert (by_middle.tolist(), by_x.tolist()) == ([12], [36])

@@ -13,7 +13,7 @@ from workbench.base.errors import AutogradError
 from workbench.core import dispatch
 from workbench.core.op import ops
 from workbench.core.tape import Node, alias, leaf_of
-from workbench.core.value import dims_of, new
+from workbench.core.value import Value, dims_of, new
 from workbench.tensor import Tensor
 
 __all__ = ["backward", "grad"]
@@ -58,10 +58,12 @@ def _plus(a: Any, b: Any) -> Any:
 class _Walk:
     """One pass over the tape: pending gradients by node and output, newest node first."""
 
-    def __init__(self, retain: bool, sink: Sink, stops: dict[int, Tensor]) -> None:
+    def __init__(self, retain: bool, sink: Sink, stops: dict[int, Tensor], leading: set[int] | None) -> None:
         self.retain = retain
         self.sink = sink
         self.stops = stops
+        self.leading = leading
+        """Serials of calls and identities of leaves on a way to what is asked for; None if all are."""
         self.pending: dict[int, list[Any]] = {}
         self.heap: list[tuple[int, Node]] = []
 
@@ -93,6 +95,11 @@ class _Walk:
                 if wanted is not None and gradients[output] is not None:
                     self.sink(wanted, gradients[output])
             call = node.call()
+            if self.leading is not None:
+                call.needs = tuple(
+                    need and _place(value) in self.leading
+                    for value, need in zip(call.inputs, call.needs, strict=True)
+                )
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
             inputs = node.inputs
             if not self.retain:
@@ -104,6 +111,35 @@ class _Walk:
 
 def _key(node: Node, output: int) -> int:
     return node.serial * 1024 + output
+
+
+def _place(value: Any) -> int:
+    """Return where on the tape a value is: the serial of its call, or the leaf's identity, as a negative number."""
+    node = value._grad_fn
+    return -id(leaf_of(value)) if node is None else node.serial
+
+
+def _leading(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> set[int]:
+    """Return the places on the tape on some way from `ends` to `starts`: no other gradient need be computed."""
+    wanted = {_place(value) for value in starts}
+    nodes: dict[int, Node] = {}
+    pending = [value._grad_fn for value in ends if value._grad_fn is not None]
+    while pending:
+        node = pending.pop()
+        if node.serial not in nodes:
+            nodes[node.serial] = node
+            pending += [value._grad_fn for value in _recorded(node) if value._grad_fn is not None]
+    for serial in sorted(nodes):  # what a call was given is older than the call
+        node = nodes[serial]
+        # Of a call that was freed nothing is known; it is walked to, and says so.
+        if node.inputs is None or any(_place(value) in wanted for value in _recorded(node)):
+            wanted.add(serial)
+    return wanted
+
+
+def _recorded(node: Node) -> list[Any]:
+    """Return the inputs of a call through which gradients go."""
+    return [value for value in node.inputs or () if isinstance(value, Value) and value._requires_grad]
 
 
 def backward(
@@ -143,9 +179,15 @@ def backward(
 
 
 def _walk(
-    output: Tensor, seed: Tensor, sink: Sink, stops: dict[int, Tensor], retain: bool, record: bool
+    output: Tensor,
+    seed: Tensor,
+    sink: Sink,
+    stops: dict[int, Tensor],
+    retain: bool,
+    record: bool,
+    leading: set[int] | None = None,
 ) -> None:
-    walk = _Walk(retain, sink, stops)
+    walk = _Walk(retain, sink, stops, leading)
     with dispatch.enable_grad() if record else dispatch.no_grad():
         walk.arrive(output, seed)
         walk.run()
@@ -192,8 +234,9 @@ def grad(
             found[id(value)] = _plus(found.get(id(value)), gradient)
 
     keep = create_graph if retain_graph is None else retain_graph
+    leading = _leading(ends, starts)
     for i, (end, seed) in enumerate(zip(ends, seeds, strict=True)):
-        _walk(end, _seed(end, seed), collect, stops, keep or i + 1 < len(ends), create_graph)
+        _walk(end, _seed(end, seed), collect, stops, keep or i + 1 < len(ends), create_graph, leading)
     results = []
     for i, value in enumerate(starts):
         key = id(leaf_of(value)) if value._grad_fn is None else _key(value._grad_fn, value._output)
