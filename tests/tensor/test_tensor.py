@@ -81,6 +81,16 @@ def test_an_error_names_the_callers_variables_and_lines() -> None:
         images + labels
     assert [operand.label for operand in caught.value.operands] == ["images", "labels"]
     assert caught.value.operands[0].origins[0].startswith("test_tensor.py:")
+    assert caught.value.fix == "labels.rename(K='C'), if they mean the same"
+
+
+def test_a_notebook_is_shown_its_own_frames_only() -> None:
+    with pytest.raises(wb.DimensionError) as caught:
+        wb.zeros(N=2) + wb.zeros(M=2)  # noqa: B018
+    text = "".join(caught.value._render_traceback_())
+    assert "wb.zeros(N=2) + wb.zeros(M=2)" in text
+    assert "dispatch.py" not in text
+    assert text.rstrip().endswith("try: other.rename(M='N'), if they mean the same")
 
 
 def test_numpy_shares_memory_both_ways() -> None:

@@ -6,6 +6,7 @@ dimensions marked, where a terminal prints the same facts as text.
 
 from __future__ import annotations
 
+import re
 import traceback
 from dataclasses import dataclass, replace
 
@@ -67,6 +68,9 @@ class DimensionError(RuntimeError):
 
     def label(self, labels: tuple[str, ...], origins: tuple[str, ...]) -> None:
         """Name the operands as the caller knows them and say where they came from, once the caller is known."""
+        for operand, label in zip(self.operands, labels, strict=False):
+            if label and operand.label:
+                self.fix = re.sub(rf"\b{re.escape(operand.label)}\b", label, self.fix)
         self.operands = tuple(
             replace(
                 operand,
@@ -79,7 +83,19 @@ class DimensionError(RuntimeError):
     def _render_traceback_(self) -> list[str]:
         """Draw the operands above the traceback where this is shown in a notebook (IPython calls this)."""
         rich.display_error(self)
-        return traceback.format_exception(type(self), self, self.__traceback__)
+        report = traceback.TracebackException.from_exception(self)
+        own = [frame for frame in report.stack if not _inside(frame.filename)]
+        report.stack = traceback.StackSummary.from_list(own or report.stack)
+        return list(report.format())
+
+
+def _inside(filename: str) -> bool:
+    """Say whether a frame is this package's or the notebook's machinery: nothing the user can mend is there."""
+    path = filename.replace("\\", "/")
+    return path.startswith(_PACKAGE) or "/IPython/core/" in path
+
+
+_PACKAGE = __file__.replace("\\", "/").rpartition("/base/")[0] + "/"
 
 
 class DimensionIndexError(DimensionError, IndexError):

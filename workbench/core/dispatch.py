@@ -210,7 +210,9 @@ def _labels(inputs: tuple[Any, ...]) -> tuple[str, ...]:
     frame = calling_frame()
     if frame is None:
         return ("",) * len(inputs)
-    known = {id(value): name for name, value in frame.f_locals.items() if isinstance(value, Value)}
+    # Names with a leading underscore are IPython's history as often as anybody's own: they come last.
+    local = sorted(frame.f_locals.items(), key=lambda item: not item[0].startswith("_"))
+    known = {id(value): name for name, value in local if isinstance(value, Value)}
     return tuple(known.get(id(value), "") for value in inputs)
 
 

@@ -1,0 +1,187 @@
+"""The one intermediate representation: values that are assigned once, nodes that call ops of the table.
+
+A `Graph` is a straight line of nodes in the order in which they run. Every value has a type with named dims;
+every node knows the module it came from and the line of code that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.base import rich
+from workbench.base.dims import Dims
+from workbench.base.dtypes import dtype_of
+from workbench.core.op import Op
+
+__all__ = ["Graph", "GraphError", "Node", "Type", "Value"]
+
+
+class GraphError(RuntimeError):
+    """A graph that is not legal, or a change that would make it so."""
+
+
+@dataclass(frozen=True)
+class Type:
+    """What is known of a value before it is computed: its data type and its dims.
+
+    >>> print(Type(np.dtype("f4"), Dims(("N", "C"), (32, 3))))
+    f32[N:32, C:3]
+    """
+
+    dtype: np.dtype[Any]
+    dims: Dims
+
+    def __str__(self) -> str:
+        return f"{dtype_of(self).short}{self.dims}"
+
+
+@dataclass(eq=False)
+class Value:
+    """One value: its name in the graph, its type, and the node that makes it (None for what comes from outside)."""
+
+    name: str
+    type: Type
+    node: Node | None = None
+
+    def __repr__(self) -> str:
+        return f"%{self.name} : {self.type}"
+
+
+@dataclass(eq=False)
+class Node:
+    """One call of an op. Inputs are values, or Python numbers."""
+
+    op: Op
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    outputs: tuple[Value, ...]
+    scope: tuple[str, ...] = ()
+    """Path of the module that made the call, outermost first."""
+    source: str = ""
+    """Line of the user's code, as ``model.py:12`` or ``In[3]:4``."""
+
+    @property
+    def name(self) -> str:
+        """Name of the first output."""
+        return self.outputs[0].name
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The inputs that are values."""
+        return tuple(one for one in self.inputs if isinstance(one, Value))
+
+    def __repr__(self) -> str:
+        return f"<node {self.name}: {self.op.name}>"
+
+
+@dataclass(eq=False)
+class Graph:
+    """A traced function: what goes in, the tensors it holds, its nodes in order, and what comes out."""
+
+    name: str = "graph"
+    inputs: list[Value] = field(default_factory=list)
+    parameters: dict[Value, Any] = field(default_factory=dict)
+    """Tensors of the module that was traced, under their dotted names."""
+    constants: dict[Value, Any] = field(default_factory=dict)
+    """Other tensors that the function uses."""
+    nodes: list[Node] = field(default_factory=list)
+    outputs: tuple[Value, ...] = ()
+    single: bool = True
+    """True if the function returns one tensor rather than a tuple."""
+
+    _names: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def fresh(self, base: str) -> str:
+        """Return a name that is not taken: `base`, or `base` with a number."""
+        count = self._names.get(base, 0)
+        self._names[base] = count + 1
+        return base if count == 0 else self.fresh(f"{base}_{count}")
+
+    def values(self) -> Iterator[Value]:
+        """Every value: inputs, parameters, constants, then what the nodes make."""
+        yield from self.inputs
+        yield from self.parameters
+        yield from self.constants
+        for node in self.nodes:
+            yield from node.outputs
+
+    def held(self) -> dict[Value, Any]:
+        """Parameters and constants with their tensors."""
+        return {**self.parameters, **self.constants}
+
+    def users(self) -> dict[Value, list[Node]]:
+        """For each value, the nodes that read it, in order."""
+        found: dict[Value, list[Node]] = {value: [] for value in self.values()}
+        for node in self.nodes:
+            for value in node.values:
+                found.setdefault(value, []).append(node)
+        return found
+
+    def replace(self, old: Value, new: Value) -> None:
+        """Let everything that reads `old` read `new`."""
+        for node in self.nodes:
+            node.inputs = tuple(new if one is old else one for one in node.inputs)
+        self.outputs = tuple(new if one is old else one for one in self.outputs)
+
+    def remove(self, node: Node) -> None:
+        """Take a node out; raise `GraphError` while anything reads what it makes."""
+        for value in node.outputs:
+            readers = [one.name for one in self.nodes if value in one.values]
+            if readers or value in self.outputs:
+                where = ", ".join(readers) or "the graph's output"
+                raise GraphError(f"cannot remove {node.name}: {value.name} is still read by {where}")
+        self.nodes.remove(node)
+
+    def copy(self) -> Graph:
+        """Return a graph of its own with the same tensors."""
+        known: dict[Value, Value] = {}
+
+        def twin(value: Value) -> Value:
+            known[value] = Value(value.name, value.type)
+            return known[value]
+
+        other = Graph(self.name, [twin(one) for one in self.inputs])
+        other.parameters = {twin(value): tensor for value, tensor in self.parameters.items()}
+        other.constants = {twin(value): tensor for value, tensor in self.constants.items()}
+        for node in self.nodes:
+            inputs = tuple(known[one] if isinstance(one, Value) else one for one in node.inputs)
+            made = Node(node.op, inputs, dict(node.params), (), node.scope, node.source)
+            made.outputs = tuple(twin(one) for one in node.outputs)
+            for value in made.outputs:
+                value.node = made
+            other.nodes.append(made)
+        other.outputs = tuple(known[one] for one in self.outputs)
+        other.single = self.single
+        other._names = dict(self._names)
+        return other
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run the graph; see `workbench.graph.run`."""
+        return _run(self, *inputs)
+
+    def __str__(self) -> str:
+        return str(_print(self))
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name}: {len(self.nodes)} nodes, {len(self.parameters)} parameters>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return rich.mimebundle("graph", self)
+
+
+def _unset(graph: Graph, *arguments: Any) -> Any:
+    raise GraphError("import workbench.graph as a whole")
+
+
+_run = _unset
+_print = _unset
+
+
+def use(run: Any, text: Any) -> None:
+    """Set what running and printing a graph does. Called once, when the room is imported."""
+    global _run, _print
+    _run, _print = run, text

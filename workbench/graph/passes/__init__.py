@@ -1,0 +1,43 @@
+"""Passes: functions from a graph to a graph that computes the same. None changes the graph it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from workbench.graph.ir import Graph
+from workbench.graph.passes.common_subexpressions import common_subexpressions
+from workbench.graph.passes.constant_fold import constant_fold
+from workbench.graph.passes.dead_code import dead_code
+from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
+from workbench.graph.spec import check
+
+__all__ = [
+    "Step",
+    "common_subexpressions",
+    "constant_fold",
+    "dead_code",
+    "fuse_conv_batch_norm",
+    "run_passes",
+]
+
+Pass = Callable[[Graph], Graph]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one pass did: the graph before and after it."""
+
+    name: str
+    before: Graph
+    after: Graph
+
+
+def run_passes(graph: Graph, passes: Sequence[Pass]) -> list[Step]:
+    """Run passes in order, check every result, and return each step; the last `after` is the outcome."""
+    steps = []
+    for one in passes:
+        after = check(one(graph))
+        steps.append(Step(one.__name__, graph, after))
+        graph = after
+    return steps

@@ -1,0 +1,42 @@
+"""Compute beforehand what does not depend on the inputs."""
+
+from __future__ import annotations
+
+from workbench.core.dispatch import apply, no_grad
+from workbench.graph.ir import Graph, Value
+from workbench.graph.passes.dead_code import dead_code
+
+__all__ = ["constant_fold"]
+
+LARGEST = 1 << 22
+"""Results with more values than this are left to be computed: a constant takes its memory for good."""
+
+
+def constant_fold(graph: Graph) -> Graph:
+    """Return a graph in which calls on constants and parameters alone have become constants.
+
+    >>> import workbench as wb
+    >>> scale = wb.tensor([1.0, 2.0])
+    >>> len(constant_fold(wb.graph.trace(lambda x: x * (scale + (x * 0).detach()), wb.ones(2))).nodes)
+    3
+    """
+    result = graph.copy()
+    held = result.held()
+    kept = []
+    for node in result.nodes:
+        known = all(one in held for one in node.values)
+        small = all(one.type.dims.numel <= LARGEST for one in node.outputs)
+        if not known or not small or "random" in node.op.properties:
+            kept.append(node)
+            continue
+        with no_grad():
+            results = apply(
+                node.op, *(held[one] if isinstance(one, Value) else one for one in node.inputs), **node.params
+            )
+        for value, tensor in zip(
+            node.outputs, results if isinstance(results, tuple) else (results,), strict=True
+        ):
+            value.node = None
+            held[value] = result.constants[value] = tensor
+    result.nodes = kept
+    return dead_code(result)

@@ -1,0 +1,80 @@
+"""What a legal graph is, as a check that runs: tests run it after every pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.core.dispatch import WithoutNumbers, interpreting
+from workbench.core.op import ops
+from workbench.core.value import Abstract, dims_of, new
+from workbench.graph.ir import Graph, GraphError, Node, Value
+
+__all__ = ["check"]
+
+
+def check(graph: Graph) -> Graph:
+    """Return `graph` if it is legal.
+
+    Every name is there once; every value is made before it is read; every node calls an op of the table, knows its
+    outputs, and the types written on them are those that the op's own rules give; what is returned exists.
+
+    Raises `GraphError` at the first thing that is wrong.
+    """
+    known: set[Value] = set()
+    names: set[str] = set()
+    for value in (*graph.inputs, *graph.parameters, *graph.constants):
+        _define(value, known, names)
+    for value, tensor in graph.held().items():
+        if dims_of(tensor) != value.type.dims:
+            raise GraphError(
+                f"{value.name} is written as {value.type} and its tensor has dims {dims_of(tensor)}"
+            )
+    for node in graph.nodes:
+        if node.op.name not in ops:
+            raise GraphError(f"{node.name} calls {node.op.name!r}, which is not an op of the table")
+        for one in node.values:
+            if one not in known:
+                raise GraphError(f"{node.name} reads {one.name} before it is made")
+        for value in node.outputs:
+            if value.node is not node:
+                raise GraphError(f"{value.name} does not know the node that makes it")
+            _define(value, known, names)
+        _check_types(node)
+    for value in graph.outputs:
+        if value not in known:
+            raise GraphError(f"the graph returns {value.name}, which nothing makes")
+    return graph
+
+
+def _define(value: Value, known: set[Value], names: set[str]) -> None:
+    if value.name in names:
+        raise GraphError(f"the name {value.name} is taken twice")
+    known.add(value)
+    names.add(value.name)
+
+
+def _stand_in(one: Any) -> Any:
+    if not isinstance(one, Value):
+        return one
+    return new(
+        Abstract(one.type.dims.sizes, one.type.dtype),
+        one.type.dims.names if any(one.type.dims.names) else None,
+    )
+
+
+def _check_types(node: Node) -> None:
+    with interpreting(WithoutNumbers()):
+        results = node.op(*(_stand_in(one) for one in node.inputs), **node.params)
+    several = results if isinstance(results, tuple) else (results,)
+    if len(several) != len(node.outputs):
+        raise GraphError(
+            f"{node.name}: {node.op.name} makes {len(several)} values, the node has {len(node.outputs)}"
+        )
+    for value, result in zip(node.outputs, several, strict=True):
+        if dims_of(result) != value.type.dims or np.dtype(result._array.dtype) != value.type.dtype:
+            raise GraphError(
+                f"{value.name} is written as {value.type}, the rules of {node.op.name} give "
+                f"{result.dtype.short}{dims_of(result)}"
+            )

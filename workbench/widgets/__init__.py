@@ -1,0 +1,9 @@
+"""One small file a view: a view model and the widget on it. Importing this room lets panels draw what is published."""
+
+from __future__ import annotations
+
+from workbench.widgets.flow import FlowWidget, flow
+from workbench.widgets.graph import GraphWidget, graph
+from workbench.widgets.tensor import TensorWidget
+
+__all__ = ["FlowWidget", "GraphWidget", "TensorWidget", "flow", "graph"]
