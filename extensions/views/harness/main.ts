@@ -60,7 +60,11 @@ const host: Host<unknown> = {
   save: (name, data) => void harness.saved.push({ name, text: data.text(), size: data.size })
 };
 
-type AnyMount = (root: HTMLElement, host: Host<unknown>, options?: MountOptions) => {
+type AnyMount = (
+  root: HTMLElement,
+  host: Host<unknown>,
+  options?: MountOptions
+) => {
   update(state: unknown, buffers: readonly DataView[]): void;
   destroy(): void;
 };

@@ -9,7 +9,10 @@
 export type Status =
   | { readonly kind: 'live' }
   | { readonly kind: 'stale'; /** Milliseconds since the epoch of the last news. */ readonly since: number }
-  | { readonly kind: 'disconnected'; /** In a person's words: "kernel restarted". */ readonly reason: string };
+  | {
+      readonly kind: 'disconnected';
+      /** In a person's words: "kernel restarted". */ readonly reason: string;
+    };
 
 /** What Python said to an event. A `Reply` of the protocol is one. */
 export interface Answer {

@@ -17,12 +17,12 @@ export const mounts: {
   readonly [Name in ViewName]: (
     root: HTMLElement,
     host: Host<Views[Name]['event']>,
-    options?: MountOptions,
+    options?: MountOptions
   ) => View<Views[Name]['state']>;
 } = {
   shapes: mountShapes,
   histogram: mountHistogram,
   graph: mountGraph,
   heatmap: mountHeatmap,
-  scatter: mountScatter,
+  scatter: mountScatter
 };

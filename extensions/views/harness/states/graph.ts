@@ -11,7 +11,25 @@ class Builder {
 
   add(id: string, op: string, dims: Dims, inputs: readonly string[], more: Partial<GraphNode> = {}): string {
     const list: Dim[] = dims.map(([name, size]) => ({ name, size }));
-    this.nodes.push({ id, kind: 'op', op, label: id.split('.').at(-1)!, scope: [], dtype: 'f32', dims: list, attributes: [], source: 'cell 3, line 6', doc: '', equation: '', rule: '', parameters: 0, flops: 0, bytes: 4 * list.reduce((size, dim) => size * dim.size, 1), bits: 32, ...more });
+    this.nodes.push({
+      id,
+      kind: 'op',
+      op,
+      label: id.split('.').at(-1)!,
+      scope: [],
+      dtype: 'f32',
+      dims: list,
+      attributes: [],
+      source: 'cell 3, line 6',
+      doc: '',
+      equation: '',
+      rule: '',
+      parameters: 0,
+      flops: 0,
+      bytes: 4 * list.reduce((size, dim) => size * dim.size, 1),
+      bits: 32,
+      ...more
+    });
     for (const input of inputs) {
       const source = this.nodes.find(node => node.id === input)!;
       this.edges.push({ source: input, target: id, dtype: source.dtype, dims: source.dims });
@@ -20,17 +38,37 @@ class Builder {
   }
 
   state(title: string, more: Partial<GraphState> = {}): Example {
-    return { state: { kind: 'graph', head: head(title, { source: 'cell 6' }), nodes: this.nodes, edges: this.edges, selected: null, truncated: 0, ...more }, buffers: [] };
+    return {
+      state: {
+        kind: 'graph',
+        head: head(title, { source: 'cell 6' }),
+        nodes: this.nodes,
+        edges: this.edges,
+        selected: null,
+        truncated: 0,
+        ...more
+      },
+      buffers: []
+    };
   }
 }
 
-const image = (channels: number, size: number): Dims => [['N', 64], ['C', channels], ['H', size], ['W', size]];
+const image = (channels: number, size: number): Dims => [
+  ['N', 64],
+  ['C', channels],
+  ['H', size],
+  ['W', size]
+];
 
 const CONV: Partial<GraphNode> = {
   doc: 'Slides a filter over H and W and adds up over the channels.',
   equation: 'y[n, o, h, w] = b[o] + Σ x[n, c, h + i, w + j] · k[o, c, i, j]',
   rule: 'C is contracted with the weight; the output takes its channels as C; H and W shrink by the kernel less one.',
-  attributes: [['stride', '1'], ['padding', '1'], ['dilation', '1']]
+  attributes: [
+    ['stride', '1'],
+    ['padding', '1'],
+    ['dilation', '1']
+  ]
 };
 
 function network(): Builder {
@@ -41,26 +79,115 @@ function network(): Builder {
   let size = 28;
   [16, 32].forEach((out, index) => {
     const scope = ['features', String(index)];
-    b.add(`features.${index}.conv.weight`, '', [['O', out], ['C', channels], ['kh', 3], ['kw', 3]], [], { kind: 'parameter', scope: [...scope, 'conv'], parameters: out * channels * 9 });
-    at = b.add(`features.${index}.conv`, 'conv2d', image(out, size), [at, `features.${index}.conv.weight`], { scope: [...scope, 'conv'], label: 'conv', parameters: out * channels * 9 + out, flops: 2 * 64 * size * size * out * channels * 9, ...CONV });
-    at = b.add(`features.${index}.norm`, 'batch_norm', image(out, size), [at], { scope: [...scope, 'norm'], label: 'norm', parameters: 2 * out, flops: 64 * size * size * out * 2 });
+    b.add(
+      `features.${index}.conv.weight`,
+      '',
+      [
+        ['O', out],
+        ['C', channels],
+        ['kh', 3],
+        ['kw', 3]
+      ],
+      [],
+      { kind: 'parameter', scope: [...scope, 'conv'], parameters: out * channels * 9 }
+    );
+    at = b.add(`features.${index}.conv`, 'conv2d', image(out, size), [at, `features.${index}.conv.weight`], {
+      scope: [...scope, 'conv'],
+      label: 'conv',
+      parameters: out * channels * 9 + out,
+      flops: 2 * 64 * size * size * out * channels * 9,
+      ...CONV
+    });
+    at = b.add(`features.${index}.norm`, 'batch_norm', image(out, size), [at], {
+      scope: [...scope, 'norm'],
+      label: 'norm',
+      parameters: 2 * out,
+      flops: 64 * size * size * out * 2
+    });
     at = b.add(`features.${index}.relu`, 'relu', image(out, size), [at], { scope, label: 'relu' });
     size /= 2;
-    at = b.add(`features.${index}.pool`, 'max_pool2d', image(out, size), [at], { scope: [...scope, 'pool'], label: 'pool' });
+    at = b.add(`features.${index}.pool`, 'max_pool2d', image(out, size), [at], {
+      scope: [...scope, 'pool'],
+      label: 'pool'
+    });
     channels = out;
   });
-  at = b.add('flatten', 'flatten', [['N', 64], ['features', 1568]], [at]);
-  at = b.add('head.fc1', 'linear', [['N', 64], ['hidden', 128]], [at], { scope: ['head'], label: 'fc1', parameters: 1568 * 128, flops: 2 * 64 * 1568 * 128, dtype: 'q8', bits: 8 });
-  at = b.add('head.relu', 'relu', [['N', 64], ['hidden', 128]], [at], { scope: ['head'], label: 'relu', dtype: 'q8', bits: 8 });
-  at = b.add('head.fc2', 'linear', [['N', 64], ['classes', 10]], [at], { scope: ['head'], label: 'fc2', parameters: 1280, flops: 2 * 64 * 1280 });
-  b.add('output', 'output', [['N', 64], ['classes', 10]], [at], { kind: 'output' });
+  at = b.add(
+    'flatten',
+    'flatten',
+    [
+      ['N', 64],
+      ['features', 1568]
+    ],
+    [at]
+  );
+  at = b.add(
+    'head.fc1',
+    'linear',
+    [
+      ['N', 64],
+      ['hidden', 128]
+    ],
+    [at],
+    {
+      scope: ['head'],
+      label: 'fc1',
+      parameters: 1568 * 128,
+      flops: 2 * 64 * 1568 * 128,
+      dtype: 'q8',
+      bits: 8
+    }
+  );
+  at = b.add(
+    'head.relu',
+    'relu',
+    [
+      ['N', 64],
+      ['hidden', 128]
+    ],
+    [at],
+    { scope: ['head'], label: 'relu', dtype: 'q8', bits: 8 }
+  );
+  at = b.add(
+    'head.fc2',
+    'linear',
+    [
+      ['N', 64],
+      ['classes', 10]
+    ],
+    [at],
+    { scope: ['head'], label: 'fc2', parameters: 1280, flops: 2 * 64 * 1280 }
+  );
+  b.add(
+    'output',
+    'output',
+    [
+      ['N', 64],
+      ['classes', 10]
+    ],
+    [at],
+    { kind: 'output' }
+  );
   return b;
 }
 
 function transformer(blocks: number): Builder {
   const b = new Builder();
-  const hidden: Dims = [['N', 8], ['T', 128], ['E', 256]];
-  b.add('tokens', 'input', [['N', 8], ['T', 128]], [], { kind: 'input', dtype: 'i64' });
+  const hidden: Dims = [
+    ['N', 8],
+    ['T', 128],
+    ['E', 256]
+  ];
+  b.add(
+    'tokens',
+    'input',
+    [
+      ['N', 8],
+      ['T', 128]
+    ],
+    [],
+    { kind: 'input', dtype: 'i64' }
+  );
   let at = b.add('embed', 'embedding', hidden, ['tokens'], { parameters: 256 * 5000 });
   for (let block = 0; block < blocks; block++) {
     const scope = ['encoder', String(block)];
@@ -68,14 +195,69 @@ function transformer(blocks: number): Builder {
     const attention = [...scope, 'attention'];
     const start = at;
     const norm = b.add(name('norm1'), 'layer_norm', hidden, [start], { scope, parameters: 512 });
-    const parts = ['query', 'key', 'value'].map(part => b.add(name(part), 'linear', hidden, [norm], { scope: attention, parameters: 65536, flops: 2 * 8 * 128 * 65536 }));
-    const scores = b.add(name('scores'), 'matmul', [['N', 8], ['heads', 8], ['T', 128], ['S', 128]], parts.slice(0, 2), { scope: attention, flops: 6.7e7 });
-    const weights = b.add(name('softmax'), 'softmax', [['N', 8], ['heads', 8], ['T', 128], ['S', 128]], [scores], { scope: attention });
-    const mixed = b.add(name('mix'), 'matmul', hidden, [weights, parts[2]!], { scope: attention, flops: 6.7e7 });
+    const parts = ['query', 'key', 'value'].map(part =>
+      b.add(name(part), 'linear', hidden, [norm], {
+        scope: attention,
+        parameters: 65536,
+        flops: 2 * 8 * 128 * 65536
+      })
+    );
+    const scores = b.add(
+      name('scores'),
+      'matmul',
+      [
+        ['N', 8],
+        ['heads', 8],
+        ['T', 128],
+        ['S', 128]
+      ],
+      parts.slice(0, 2),
+      { scope: attention, flops: 6.7e7 }
+    );
+    const weights = b.add(
+      name('softmax'),
+      'softmax',
+      [
+        ['N', 8],
+        ['heads', 8],
+        ['T', 128],
+        ['S', 128]
+      ],
+      [scores],
+      { scope: attention }
+    );
+    const mixed = b.add(name('mix'), 'matmul', hidden, [weights, parts[2]!], {
+      scope: attention,
+      flops: 6.7e7
+    });
     const added = b.add(name('add1'), 'add', hidden, [start, mixed], { scope });
-    const inner = b.add(name('up'), 'linear', [['N', 8], ['T', 128], ['F', 1024]], [added], { scope: [...scope, 'mlp'], parameters: 262144, flops: 5e8 });
-    const active = b.add(name('gelu'), 'gelu', [['N', 8], ['T', 128], ['F', 1024]], [inner], { scope: [...scope, 'mlp'] });
-    const down = b.add(name('down'), 'linear', hidden, [active], { scope: [...scope, 'mlp'], parameters: 262144, flops: 5e8 });
+    const inner = b.add(
+      name('up'),
+      'linear',
+      [
+        ['N', 8],
+        ['T', 128],
+        ['F', 1024]
+      ],
+      [added],
+      { scope: [...scope, 'mlp'], parameters: 262144, flops: 5e8 }
+    );
+    const active = b.add(
+      name('gelu'),
+      'gelu',
+      [
+        ['N', 8],
+        ['T', 128],
+        ['F', 1024]
+      ],
+      [inner],
+      { scope: [...scope, 'mlp'] }
+    );
+    const down = b.add(name('down'), 'linear', hidden, [active], {
+      scope: [...scope, 'mlp'],
+      parameters: 262144,
+      flops: 5e8
+    });
     at = b.add(name('add2'), 'add', hidden, [added, down], { scope });
   }
   at = b.add('norm', 'layer_norm', hidden, [at], { parameters: 512 });
@@ -92,16 +274,33 @@ function flat(): Builder {
     const before = index === 1 ? 'x' : `n${index - 1}`;
     const skip = index > 8 && index % 4 === 0 ? [`n${index - 4}`] : [];
     const side = index > 30 && index % 11 === 0 ? [`n${index - 17}`] : [];
-    b.nodes.push({ ...network().nodes[0]!, id: `n${index}`, kind: 'op', op: ops[index % 5]!, label: `op ${index}`, flops: index * 1000 });
+    b.nodes.push({
+      ...network().nodes[0]!,
+      id: `n${index}`,
+      kind: 'op',
+      op: ops[index % 5]!,
+      label: `op ${index}`,
+      flops: index * 1000
+    });
     const dims = b.nodes[0]!.dims;
-    [before, ...skip, ...side].forEach(source => b.edges.push({ source, target: `n${index}`, dtype: 'f32', dims }));
+    [before, ...skip, ...side].forEach(source =>
+      b.edges.push({ source, target: `n${index}`, dtype: 'f32', dims })
+    );
   }
   return b;
 }
 
 function hostile(): Example {
   const b = new Builder();
-  b.add('a', HOSTILE, [[HOSTILE, 3]], [], { label: HOSTILE, scope: [HOSTILE], doc: HOSTILE, equation: HOSTILE, rule: HOSTILE, source: HOSTILE, attributes: [[HOSTILE, HOSTILE]] });
+  b.add('a', HOSTILE, [[HOSTILE, 3]], [], {
+    label: HOSTILE,
+    scope: [HOSTILE],
+    doc: HOSTILE,
+    equation: HOSTILE,
+    rule: HOSTILE,
+    source: HOSTILE,
+    attributes: [[HOSTILE, HOSTILE]]
+  });
   b.add('b', HOSTILE, [[null, 3]], ['a'], { label: HOSTILE, scope: [HOSTILE] });
   return b.state(HOSTILE, { selected: 'a' });
 }

@@ -26,7 +26,11 @@ function example(more: Partial<HeatmapState> = {}, missing = false): Example {
     row_dim: { name: 'H', size: 28 },
     column_dim: { name: 'W', size: 28 },
     method: 'IntegratedGradients',
-    settings: [['steps', '50'], ['baseline', 'zeros'], ['rule', 'gausslegendre']],
+    settings: [
+      ['steps', '50'],
+      ['baseline', 'zeros'],
+      ['rule', 'gausslegendre']
+    ],
     target: 'seven',
     predictions: [
       { label: 'seven', probability: 0.982 },
@@ -52,8 +56,23 @@ function colour(): Example {
     const y = Math.floor(index / 3 / size);
     return 0.5 + 0.5 * Math.sin((x + (index % 3) * 20) / 14) * Math.cos(y / 19);
   });
-  const attribution = Float32Array.from({ length: size * size }, (_, index) => Math.exp(-(((index % size) - 40) ** 2 + (Math.floor(index / size) - 50) ** 2) / 300) - 0.6 * Math.exp(-(((index % size) - 74) ** 2 + (Math.floor(index / size) - 30) ** 2) / 120));
-  const made = example({ height: size, width: size, channels: 3, row_dim: { name: 'H', size }, column_dim: { name: 'W', size }, delta: null, tolerance: null, method: 'GradCam', settings: [['layer', 'features.1.conv']] });
+  const attribution = Float32Array.from(
+    { length: size * size },
+    (_, index) =>
+      Math.exp(-(((index % size) - 40) ** 2 + (Math.floor(index / size) - 50) ** 2) / 300) -
+      0.6 * Math.exp(-(((index % size) - 74) ** 2 + (Math.floor(index / size) - 30) ** 2) / 120)
+  );
+  const made = example({
+    height: size,
+    width: size,
+    channels: 3,
+    row_dim: { name: 'H', size },
+    column_dim: { name: 'W', size },
+    delta: null,
+    tolerance: null,
+    method: 'GradCam',
+    settings: [['layer', 'features.1.conv']]
+  });
   return { state: made.state, buffers: [floats(input), floats(attribution)] };
 }
 
@@ -63,6 +82,14 @@ export const heatmap: Record<string, () => Example> = {
   over: () => example({ delta: 0.23 }),
   wrong: () => example({ delta: 0.23 }, true),
   colour,
-  hostile: () => example({ head: head(HOSTILE), target: HOSTILE, method: HOSTILE, settings: [[HOSTILE, HOSTILE]], predictions: [{ label: HOSTILE, probability: 0.5 }], row_dim: { name: HOSTILE, size: 28 } }),
+  hostile: () =>
+    example({
+      head: head(HOSTILE),
+      target: HOSTILE,
+      method: HOSTILE,
+      settings: [[HOSTILE, HOSTILE]],
+      predictions: [{ label: HOSTILE, probability: 0.5 }],
+      row_dim: { name: HOSTILE, size: 28 }
+    }),
   short: () => ({ state: example().state, buffers: [floats([1, 2, 3])] })
 };

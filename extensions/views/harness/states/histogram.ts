@@ -1,14 +1,38 @@
 /** Example states of the histogram view. */
-import type { Candidate, Channel, CurvePoint, HistogramState, ObserverDetail, ObserverRow } from '../../src/protocol';
+import type {
+  Candidate,
+  Channel,
+  CurvePoint,
+  HistogramState,
+  ObserverDetail,
+  ObserverRow
+} from '../../src/protocol';
 import type { Example } from './index';
 import { floats, head, histogram, HOSTILE, normal, random } from './tools';
 
-const NAMES = ['input', 'conv1.weight', 'conv1.output', 'bn1.output', 'relu1.output', 'conv2.weight', 'conv2.output', 'relu2.output', 'pool.output', 'fc1.weight', 'fc1.output', 'fc2.weight', 'logits'];
+const NAMES = [
+  'input',
+  'conv1.weight',
+  'conv1.output',
+  'bn1.output',
+  'relu1.output',
+  'conv2.weight',
+  'conv2.output',
+  'relu2.output',
+  'pool.output',
+  'fc1.weight',
+  'fc1.output',
+  'fc2.weight',
+  'logits'
+];
 
 /** 20 000 values of which a few lie far out. */
 function sample(seed: number): Float32Array {
   const next = random(seed);
-  return Float32Array.from({ length: 20000 }, (_, index) => normal(next) * (index % 400 === 0 ? 3.2 : 1) + 0.3);
+  return Float32Array.from(
+    { length: 20000 },
+    (_, index) => normal(next) * (index % 400 === 0 ? 3.2 : 1) + 0.3
+  );
 }
 
 /** SQNR in dB when `values` are quantized to a range. */
@@ -29,20 +53,53 @@ function row(name: string, index: number): ObserverRow {
   const values = sample(index + 1);
   const counts = histogram(values, -3, 3, 24);
   const most = Math.max(...counts);
-  return { id: name, name, dims: name.endsWith('weight') ? ['O', 'C', 'kh', 'kw'] : ['N', 'C', 'H', 'W'], dtype: 'f32', scheme: name.endsWith('weight') ? 'per channel · symmetric' : 'per tensor · affine', batches: 42, sqnr: 29 + ((index * 37) % 14), spark: counts.map(count => count / most), nan: 0, inf: 0, overridden: false };
+  return {
+    id: name,
+    name,
+    dims: name.endsWith('weight') ? ['O', 'C', 'kh', 'kw'] : ['N', 'C', 'H', 'W'],
+    dtype: 'f32',
+    scheme: name.endsWith('weight') ? 'per channel · symmetric' : 'per tensor · affine',
+    batches: 42,
+    sqnr: 29 + ((index * 37) % 14),
+    spark: counts.map(count => count / most),
+    nan: 0,
+    inf: 0,
+    overridden: false
+  };
 }
 
-function makeDetail(values: Float32Array, bits: number, low: number, high: number, more: Partial<ObserverDetail> = {}): ObserverDetail {
+function makeDetail(
+  values: Float32Array,
+  bits: number,
+  low: number,
+  high: number,
+  more: Partial<ObserverDetail> = {}
+): ObserverDetail {
   const steps = 2 ** bits - 1;
   const least = values.reduce((a, b) => Math.min(a, b), Infinity);
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
   const curve: CurvePoint[] = Array.from({ length: 40 }, (_, index) => {
     const width = 0.15 + (index / 39) * 0.95;
-    return { width, low: least * width, high: most * width, sqnr: sqnr(values, least * width, most * width, steps) };
+    return {
+      width,
+      low: least * width,
+      high: most * width,
+      sqnr: sqnr(values, least * width, most * width, steps)
+    };
   });
-  const candidate = (name: string, width: number): Candidate => ({ name, low: least * width, high: most * width, sqnr: sqnr(values, least * width, most * width, steps) });
+  const candidate = (name: string, width: number): Candidate => ({
+    name,
+    low: least * width,
+    high: most * width,
+    sqnr: sqnr(values, least * width, most * width, steps)
+  });
   const best = curve.reduce((a, b) => (a.sqnr! > b.sqnr! ? a : b));
-  const channels: Channel[] = Array.from({ length: 32 }, (_, index) => ({ index, low: index === 17 ? least : -1.2 - Math.sin(index) * 0.7, high: index === 17 ? most : 1.9 + Math.cos(index * 1.7) * 0.8, outlier: index === 17 }));
+  const channels: Channel[] = Array.from({ length: 32 }, (_, index) => ({
+    index,
+    low: index === 17 ? least : -1.2 - Math.sin(index) * 0.7,
+    high: index === 17 ? most : 1.9 + Math.cos(index * 1.7) * 0.8,
+    outlier: index === 17
+  }));
   const scale = (high - low) / steps;
   return {
     id: 'conv2.output',
@@ -60,7 +117,13 @@ function makeDetail(values: Float32Array, bits: number, low: number, high: numbe
     clip_low: values.filter(value => value < low).length / values.length,
     clip_high: values.filter(value => value > high).length / values.length,
     sqnr: sqnr(values, low, high, steps),
-    candidates: [candidate('min-max', 1), candidate('99.9 %', 0.52), candidate('L2', best.width), candidate('KL', 0.44), { name: 'yours', low, high, sqnr: sqnr(values, low, high, steps) }],
+    candidates: [
+      candidate('min-max', 1),
+      candidate('99.9 %', 0.52),
+      candidate('L2', best.width),
+      candidate('KL', 0.44),
+      { name: 'yours', low, high, sqnr: sqnr(values, low, high, steps) }
+    ],
     curve,
     channel_dim: 'C',
     channels,
@@ -68,13 +131,19 @@ function makeDetail(values: Float32Array, bits: number, low: number, high: numbe
   };
 }
 
-function usual(more: Partial<HistogramState> = {}, detailMore: Partial<ObserverDetail> = {}, bits = 8): Example {
+function usual(
+  more: Partial<HistogramState> = {},
+  detailMore: Partial<ObserverDetail> = {},
+  bits = 8
+): Example {
   const values = sample(7);
   const detail = makeDetail(values, bits, -3.1, 4.2, detailMore);
   const state: HistogramState = {
     kind: 'histogram',
     head: head('SmallNet observers', { source: 'cell 9', live: true }),
-    observers: NAMES.map(row).map(each => (each.id === 'conv2.output' ? { ...each, overridden: true, sqnr: detail.sqnr } : each)),
+    observers: NAMES.map(row).map(each =>
+      each.id === 'conv2.output' ? { ...each, overridden: true, sqnr: detail.sqnr } : each
+    ),
     selected: 'conv2.output',
     detail,
     model: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99 },
@@ -88,9 +157,16 @@ function usual(more: Partial<HistogramState> = {}, detailMore: Partial<ObserverD
 }
 
 function wrong(): Example {
-  const example = usual({ refusal: { request: 'set_range', reason: 'the low end 2.1 is not below the high end 1.3; move one of them past the other' } });
+  const example = usual({
+    refusal: {
+      request: 'set_range',
+      reason: 'the low end 2.1 is not below the high end 1.3; move one of them past the other'
+    }
+  });
   const state = example.state as HistogramState;
-  const observers = state.observers.map(each => (each.id === 'conv2.output' ? { ...each, nan: 12, inf: 3 } : each));
+  const observers = state.observers.map(each =>
+    each.id === 'conv2.output' ? { ...each, nan: 12, inf: 3 } : each
+  );
   return { ...example, state: { ...state, observers } };
 }
 
@@ -98,8 +174,22 @@ function hostile(): Example {
   const example = usual();
   const state = example.state as HistogramState;
   const observers = state.observers.map(each => ({ ...each, name: each.name + HOSTILE, scheme: HOSTILE }));
-  const detail = { ...state.detail!, channel_dim: HOSTILE, candidates: state.detail!.candidates.map(each => ({ ...each, name: each.name + HOSTILE })) };
-  return { ...example, state: { ...state, head: head(HOSTILE), observers, detail, change: HOSTILE, refusal: { request: HOSTILE, reason: HOSTILE } } };
+  const detail = {
+    ...state.detail!,
+    channel_dim: HOSTILE,
+    candidates: state.detail!.candidates.map(each => ({ ...each, name: each.name + HOSTILE }))
+  };
+  return {
+    ...example,
+    state: {
+      ...state,
+      head: head(HOSTILE),
+      observers,
+      detail,
+      change: HOSTILE,
+      refusal: { request: HOSTILE, reason: HOSTILE }
+    }
+  };
 }
 
 /** Example states of the histogram view, by name. */
@@ -111,9 +201,19 @@ export const histogramStates: Record<string, () => Example> = {
   one: () => {
     const example = usual();
     const state = example.state as HistogramState;
-    return { ...example, state: { ...state, observers: state.observers.filter(each => each.id === 'conv2.output') } };
+    return {
+      ...example,
+      state: { ...state, observers: state.observers.filter(each => each.id === 'conv2.output') }
+    };
   },
   nothing: () => usual({ observers: [], detail: null, selected: null }),
   unseen: () => usual({ detail: null }),
-  huge: () => usual({ observers: Array.from({ length: 2000 }, (_, index) => ({ ...row(NAMES[index % 13]!, index % 13), id: index === 6 ? 'conv2.output' : `layer${index}`, name: `layers.${index}.${NAMES[index % 13]}` })) })
+  huge: () =>
+    usual({
+      observers: Array.from({ length: 2000 }, (_, index) => ({
+        ...row(NAMES[index % 13]!, index % 13),
+        id: index === 6 ? 'conv2.output' : `layer${index}`,
+        name: `layers.${index}.${NAMES[index % 13]}`
+      }))
+    })
 };

@@ -16,14 +16,19 @@ interface Options {
 
 function make({ count, dims, sprites = false, more = {}, names = DIGITS, wrong = false }: Options): Example {
   const next = random(21);
-  const centres = names.map((_, index) => [Math.cos(index * 2.4) * (2 + (index % 3)), Math.sin(index * 2.4) * (2 + (index % 2) * 1.5), Math.sin(index * 1.3) * 3]);
+  const centres = names.map((_, index) => [
+    Math.cos(index * 2.4) * (2 + (index % 3)),
+    Math.sin(index * 2.4) * (2 + (index % 2) * 1.5),
+    Math.sin(index * 1.3) * 3
+  ]);
   const positions = new Float32Array(count * dims);
   const categories = new Uint16Array(count);
   for (let point = 0; point < count; point++) {
     const category = point % names.length;
     categories[point] = category;
     for (let axis = 0; axis < dims; axis++) {
-      positions[point * dims + axis] = centres[category]![axis]! + normal(next) * (0.5 + (category % 3) * 0.18);
+      positions[point * dims + axis] =
+        centres[category]![axis]! + normal(next) * (0.5 + (category % 3) * 0.18);
     }
   }
   if (wrong) {
@@ -73,7 +78,10 @@ function make({ count, dims, sprites = false, more = {}, names = DIGITS, wrong =
 const chosen: Partial<ScatterState> = {
   selected: [137],
   rows: [['seven', 'test/00137.png']],
-  neighbours: [147, 157, 167, 177, 187, 197, 207, 217].map((index, at) => ({ index, distance: 0.0213 * (at + 1) }))
+  neighbours: [147, 157, 167, 177, 187, 197, 207, 217].map((index, at) => ({
+    index,
+    distance: 0.0213 * (at + 1)
+  }))
 };
 
 /** Example states of the scatter view, by name. */
@@ -83,7 +91,29 @@ export const scatter: Record<string, () => Example> = {
   flat: () => make({ count: 2000, dims: 2, more: { method: 't-SNE', explained: [] } }),
   ten: () => make({ count: 10000, dims: 3, sprites: true }),
   huge: () => make({ count: 100000, dims: 3, more: { total: 250000 } }),
-  wrong: () => make({ count: 300, dims: 3, wrong: true, more: { refusal: { request: 'select_points', reason: 'point 400 does not exist; there are 300' } } }),
-  hostile: () => make({ count: 60, dims: 3, sprites: true, names: [HOSTILE, HOSTILE + '2'], more: { head: head(HOSTILE), method: HOSTILE, label_name: HOSTILE, columns: [HOSTILE], rows: [[HOSTILE]], selected: [3], neighbours: [{ index: 5, distance: 0.1 }], refusal: { request: HOSTILE, reason: HOSTILE } } }),
+  wrong: () =>
+    make({
+      count: 300,
+      dims: 3,
+      wrong: true,
+      more: { refusal: { request: 'select_points', reason: 'point 400 does not exist; there are 300' } }
+    }),
+  hostile: () =>
+    make({
+      count: 60,
+      dims: 3,
+      sprites: true,
+      names: [HOSTILE, HOSTILE + '2'],
+      more: {
+        head: head(HOSTILE),
+        method: HOSTILE,
+        label_name: HOSTILE,
+        columns: [HOSTILE],
+        rows: [[HOSTILE]],
+        selected: [3],
+        neighbours: [{ index: 5, distance: 0.1 }],
+        refusal: { request: HOSTILE, reason: HOSTILE }
+      }
+    }),
   nothing: () => make({ count: 0, dims: 3, names: [] })
 };

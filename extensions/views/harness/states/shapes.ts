@@ -1,10 +1,20 @@
 /** Example states of the shapes view. */
-import type { ClashState, Dim, FlowOperand, FlowRow, FlowState, Picture, Statistics, TensorState } from '../../src/protocol';
+import type {
+  ClashState,
+  Dim,
+  FlowOperand,
+  FlowRow,
+  FlowState,
+  Picture,
+  Statistics,
+  TensorState
+} from '../../src/protocol';
 import type { Example } from './index';
 import { digit, floats, head, histogram, HOSTILE, normal, random } from './tools';
 
 const dim = (name: string | null, size: number): Dim => ({ name, size });
-const dims = (...pairs: readonly [string | null, number][]): Dim[] => pairs.map(([name, size]) => dim(name, size));
+const dims = (...pairs: readonly [string | null, number][]): Dim[] =>
+  pairs.map(([name, size]) => dim(name, size));
 
 function statistics(values: Float32Array): Statistics {
   const finite = values.filter(Number.isFinite);
@@ -26,17 +36,46 @@ function statistics(values: Float32Array): Statistics {
 }
 
 function tensor(more: Partial<TensorState>): TensorState {
-  return { kind: 'tensor', head: head('images'), dtype: 'f32', device: 'cpu', dims: [], count: 0, nbytes: 0, requires_grad: false, leaf: true, statistics: null, picture: null, ...more };
+  return {
+    kind: 'tensor',
+    head: head('images'),
+    dtype: 'f32',
+    device: 'cpu',
+    dims: [],
+    count: 0,
+    nbytes: 0,
+    requires_grad: false,
+    leaf: true,
+    statistics: null,
+    picture: null,
+    ...more
+  };
 }
 
 const picture = (more: Partial<Picture>): Picture => ({
-  kind: 'heatmap', tiles: 1, height: 1, width: 1, channels: 1, low: 0, high: 1, signed: false, values_buffer: 0, row_dim: null, column_dim: null, tile_dim: null, sliders: [], ...more
+  kind: 'heatmap',
+  tiles: 1,
+  height: 1,
+  width: 1,
+  channels: 1,
+  low: 0,
+  high: 1,
+  signed: false,
+  values_buffer: 0,
+  row_dim: null,
+  column_dim: null,
+  tile_dim: null,
+  sliders: [],
+  ...more
 });
 
 function digits(): Example {
   const values = new Float32Array(16 * 784);
   for (let index = 0; index < 16; index++) {
-    values.set(digit((index * 7) % 10, index).map(value => (value - 0.13) / 0.31), index * 784);
+    values.set(
+      digit((index * 7) % 10, index).map(value => (value - 0.13) / 0.31),
+      index * 784
+    );
   }
   const batch = dim('N', 64);
   return {
@@ -46,7 +85,18 @@ function digits(): Example {
       nbytes: 200704,
       requires_grad: true,
       statistics: { ...statistics(values), zeros: 0.81 },
-      picture: picture({ kind: 'images', tiles: 16, height: 28, width: 28, low: -0.42, high: 2.82, row_dim: dim('H', 28), column_dim: dim('W', 28), tile_dim: batch, sliders: [{ dim: batch, axis: 0, index: 0 }] })
+      picture: picture({
+        kind: 'images',
+        tiles: 16,
+        height: 28,
+        width: 28,
+        low: -0.42,
+        high: 2.82,
+        row_dim: dim('H', 28),
+        column_dim: dim('W', 28),
+        tile_dim: batch,
+        sliders: [{ dim: batch, axis: 0, index: 0 }]
+      })
     }),
     buffers: [floats(values)]
   };
@@ -68,7 +118,16 @@ function colour(): Example {
       count: 12288,
       nbytes: 49152,
       statistics: statistics(values),
-      picture: picture({ kind: 'images', tiles: 4, height: 32, width: 32, channels: 3, row_dim: dim('H', 32), column_dim: dim('W', 32), tile_dim: dim('N', 4) })
+      picture: picture({
+        kind: 'images',
+        tiles: 4,
+        height: 32,
+        width: 32,
+        channels: 3,
+        row_dim: dim('H', 32),
+        column_dim: dim('W', 32),
+        tile_dim: dim('N', 4)
+      })
     }),
     buffers: [floats(values)]
   };
@@ -92,7 +151,16 @@ function weights(wrong: boolean): Example {
       nbytes: 30720,
       requires_grad: true,
       statistics: statistics(values),
-      picture: picture({ height: 24, width: 40, low: -0.61, high: 0.58, signed: true, row_dim: out, column_dim: into, sliders: [{ dim: dim('T', 8), axis: 0, index: 3 }] })
+      picture: picture({
+        height: 24,
+        width: 40,
+        low: -0.61,
+        high: 0.58,
+        signed: true,
+        row_dim: out,
+        column_dim: into,
+        sliders: [{ dim: dim('T', 8), axis: 0, index: 3 }]
+      })
     }),
     buffers: [floats(values)]
   };
@@ -131,38 +199,104 @@ function hostile(): Example {
       count: 6,
       nbytes: 24,
       statistics: statistics(Float32Array.from([1, 2, 3, 4, 5, 6])),
-      picture: picture({ height: 2, width: 3, low: 1, high: 6, row_dim: dim(name, 2), column_dim: dim(null, 3) })
+      picture: picture({
+        height: 2,
+        width: 3,
+        low: 1,
+        high: 6,
+        row_dim: dim(name, 2),
+        column_dim: dim(null, 3)
+      })
     }),
     buffers: [floats([1, 2, 3, 4, 5, 6])]
   };
 }
 
-const operand = (label: string, list: Dim[], more: Partial<FlowOperand> = {}): FlowOperand => ({ label, dtype: 'f32', dims: list, contracted: [], reduced: [], broadcast: [], ...more });
+const operand = (label: string, list: Dim[], more: Partial<FlowOperand> = {}): FlowOperand => ({
+  label,
+  dtype: 'f32',
+  dims: list,
+  contracted: [],
+  reduced: [],
+  broadcast: [],
+  ...more
+});
 
-const image = (n: number, c: number, size: number): Dim[] => dims(['N', n], ['C', c], ['H', size], ['W', size]);
+const image = (n: number, c: number, size: number): Dim[] =>
+  dims(['N', n], ['C', c], ['H', size], ['W', size]);
 
 function rows(): FlowRow[] {
   const base = (node: string, op: string, scope: string, source: string) => ({ node, op, scope, source });
   return [
-    { ...base('n1', 'conv2d', 'conv1', 'cell 3, line 6'), inputs: [operand('x', image(64, 1, 28), { contracted: [1] }), operand('weight', dims(['out', 16], ['C', 1], ['kh', 3], ['kw', 3]), { contracted: [1, 2, 3] })], output: operand('conv1', dims(['N', 64], ['out', 16], ['H', 26], ['W', 26])) },
-    { ...base('n2', 'batch_norm', 'bn1', 'cell 3, line 7'), inputs: [operand('conv1', image(64, 16, 26)), operand('scale', dims(['C', 16]), { broadcast: [0] }), operand('shift', dims(['C', 16]), { broadcast: [0] })], output: operand('bn1', image(64, 16, 26)) },
-    { ...base('n3', 'relu', '', 'cell 3, line 8'), inputs: [operand('bn1', image(64, 16, 26))], output: operand('relu', image(64, 16, 26)) },
-    { ...base('n4', 'max_pool2d', 'pool', 'cell 3, line 8'), inputs: [operand('relu', image(64, 16, 26))], output: operand('pool', image(64, 16, 13)) },
-    { ...base('n5', 'permute', '', 'cell 3, line 9'), inputs: [operand('pool', image(64, 16, 13))], output: operand('permuted', dims(['N', 64], ['H', 13], ['W', 13], ['C', 16])) },
-    { ...base('n6', 'flatten', '', 'cell 3, line 9'), inputs: [operand('permuted', dims(['N', 64], ['H', 13], ['W', 13], ['C', 16]))], output: operand('flat', dims(['N', 64], ['features', 2704])) },
-    { ...base('n7', 'linear', 'fc1', 'cell 3, line 10'), inputs: [operand('flat', dims(['N', 64], ['features', 2704]), { contracted: [1] }), operand('weight', dims(['classes', 10], ['features', 2704]), { contracted: [1] })], output: operand('logits', dims(['N', 64], ['classes', 10])) },
-    { ...base('n8', 'mean', '', 'cell 3, line 11'), inputs: [operand('logits', dims(['N', 64], ['classes', 10]), { reduced: [0] })], output: operand('mean', dims(['classes', 10])) }
+    {
+      ...base('n1', 'conv2d', 'conv1', 'cell 3, line 6'),
+      inputs: [
+        operand('x', image(64, 1, 28), { contracted: [1] }),
+        operand('weight', dims(['out', 16], ['C', 1], ['kh', 3], ['kw', 3]), { contracted: [1, 2, 3] })
+      ],
+      output: operand('conv1', dims(['N', 64], ['out', 16], ['H', 26], ['W', 26]))
+    },
+    {
+      ...base('n2', 'batch_norm', 'bn1', 'cell 3, line 7'),
+      inputs: [
+        operand('conv1', image(64, 16, 26)),
+        operand('scale', dims(['C', 16]), { broadcast: [0] }),
+        operand('shift', dims(['C', 16]), { broadcast: [0] })
+      ],
+      output: operand('bn1', image(64, 16, 26))
+    },
+    {
+      ...base('n3', 'relu', '', 'cell 3, line 8'),
+      inputs: [operand('bn1', image(64, 16, 26))],
+      output: operand('relu', image(64, 16, 26))
+    },
+    {
+      ...base('n4', 'max_pool2d', 'pool', 'cell 3, line 8'),
+      inputs: [operand('relu', image(64, 16, 26))],
+      output: operand('pool', image(64, 16, 13))
+    },
+    {
+      ...base('n5', 'permute', '', 'cell 3, line 9'),
+      inputs: [operand('pool', image(64, 16, 13))],
+      output: operand('permuted', dims(['N', 64], ['H', 13], ['W', 13], ['C', 16]))
+    },
+    {
+      ...base('n6', 'flatten', '', 'cell 3, line 9'),
+      inputs: [operand('permuted', dims(['N', 64], ['H', 13], ['W', 13], ['C', 16]))],
+      output: operand('flat', dims(['N', 64], ['features', 2704]))
+    },
+    {
+      ...base('n7', 'linear', 'fc1', 'cell 3, line 10'),
+      inputs: [
+        operand('flat', dims(['N', 64], ['features', 2704]), { contracted: [1] }),
+        operand('weight', dims(['classes', 10], ['features', 2704]), { contracted: [1] })
+      ],
+      output: operand('logits', dims(['N', 64], ['classes', 10]))
+    },
+    {
+      ...base('n8', 'mean', '', 'cell 3, line 11'),
+      inputs: [operand('logits', dims(['N', 64], ['classes', 10]), { reduced: [0] })],
+      output: operand('mean', dims(['classes', 10]))
+    }
   ];
 }
 
 function flow(): Example {
-  const state: FlowState = { kind: 'flow', head: head('SmallNet', { source: 'cell 3' }), rows: rows(), selected: 'n2' };
+  const state: FlowState = {
+    kind: 'flow',
+    head: head('SmallNet', { source: 'cell 3' }),
+    rows: rows(),
+    selected: 'n2'
+  };
   return { state, buffers: [] };
 }
 
 function hugeFlow(): Example {
   const all = Array.from({ length: 1000 }, (_, index) => ({ ...rows()[index % 8]!, node: `n${index}` }));
-  return { state: { kind: 'flow', head: head('a long graph'), rows: all, selected: null } satisfies FlowState, buffers: [] };
+  return {
+    state: { kind: 'flow', head: head('a long graph'), rows: all, selected: null } satisfies FlowState,
+    buffers: []
+  };
 }
 
 function clash(): Example {
@@ -172,8 +306,22 @@ function clash(): Example {
     op: 'add',
     message: 'the sizes of W differ: 28 in images and 26 in mask. Only equal sizes, or 1, can meet.',
     operands: [
-      { label: 'images', dims: [{ name: 'N', size: 64, origin: 'load_digits(), cell 2', clash: false }, { name: 'C', size: 1, origin: 'load_digits(), cell 2', clash: false }, { name: 'H', size: 28, origin: 'load_digits(), cell 2', clash: false }, { name: 'W', size: 28, origin: 'images = load_digits(), cell 2, line 3', clash: true }] },
-      { label: 'mask', dims: [{ name: 'H', size: 28, origin: 'cell 4, line 1', clash: false }, { name: 'W', size: 26, origin: 'mask = wb.ones(H=28, W=26), cell 4, line 1', clash: true }] }
+      {
+        label: 'images',
+        dims: [
+          { name: 'N', size: 64, origin: 'load_digits(), cell 2', clash: false },
+          { name: 'C', size: 1, origin: 'load_digits(), cell 2', clash: false },
+          { name: 'H', size: 28, origin: 'load_digits(), cell 2', clash: false },
+          { name: 'W', size: 28, origin: 'images = load_digits(), cell 2, line 3', clash: true }
+        ]
+      },
+      {
+        label: 'mask',
+        dims: [
+          { name: 'H', size: 28, origin: 'cell 4, line 1', clash: false },
+          { name: 'W', size: 26, origin: 'mask = wb.ones(H=28, W=26), cell 4, line 1', clash: true }
+        ]
+      }
     ],
     fix: 'images + mask.pad(W=(1, 1))'
   };

@@ -28,7 +28,14 @@ export function floats(values: Float32Array | readonly number[]): DataView {
 
 /** A head made `age` seconds ago. */
 export function head(title: string, more: Partial<Head> = {}): Head {
-  return { title, source: 'cell 4', updated: Date.now() / 1000, live: false, code: `wb.show(${JSON.stringify(title)})`, ...more };
+  return {
+    title,
+    source: 'cell 4',
+    updated: Date.now() / 1000,
+    live: false,
+    code: `wb.show(${JSON.stringify(title)})`,
+    ...more
+  };
 }
 
 /** A digit as 28 × 28 grey values from 0 to 1. */

@@ -20,13 +20,23 @@ function checked<A extends { readonly length: number }>(array: A, length: number
 }
 
 /** A buffer of float32. */
-export function float32(buffers: readonly DataView[], index: number, length: number, what: string): Float32Array {
+export function float32(
+  buffers: readonly DataView[],
+  index: number,
+  length: number,
+  what: string
+): Float32Array {
   const bytes = bytesOf(buffers, index, what);
   return checked(new Float32Array(bytes.buffer, 0, bytes.byteLength >> 2), length, what);
 }
 
 /** A buffer of uint16. */
-export function uint16(buffers: readonly DataView[], index: number, length: number, what: string): Uint16Array {
+export function uint16(
+  buffers: readonly DataView[],
+  index: number,
+  length: number,
+  what: string
+): Uint16Array {
   const bytes = bytesOf(buffers, index, what);
   return checked(new Uint16Array(bytes.buffer, 0, bytes.byteLength >> 1), length, what);
 }

@@ -92,8 +92,8 @@ export function translucent(colour: string, alpha: number): string {
 
 function shade(hue: Hue, round: number, dark: boolean): string {
   const colour = dark ? DARK[hue] : LIGHT[hue];
-  // Once all hues are in use they come again, lighter or darker by turns.
-  const towards: Rgb = round % 2 === 1 ? (dark ? [255, 255, 255] : [0, 0, 0]) : [128, 128, 128];
+  // Once all hues are in use they come again, darker or lighter by turns.
+  const towards: Rgb = round % 2 === 1 ? [0, 0, 0] : [255, 255, 255];
   return round === 0 ? colour : hex(mix(rgb(colour), towards, 0.4));
 }
 
@@ -167,7 +167,9 @@ export type MapName = 'viridis' | 'signed' | 'grey';
 
 /** A colour map as a table of 256 colours, red green blue by turns; `dark` only matters to the signed map. */
 export function colourTable(name: MapName, dark = false, paper?: Rgb): Uint8ClampedArray {
-  const signed = dark ? SIGNED_DARK.map((colour, index) => (index === 3 && paper ? paper : colour)) : SIGNED_LIGHT;
+  const signed = dark
+    ? SIGNED_DARK.map((colour, index) => (index === 3 && paper ? paper : colour))
+    : SIGNED_LIGHT;
   const stops = name === 'viridis' ? VIRIDIS : name === 'grey' ? GREY : signed;
   const table = new Uint8ClampedArray(256 * 3);
   for (let index = 0; index < 256; index++) {

@@ -16,7 +16,11 @@ export type Child = Node | string | number | null | undefined | false;
 
 function isForbidden(name: string, value: AttributeValue): boolean {
   // No attribute may carry code: handlers are added with addEventListener, links are checked by their user.
-  return /^on/i.test(name) || name === 'srcdoc' || (/^(href|src)$/i.test(name) && /^\s*javascript:/i.test(String(value)));
+  return (
+    /^on/i.test(name) ||
+    name === 'srcdoc' ||
+    (/^(href|src)$/i.test(name) && /^\s*javascript:/i.test(String(value)))
+  );
 }
 
 /** Sets or removes attributes. */
@@ -88,7 +92,7 @@ export class Listeners {
     target: EventTarget,
     type: K,
     handler: (event: HTMLElementEventMap[K]) => void,
-    options?: AddEventListenerOptions,
+    options?: AddEventListenerOptions
   ): void {
     const listener = handler as EventListener;
     target.addEventListener(type, listener, options);

@@ -13,8 +13,21 @@ export interface Exports {
 
 /** Styles that a picture needs when it leaves the page with its style sheets. */
 const CARRIED = [
-  'fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray', 'stroke-linejoin', 'opacity',
-  'font-family', 'font-size', 'font-weight', 'text-anchor', 'dominant-baseline', 'visibility', 'display'
+  'fill',
+  'fill-opacity',
+  'stroke',
+  'stroke-width',
+  'stroke-opacity',
+  'stroke-dasharray',
+  'stroke-linejoin',
+  'opacity',
+  'font-family',
+  'font-size',
+  'font-weight',
+  'text-anchor',
+  'dominant-baseline',
+  'visibility',
+  'display'
 ];
 
 function carryStyles(from: Element, to: Element): void {
@@ -81,7 +94,9 @@ export function htmlPage(title: string, exports: Exports, paper: string, ink: st
     page.body.appendChild(page.importNode(parsed.documentElement, true));
   } else if (exports.canvas) {
     const source = exports.canvas().toDataURL('image/png');
-    page.body.appendChild(h('img', { src: source, alt: title, style: 'image-rendering: pixelated; max-width: 100%' }));
+    page.body.appendChild(
+      h('img', { src: source, alt: title, style: 'image-rendering: pixelated; max-width: 100%' })
+    );
   }
   for (const line of exports.caption?.() ?? []) {
     page.body.appendChild(h('p', {}, line));
@@ -103,7 +118,10 @@ export function csv(rows: readonly (readonly (string | number | null)[])[]): str
 
 /** A name that any file system takes. */
 export function fileName(title: string, ending: string): string {
-  const plain = title.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '').slice(0, 80);
+  const plain = title
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[-.]+|[-.]+$/g, '')
+    .slice(0, 80);
   return `${plain || 'workbench'}.${ending}`;
 }
 

@@ -16,8 +16,16 @@ export function beside(
   window: { readonly width: number; readonly height: number },
   gap = 10
 ): { readonly left: number; readonly top: number } {
-  const across = clamp((anchor.left + anchor.right - size.width) / 2, 4, Math.max(4, window.width - size.width - 4));
-  const down = clamp((anchor.top + anchor.bottom - size.height) / 2, 4, Math.max(4, window.height - size.height - 4));
+  const across = clamp(
+    (anchor.left + anchor.right - size.width) / 2,
+    4,
+    Math.max(4, window.width - size.width - 4)
+  );
+  const down = clamp(
+    (anchor.top + anchor.bottom - size.height) / 2,
+    4,
+    Math.max(4, window.height - size.height - 4)
+  );
   if (anchor.top - gap - size.height >= 4) {
     return { left: across, top: anchor.top - gap - size.height };
   }
@@ -68,13 +76,20 @@ export interface MenuItem {
 }
 
 /** Opens a menu below a button; returns a function that closes it. */
-export function openMenu(button: HTMLElement, items: readonly (MenuItem | null)[], theme: string): () => void {
+export function openMenu(
+  button: HTMLElement,
+  items: readonly (MenuItem | null)[],
+  theme: string
+): () => void {
   const back = document.activeElement;
   const close = (): void => {
     menu.remove();
     button.setAttribute('aria-expanded', 'false');
     document.removeEventListener('pointerdown', outside, true);
-    if (back instanceof HTMLElement && (document.activeElement === document.body || !document.activeElement)) {
+    if (
+      back instanceof HTMLElement &&
+      (document.activeElement === document.body || !document.activeElement)
+    ) {
       back.focus();
     }
   };
@@ -94,7 +109,11 @@ export function openMenu(button: HTMLElement, items: readonly (MenuItem | null)[
     });
     return entry;
   });
-  const menu = h('div', { class: 'wb-float wb-menu', role: 'menu', 'data-theme': theme, 'data-testid': 'wb-menu' }, ...entries);
+  const menu = h(
+    'div',
+    { class: 'wb-float wb-menu', role: 'menu', 'data-theme': theme, 'data-testid': 'wb-menu' },
+    ...entries
+  );
   const focusable = entries.filter((entry): entry is HTMLButtonElement => entry instanceof HTMLButtonElement);
   menu.addEventListener('keydown', event => {
     const at = focusable.indexOf(document.activeElement as HTMLButtonElement);

@@ -8,10 +8,18 @@ import { ago } from './numbers';
 import { hex } from './colours';
 import { themeOf } from './theme';
 
-const PLACES: Record<Place, string> = { cell: 'Open in the cell', side: 'Open at the side', tab: 'Open in a tab' };
+const PLACES: Record<Place, string> = {
+  cell: 'Open in the cell',
+  side: 'Open at the side',
+  tab: 'Open in a tab'
+};
 
 /** What the freshness mark says. */
-export function freshness(status: Status, head: Pick<Head, 'live' | 'updated'> | null, now: number): readonly [string, string] {
+export function freshness(
+  status: Status,
+  head: Pick<Head, 'live' | 'updated'> | null,
+  now: number
+): readonly [string, string] {
   if (status.kind === 'disconnected') {
     return ['○', head ? `${status.reason}: last picture` : status.reason];
   }
@@ -44,10 +52,22 @@ export class HeadLine {
     private readonly exports: () => Exports,
     private readonly failed: (message: string) => void
   ) {
-    this.status = h('span', { class: 'wb-head-status', 'data-testid': 'wb-status', role: 'status', 'aria-live': 'off' }, this.dot, this.age);
+    this.status = h(
+      'span',
+      { class: 'wb-head-status', 'data-testid': 'wb-status', role: 'status', 'aria-live': 'off' },
+      this.dot,
+      this.age
+    );
     this.menuButton = h(
       'button',
-      { type: 'button', class: 'wb-menu-button', 'aria-label': 'Menu of this view', 'aria-haspopup': 'menu', 'aria-expanded': 'false', 'data-testid': 'wb-menu-button' },
+      {
+        type: 'button',
+        class: 'wb-menu-button',
+        'aria-label': 'Menu of this view',
+        'aria-haspopup': 'menu',
+        'aria-expanded': 'false',
+        'data-testid': 'wb-menu-button'
+      },
       '⋯'
     );
     this.element = h('header', { class: 'wb-head' }, this.title, this.source, this.status, this.menuButton);

@@ -123,7 +123,9 @@ export function duration(seconds: number): string {
     const milliseconds = seconds * 1000;
     return `${milliseconds < 10 ? milliseconds.toFixed(1) : milliseconds.toFixed(0)} ms`;
   }
-  return seconds < 60 ? `${trimmed(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return seconds < 60
+    ? `${trimmed(seconds)} s`
+    : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
 /** A whole number with thin spaces between thousands. */

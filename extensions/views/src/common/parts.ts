@@ -102,14 +102,23 @@ export function select<T extends string>(
   testid = ''
 ): { readonly element: HTMLElement; readonly input: HTMLSelectElement } {
   const options = choices.map(([key, text]) => h('option', { value: key }, text));
-  const input = h('select', { class: 'wb-select', 'aria-label': label, 'data-testid': testid || null }, ...options);
+  const input = h(
+    'select',
+    { class: 'wb-select', 'aria-label': label, 'data-testid': testid || null },
+    ...options
+  );
   input.value = value;
   input.addEventListener('change', () => changed(input.value as T));
   return { element: h('label', { class: 'wb-field' }, h('span', {}, label), input), input };
 }
 
 /** `std 1.00`: a quiet name and a value, the exact one on hover. */
-export function figureItem(name: string, text: string, value?: number | null, attributes: Attributes = {}): HTMLElement {
+export function figureItem(
+  name: string,
+  text: string,
+  value?: number | null,
+  attributes: Attributes = {}
+): HTMLElement {
   const title = value === undefined ? null : `${name}: ${exact(value)}`;
   return h('span', { class: 'wb-figure', title, ...attributes }, h('span', {}, name), text);
 }
@@ -125,7 +134,13 @@ export class Notice {
       : null;
     this.element = h(
       'div',
-      { class: 'wb-notice', 'data-kind': kind, role: kind === 'wrong' ? 'alert' : 'status', 'data-testid': testid, hidden: true },
+      {
+        class: 'wb-notice',
+        'data-kind': kind,
+        role: kind === 'wrong' ? 'alert' : 'status',
+        'data-testid': testid,
+        hidden: true
+      },
       h('span', { 'aria-hidden': 'true' }, kind === 'wrong' ? '✕' : '▲'),
       this.text,
       close

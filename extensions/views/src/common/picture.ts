@@ -52,7 +52,12 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
     this.tooltip = new Tooltip(this.element);
     replace(root, this.element);
     this.theme = themeOf(this.element);
-    this.head = new HeadLine(this.element, host as Host<never>, () => this.exports(), message => this.wrong.say(message));
+    this.head = new HeadLine(
+      this.element,
+      host as Host<never>,
+      () => this.exports(),
+      message => this.wrong.say(message)
+    );
     replace(this.element, this.head.element, this.wrong.element, this.content);
     this.applyTheme();
     this.listeners.add(watchTheme(() => this.applyTheme()));

@@ -78,7 +78,11 @@ export function bitmap(image: ImageData): HTMLCanvasElement {
 }
 
 /** Gives a canvas its size in CSS pixels, with as many real pixels as the screen has; returns its context. */
-export function fitCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+export function fitCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number
+): CanvasRenderingContext2D {
   const ratio = Math.min(3, globalThis.devicePixelRatio || 1);
   const wide = Math.max(1, Math.round(width * ratio));
   const tall = Math.max(1, Math.round(height * ratio));

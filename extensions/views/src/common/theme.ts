@@ -66,7 +66,10 @@ export function watchTheme(changed: () => void): () => void {
   const ends: (() => void)[] = [];
   if (typeof MutationObserver !== 'undefined') {
     const observer = new MutationObserver(changed);
-    const options = { attributes: true, attributeFilter: ['data-jp-theme-light', 'data-jp-theme-name', 'class'] };
+    const options = {
+      attributes: true,
+      attributeFilter: ['data-jp-theme-light', 'data-jp-theme-name', 'class']
+    };
     observer.observe(document.body, options);
     observer.observe(document.documentElement, options);
     ends.push(() => observer.disconnect());

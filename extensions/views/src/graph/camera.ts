@@ -8,13 +8,26 @@ const LEAST = 0.02;
 const MOST = 2.5;
 
 /** The camera that shows the whole picture, or its top at a readable size if the whole would be too small. */
-export function fitCamera(layout: { readonly width: number; readonly height: number }, width: number, height: number, whole: boolean): Camera {
+export function fitCamera(
+  layout: { readonly width: number; readonly height: number },
+  width: number,
+  height: number,
+  whole: boolean
+): Camera {
   const margin = 24;
   const across = (width - 2 * margin) / Math.max(1, layout.width);
   const down = (height - 2 * margin) / Math.max(1, layout.height);
-  const scale = clamp(whole ? Math.min(across, down) : Math.max(Math.min(across, down), Math.min(1, Math.max(across, 0.5))), LEAST, 1.15);
+  const scale = clamp(
+    whole ? Math.min(across, down) : Math.max(Math.min(across, down), Math.min(1, Math.max(across, 0.5))),
+    LEAST,
+    1.15
+  );
   const fits = layout.height * scale <= height - margin;
-  return { scale, x: (width - layout.width * scale) / 2, y: fits ? (height - layout.height * scale) / 2 : margin };
+  return {
+    scale,
+    x: (width - layout.width * scale) / 2,
+    y: fits ? (height - layout.height * scale) / 2 : margin
+  };
 }
 
 /** A camera that is moved by hand. */
@@ -44,12 +57,21 @@ export class HandCamera {
   }
 
   /** Moves so that a box of the world is in the window, and no more than needed. */
-  reveal(box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number }): void {
+  reveal(box: {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+  }): void {
     const { camera, field } = this;
     const margin = 40;
     const shift = (from: number, size: number, length: number): number => {
       const end = from + size;
-      return from < margin ? margin - from : end > length - margin ? Math.max(length - margin - end, margin - from) : 0;
+      return from < margin
+        ? margin - from
+        : end > length - margin
+          ? Math.max(length - margin - end, margin - from)
+          : 0;
     };
     const x = shift(box.x * camera.scale + camera.x, box.width * camera.scale, field.clientWidth);
     const y = shift(box.y * camera.scale + camera.y, box.height * camera.scale, field.clientHeight);
@@ -77,7 +99,11 @@ export class HandCamera {
     event.preventDefault();
     const box = this.field.getBoundingClientRect();
     const lines = event.deltaMode === 1 ? 16 : 1;
-    this.zoom(Math.exp(-clamp(event.deltaY * lines, -120, 120) * 0.004), event.clientX - box.left, event.clientY - box.top);
+    this.zoom(
+      Math.exp(-clamp(event.deltaY * lines, -120, 120) * 0.004),
+      event.clientX - box.left,
+      event.clientY - box.top
+    );
   }
 
   private down(event: PointerEvent): void {
@@ -132,7 +158,11 @@ export class Minimap {
     private readonly changed: () => void
   ) {
     this.svg.append(this.path, this.window);
-    this.element = h('div', { class: 'wb-minimap', 'aria-hidden': 'true', 'data-testid': 'wb-minimap' }, this.svg as unknown as HTMLElement);
+    this.element = h(
+      'div',
+      { class: 'wb-minimap', 'aria-hidden': 'true', 'data-testid': 'wb-minimap' },
+      this.svg as unknown as HTMLElement
+    );
     const jump = (event: PointerEvent): void => {
       if (event.buttons & 1 || event.type === 'pointerdown') {
         this.jump(event);
@@ -177,7 +207,12 @@ export class Minimap {
     const bottom = Math.min(layout.height, (height - y) / scale);
     const whole = right - left >= layout.width - 1 && bottom - top >= layout.height - 1;
     this.element.style.display = whole ? 'none' : '';
-    for (const [name, value] of Object.entries({ x: left, y: top, width: Math.max(1, right - left), height: Math.max(1, bottom - top) })) {
+    for (const [name, value] of Object.entries({
+      x: left,
+      y: top,
+      width: Math.max(1, right - left),
+      height: Math.max(1, bottom - top)
+    })) {
       this.window.setAttribute(name, String(value));
     }
   }

@@ -49,7 +49,9 @@ function byCategory(nodes: readonly GraphNode[], dark: boolean, key: (node: Grap
     }
   }
   const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-  const colours = new Map(names.slice(0, MOST_CATEGORIES).map((name, index) => [name, categoryColour(index, dark)]));
+  const colours = new Map(
+    names.slice(0, MOST_CATEGORIES).map((name, index) => [name, categoryColour(index, dark)])
+  );
   const value = (item: Item): string => {
     const found = new Set(members(item).map(key).filter(Boolean));
     return found.size === 1 ? [...found][0]! : '';
@@ -63,7 +65,13 @@ function byCategory(nodes: readonly GraphNode[], dark: boolean, key: (node: Grap
   };
 }
 
-function byAmount(items: readonly Item[], dark: boolean, paper: Rgb, key: (node: GraphNode) => number, text: (value: number) => string): Colouring {
+function byAmount(
+  items: readonly Item[],
+  dark: boolean,
+  paper: Rgb,
+  key: (node: GraphNode) => number,
+  text: (value: number) => string
+): Colouring {
   const sum = (item: Item): number => members(item).reduce((total, node) => total + key(node), 0);
   const most = Math.max(0, ...items.filter(item => item.kind === 'node' || !item.open).map(sum));
   const table = colourTable('viridis', dark, paper);
@@ -82,7 +90,13 @@ function byAmount(items: readonly Item[], dark: boolean, paper: Rgb, key: (node:
 }
 
 /** Makes a colouring for what is seen. */
-export function makeColouring(by: ColourBy, nodes: readonly GraphNode[], items: readonly Item[], dark: boolean, paper: Rgb): Colouring {
+export function makeColouring(
+  by: ColourBy,
+  nodes: readonly GraphNode[],
+  items: readonly Item[],
+  dark: boolean,
+  paper: Rgb
+): Colouring {
   switch (by) {
     case 'op':
       return byCategory(nodes, dark, node => (NEUTRAL_KINDS.has(node.kind) ? '' : node.op));
@@ -93,9 +107,21 @@ export function makeColouring(by: ColourBy, nodes: readonly GraphNode[], items: 
     case 'bits':
       return byCategory(nodes, dark, node => (node.bits > 0 ? `${node.bits} bit` : ''));
     case 'parameters':
-      return byAmount(items, dark, paper, node => node.parameters, value => si(value));
+      return byAmount(
+        items,
+        dark,
+        paper,
+        node => node.parameters,
+        value => si(value)
+      );
     case 'flops':
-      return byAmount(items, dark, paper, node => node.flops, value => si(value, 'flop'));
+      return byAmount(
+        items,
+        dark,
+        paper,
+        node => node.flops,
+        value => si(value, 'flop')
+      );
     case 'bytes':
       return byAmount(items, dark, paper, node => node.bytes, bytes);
   }

@@ -76,7 +76,10 @@ function order(rows: number[][], near: readonly number[][], position: Float64Arr
   for (const row of rows) {
     for (const node of row) {
       const around = near[node]!;
-      weight[node] = around.length > 0 ? around.reduce((sum, other) => sum + position[other]!, 0) / around.length : position[node]!;
+      weight[node] =
+        around.length > 0
+          ? around.reduce((sum, other) => sum + position[other]!, 0) / around.length
+          : position[node]!;
     }
     row.sort((a, b) => weight[a]! - weight[b]!);
     row.forEach((node, index) => {
@@ -86,7 +89,12 @@ function order(rows: number[][], near: readonly number[][], position: Float64Arr
 }
 
 /** Moves the nodes of a row towards where they want to be, in order and without overlap. */
-function settle(row: readonly number[], wanted: Float64Array, x: Float64Array, nodes: readonly Sized[]): void {
+function settle(
+  row: readonly number[],
+  wanted: Float64Array,
+  x: Float64Array,
+  nodes: readonly Sized[]
+): void {
   let left = -Infinity;
   const offset: number[] = [];
   for (const node of row) {
@@ -104,7 +112,10 @@ function settle(row: readonly number[], wanted: Float64Array, x: Float64Array, n
 }
 
 /** Lays out one level. */
-export function fastLayout(nodes: readonly Sized[], edges: readonly { readonly source: string; readonly target: string }[]): LevelLayout {
+export function fastLayout(
+  nodes: readonly Sized[],
+  edges: readonly { readonly source: string; readonly target: string }[]
+): LevelLayout {
   const index = new Map(nodes.map((node, at) => [node.id, at]));
   const pairs = edges.map(edge => [index.get(edge.source)!, index.get(edge.target)!] as const);
   const rank = ranks(nodes.length, pairs);
@@ -128,21 +139,33 @@ export function fastLayout(nodes: readonly Sized[], edges: readonly { readonly s
   return finish(nodes, rows, rank, x, pairs);
 }
 
-function align(rows: readonly number[][], sides: readonly (readonly number[][])[], x: Float64Array, nodes: readonly Sized[]): void {
+function align(
+  rows: readonly number[][],
+  sides: readonly (readonly number[][])[],
+  x: Float64Array,
+  nodes: readonly Sized[]
+): void {
   const wanted = new Float64Array(nodes.length);
   for (let sweep = 0; sweep < 4; sweep++) {
     const near = sides[sweep % 2]!;
     for (const row of sweep % 2 === 0 ? rows : [...rows].reverse()) {
       for (const node of row) {
         const around = near[node]!;
-        wanted[node] = around.length > 0 ? around.reduce((sum, other) => sum + x[other]!, 0) / around.length : x[node]!;
+        wanted[node] =
+          around.length > 0 ? around.reduce((sum, other) => sum + x[other]!, 0) / around.length : x[node]!;
       }
       settle(row, wanted, x, nodes);
     }
   }
 }
 
-function finish(nodes: readonly Sized[], rows: readonly number[][], rank: Int32Array, x: Float64Array, pairs: readonly (readonly [number, number])[]): LevelLayout {
+function finish(
+  nodes: readonly Sized[],
+  rows: readonly number[][],
+  rank: Int32Array,
+  x: Float64Array,
+  pairs: readonly (readonly [number, number])[]
+): LevelLayout {
   let least = Infinity;
   let most = -Infinity;
   nodes.forEach((node, at) => {
@@ -178,7 +201,12 @@ function finish(nodes: readonly Sized[], rows: readonly number[][], rank: Int32A
     }
     const lane = right + 14 + ((last - first) % 5) * 5;
     width = Math.max(width, lane + 4);
-    return [start, { x: lane, y: tops[first]! - SPACE.down / 4 }, { x: lane, y: bottoms[last]! + SPACE.down / 4 }, end];
+    return [
+      start,
+      { x: lane, y: tops[first]! - SPACE.down / 4 },
+      { x: lane, y: bottoms[last]! + SPACE.down / 4 },
+      end
+    ];
   });
   return { places, routes, width: Math.max(1, width), height: Math.max(1, y - SPACE.down) };
 }

@@ -13,23 +13,54 @@ import { Inspector } from './inspector';
 import { layoutGraph, type GraphLayout, type Route } from './layout';
 import { routeAt, search, walk } from './navigate';
 import { Scene } from './scene';
-import { around, background, buildTree, openAtFirst, scopeItem, standIn, type Scope, type Tree } from './tree';
+import {
+  around,
+  background,
+  buildTree,
+  openAtFirst,
+  scopeItem,
+  standIn,
+  type Scope,
+  type Tree
+} from './tree';
 
 /** About so many items are seen at first; deeper scopes are folded. */
 const FIRST_ITEMS = 48;
 
 class GraphView extends Picture<GraphState, GraphViewEvent> {
   private readonly scene = new Scene();
-  private readonly field = h('div', { class: 'wb-graph-field', tabindex: 0, role: 'application', 'aria-label': 'Graph: arrow keys walk along edges, Enter folds and unfolds, / searches, plus and minus zoom', 'data-testid': 'wb-graph-field' });
+  private readonly field = h('div', {
+    class: 'wb-graph-field',
+    tabindex: 0,
+    role: 'application',
+    'aria-label':
+      'Graph: arrow keys walk along edges, Enter folds and unfolds, / searches, plus and minus zoom',
+    'data-testid': 'wb-graph-field'
+  });
   private readonly hand: HandCamera;
   private readonly minimap: Minimap;
   private readonly inspector: Inspector;
   private readonly legend = h('div', { class: 'wb-graph-legend', 'data-testid': 'wb-legend' });
   private readonly live = h('div', { class: 'wb-hidden', 'aria-live': 'polite' });
-  private readonly searchField = h('input', { type: 'search', class: 'wb-input', placeholder: '/ search', 'aria-label': 'Search the graph', 'data-testid': 'wb-search' });
-  private readonly foundText = h('span', { class: 'wb-graph-found', 'aria-live': 'polite', 'data-testid': 'wb-found' });
+  private readonly searchField = h('input', {
+    type: 'search',
+    class: 'wb-input',
+    placeholder: '/ search',
+    'aria-label': 'Search the graph',
+    'data-testid': 'wb-search'
+  });
+  private readonly foundText = h('span', {
+    class: 'wb-graph-found',
+    'aria-live': 'polite',
+    'data-testid': 'wb-found'
+  });
   private readonly hiddenButton: HTMLButtonElement;
-  private readonly truncated = h('div', { class: 'wb-notice', 'data-kind': 'warn', 'data-testid': 'wb-truncated', hidden: true });
+  private readonly truncated = h('div', {
+    class: 'wb-notice',
+    'data-kind': 'warn',
+    'data-testid': 'wb-truncated',
+    hidden: true
+  });
   private readonly main: HTMLElement;
   private readonly page: HTMLElement;
   private tree: Tree | null = null;
@@ -54,12 +85,32 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     };
     super(root, host, identity, options);
     this.hand = new HandCamera(this.field, () => this.frame.request());
-    this.minimap = new Minimap(this.hand, () => ({ width: this.field.clientWidth, height: this.field.clientHeight }), () => this.frame.request());
-    this.inspector = new Inspector(host, { choose: id => this.choose(id), toggle: scope => this.toggle(scope), close: () => this.choose(null) });
-    this.hiddenButton = button('parameters', () => this.showEverything(), { 'aria-pressed': 'false', 'data-testid': 'wb-parameters', title: 'Show parameters, constants and what is computed from them alone' });
+    this.minimap = new Minimap(
+      this.hand,
+      () => ({ width: this.field.clientWidth, height: this.field.clientHeight }),
+      () => this.frame.request()
+    );
+    this.inspector = new Inspector(host, {
+      choose: id => this.choose(id),
+      toggle: scope => this.toggle(scope),
+      close: () => this.choose(null)
+    });
+    this.hiddenButton = button('parameters', () => this.showEverything(), {
+      'aria-pressed': 'false',
+      'data-testid': 'wb-parameters',
+      title: 'Show parameters, constants and what is computed from them alone'
+    });
     this.field.append(this.scene.svg, this.zoomButtons(), this.minimap.element);
     this.main = h('div', { class: 'wb-graph-main' }, this.field, this.inspector.element);
-    this.page = h('div', { style: 'display: contents' }, this.tools(), this.truncated, this.main, this.legend, this.live);
+    this.page = h(
+      'div',
+      { style: 'display: contents' },
+      this.tools(),
+      this.truncated,
+      this.main,
+      this.legend,
+      this.live
+    );
     this.listen();
   }
 
@@ -74,11 +125,22 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (this.page.parentNode !== this.content) {
       replace(this.content, this.page);
     }
-    const shape = JSON.stringify([state.nodes.map(node => [node.id, node.scope]), state.edges.map(edge => [edge.source, edge.target])]);
+    const shape = JSON.stringify([
+      state.nodes.map(node => [node.id, node.scope]),
+      state.edges.map(edge => [edge.source, edge.target])
+    ]);
     const other = shape !== this.shape;
     this.shape = shape;
     this.truncated.hidden = state.truncated === 0;
-    replace(this.truncated, h('span', {}, '▲'), h('span', {}, `${grouped(state.truncated)} more nodes were left out: the graph is larger than a view can show.`));
+    replace(
+      this.truncated,
+      h('span', {}, '▲'),
+      h(
+        'span',
+        {},
+        `${grouped(state.truncated)} more nodes were left out: the graph is larger than a view can show.`
+      )
+    );
     const content = JSON.stringify([state.nodes, state.edges]);
     if (content !== this.planted) {
       this.planted = content;
@@ -99,7 +161,11 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       this.hand.camera = fitCamera(this.layout, width, height, false);
       this.fitted = true;
     }
-    const marks = { selected: this.selected, found: new Set(this.found.map(id => this.shownAs(id))), hovered: this.hovered };
+    const marks = {
+      selected: this.selected,
+      found: new Set(this.found.map(id => this.shownAs(id))),
+      hovered: this.hovered
+    };
     this.scene.draw(this.hand.camera, width, height, marks);
     this.minimap.draw();
   }
@@ -109,10 +175,25 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (!state || !layout) {
       return {};
     }
-    const rows = state.nodes.map(node => [node.id, node.kind, node.op, node.scope.join('.'), node.dtype, node.dims.map(dimensionText).join(' '), node.parameters, node.flops, node.bytes, node.source]);
+    const rows = state.nodes.map(node => [
+      node.id,
+      node.kind,
+      node.op,
+      node.scope.join('.'),
+      node.dtype,
+      node.dims.map(dimensionText).join(' '),
+      node.parameters,
+      node.flops,
+      node.bytes,
+      node.source
+    ]);
     return {
       svg: () => this.scene.svg,
-      csv: () => csv([['id', 'kind', 'op', 'scope', 'dtype', 'dims', 'parameters', 'flops', 'bytes', 'source'], ...rows]),
+      csv: () =>
+        csv([
+          ['id', 'kind', 'op', 'scope', 'dtype', 'dims', 'parameters', 'flops', 'bytes', 'source'],
+          ...rows
+        ]),
       json: () => state
     };
   }
@@ -127,10 +208,16 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   }
 
   private tools(): HTMLElement {
-    const colour = select('colour', COLOUR_CHOICES, this.colourBy, value => {
-      this.colourBy = value;
-      this.paint();
-    }, 'wb-colour');
+    const colour = select(
+      'colour',
+      COLOUR_CHOICES,
+      this.colourBy,
+      value => {
+        this.colourBy = value;
+        this.paint();
+      },
+      'wb-colour'
+    );
     const spacer = h('span', { class: 'wb-spacer' });
     return h(
       'div',
@@ -141,7 +228,9 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       this.hiddenButton,
       spacer,
       button('fold all', () => this.unfold([]), { 'data-testid': 'wb-fold-all' }),
-      button('unfold all', () => this.unfold([...(this.tree?.scopes.keys() ?? [])]), { 'data-testid': 'wb-unfold-all' })
+      button('unfold all', () => this.unfold([...(this.tree?.scopes.keys() ?? [])]), {
+        'data-testid': 'wb-unfold-all'
+      })
     );
   }
 
@@ -220,8 +309,12 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private showEverything(): void {
     this.everything = !this.everything;
     this.hiddenButton.setAttribute('aria-pressed', String(this.everything));
-    if (this.state) {
+    if (this.state && this.tree) {
+      const known = new Set(this.tree.scopes.keys());
       this.plant(this.state, false);
+      // A scope that only came to be because of what is shown now would hide just that.
+      [...this.tree.scopes.keys()].filter(id => !known.has(id)).forEach(id => this.open.add(id));
+      this.arrange();
     }
   }
 
@@ -251,7 +344,11 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (before && after) {
       const { camera } = this.hand;
       const shift = (from: number, to: number): number => (from - to) * camera.scale;
-      this.hand.camera = { ...camera, x: camera.x + shift(before.x + before.width / 2, after.x + after.width / 2), y: camera.y + shift(before.y, after.y) };
+      this.hand.camera = {
+        ...camera,
+        x: camera.x + shift(before.x + before.width / 2, after.x + after.width / 2),
+        y: camera.y + shift(before.y, after.y)
+      };
     }
     this.selected = id;
     this.inspect();
@@ -310,7 +407,9 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     }
   }
 
-  private itemAt(event: Event): { readonly id: string; readonly fold: boolean; readonly scope: Scope | null } | null {
+  private itemAt(
+    event: Event
+  ): { readonly id: string; readonly fold: boolean; readonly scope: Scope | null } | null {
     const target = event.target instanceof Element ? event.target : null;
     const group = target?.closest('[data-node], [data-scope]');
     if (!group) {
@@ -395,7 +494,9 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   }
 
   private find(): void {
-    this.found = this.tree ? search(this.tree.nodes.values(), this.searchField.value).map(node => node.id) : [];
+    this.found = this.tree
+      ? search(this.tree.nodes.values(), this.searchField.value).map(node => node.id)
+      : [];
     this.foundAt = -1;
     const text = this.searchField.value.trim();
     setText(this.foundText, text ? `${grouped(this.found.length)} found` : '');
@@ -440,4 +541,5 @@ function dot(colour: string): HTMLElement {
 }
 
 /** The graph view. */
-export const mountGraph: Mount<GraphState, GraphViewEvent> = (root, host, options) => new GraphView(root, host, options);
+export const mountGraph: Mount<GraphState, GraphViewEvent> = (root, host, options) =>
+  new GraphView(root, host, options);

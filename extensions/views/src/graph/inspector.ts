@@ -18,10 +18,18 @@ function section(title: string, ...children: Child[]): HTMLElement {
 }
 
 function list(pairs: readonly (readonly [string, string, string?])[]): HTMLElement {
-  return h('dl', {}, ...pairs.flatMap(([name, value, title]) => [h('dt', {}, name), h('dd', { title: title ?? null }, value)]));
+  return h(
+    'dl',
+    {},
+    ...pairs.flatMap(([name, value, title]) => [h('dt', {}, name), h('dd', { title: title ?? null }, value)])
+  );
 }
 
-function amounts(node: { readonly parameters: number; readonly flops: number; readonly bytes: number }): (readonly [string, string, string])[] {
+function amounts(node: {
+  readonly parameters: number;
+  readonly flops: number;
+  readonly bytes: number;
+}): (readonly [string, string, string])[] {
   const rows: (readonly [string, string, string])[] = [];
   if (node.parameters > 0) {
     rows.push(['parameters', si(node.parameters), grouped(node.parameters)]);
@@ -37,7 +45,11 @@ function amounts(node: { readonly parameters: number; readonly flops: number; re
 
 /** The inspector. */
 export class Inspector {
-  readonly element = h('aside', { class: 'wb-inspector', 'aria-label': 'What is selected', 'data-testid': 'wb-inspector' });
+  readonly element = h('aside', {
+    class: 'wb-inspector',
+    'aria-label': 'What is selected',
+    'data-testid': 'wb-inspector'
+  });
 
   constructor(
     private readonly host: Host<GraphViewEvent>,
@@ -46,7 +58,10 @@ export class Inspector {
 
   /** Shows an item. */
   show(item: Item, tree: Tree, dark: boolean): void {
-    const close = button('×', () => this.events.close(), { class: 'wb-button wb-button-plain wb-inspector-close', 'aria-label': 'Close' });
+    const close = button('×', () => this.events.close(), {
+      class: 'wb-button wb-button-plain wb-inspector-close',
+      'aria-label': 'Close'
+    });
     const parts = item.kind === 'node' ? this.node(item.node, tree, dark) : this.scope(item.scope, item.open);
     replace(this.element, h('div', {}, close, parts[0]), ...parts.slice(1));
   }
@@ -54,16 +69,28 @@ export class Inspector {
   private node(node: GraphNode, tree: Tree, dark: boolean): Child[] {
     const title = h('h3', {}, node.label || node.id);
     const where = [node.op, node.scope.join('.')].filter(text => text && text !== node.label).join(' · ');
-    const facts: (readonly [string, string, string?])[] = [['kind', node.kind], ['dtype', node.dtype || '–'], ...(node.bits > 0 ? [['bits', String(node.bits)] as const] : []), ...amounts(node)];
+    const facts: (readonly [string, string, string?])[] = [
+      ['kind', node.kind],
+      ['dtype', node.dtype || '–'],
+      ...(node.bits > 0 ? [['bits', String(node.bits)] as const] : []),
+      ...amounts(node)
+    ];
     return [
       title,
       where ? h('p', { class: 'wb-quiet' }, where) : null,
       node.doc ? h('p', {}, node.doc) : null,
       node.equation ? section('equation', h('code', {}, node.equation)) : null,
       node.rule ? section('dims', h('p', {}, node.rule)) : null,
-      section('gives', node.dims.length > 0 ? h('span', { class: 'wb-chips' }, ...node.dims.map(dim => chip(dim, dark))) : 'a scalar'),
+      section(
+        'gives',
+        node.dims.length > 0
+          ? h('span', { class: 'wb-chips' }, ...node.dims.map(dim => chip(dim, dark)))
+          : 'a scalar'
+      ),
       section('facts', list(facts)),
-      node.attributes.length > 0 ? section('attributes', list(node.attributes.map(([name, value]) => [name ?? '', value ?? '']))) : null,
+      node.attributes.length > 0
+        ? section('attributes', list(node.attributes.map(([name, value]) => [name ?? '', value ?? ''])))
+        : null,
       node.source ? section('source', this.source(node.source)) : null,
       ...this.neighbours(node, tree)
     ];
@@ -75,13 +102,19 @@ export class Inspector {
       h('h3', {}, scope.id),
       scope.repeats > 1 ? h('p', {}, `${scope.repeats} identical blocks`) : null,
       section('holds', list([['ops', grouped(sums.ops)], ...amounts(sums)])),
-      h('div', {}, button(open ? 'fold' : 'unfold', () => this.events.toggle(scope), { 'data-testid': 'wb-toggle' }))
+      h(
+        'div',
+        {},
+        button(open ? 'fold' : 'unfold', () => this.events.toggle(scope), { 'data-testid': 'wb-toggle' })
+      )
     ];
   }
 
   private source(source: string): Child {
     const { openSource } = this.host;
-    return openSource ? button(source, () => openSource(source), { title: `Go to ${source}` }) : h('code', {}, source);
+    return openSource
+      ? button(source, () => openSource(source), { title: `Go to ${source}` })
+      : h('code', {}, source);
   }
 
   private neighbours(node: GraphNode, tree: Tree): Child[] {
@@ -90,7 +123,17 @@ export class Inspector {
       return other ? other.label || other.id : id;
     };
     const part = (title: string, ids: readonly string[]): Child =>
-      ids.length > 0 && section(title, h('div', { class: 'wb-neighbours' }, ...[...new Set(ids)].slice(0, 40).map(id => button(named(id), () => this.events.choose(id), { 'data-neighbour': id }))));
+      ids.length > 0 &&
+      section(
+        title,
+        h(
+          'div',
+          { class: 'wb-neighbours' },
+          ...[...new Set(ids)]
+            .slice(0, 40)
+            .map(id => button(named(id), () => this.events.choose(id), { 'data-neighbour': id }))
+        )
+      );
     const from = tree.edges.filter(edge => edge.target === node.id).map(edge => edge.source);
     const to = tree.edges.filter(edge => edge.source === node.id).map(edge => edge.target);
     return [part('takes from', from), part('gives to', to)];

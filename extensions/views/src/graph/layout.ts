@@ -7,7 +7,17 @@ import type { GraphEdge } from '../protocol';
 import { si } from '../common/numbers';
 import { textWidth } from '../common/text';
 import { fastLayout, SPACE, type LevelLayout, type Placed, type Sized } from './fast';
-import { around, itemsOf, scopeItem, seenEdges, totals, type Item, type Scope, type SeenEdge, type Tree } from './tree';
+import {
+  around,
+  itemsOf,
+  scopeItem,
+  seenEdges,
+  totals,
+  type Item,
+  type Scope,
+  type SeenEdge,
+  type Tree
+} from './tree';
 
 /** More children than this and a level is laid out by the fast way. */
 const DAGRE_LIMIT = 220;
@@ -46,7 +56,9 @@ export interface GraphLayout {
 /** What a folded scope says of itself. */
 export function scopeFacts(scope: Scope): string {
   const { ops, parameters } = totals(scope);
-  return [`${si(ops)} op${ops === 1 ? '' : 's'}`, parameters > 0 ? `${si(parameters)} parameters` : ''].filter(Boolean).join(' · ');
+  return [`${si(ops)} op${ops === 1 ? '' : 's'}`, parameters > 0 ? `${si(parameters)} parameters` : '']
+    .filter(Boolean)
+    .join(' · ');
 }
 
 /** The size of a node or a folded scope. */
@@ -57,7 +69,10 @@ export function itemSize(item: Item): { readonly width: number; readonly height:
     return { width: Math.max(70, Math.min(230, width)), height: second ? 38 : 28 };
   }
   const name = textWidth(item.scope.name.slice(0, 32), 12) + (item.scope.repeats > 1 ? 78 : 44);
-  return { width: Math.max(120, Math.min(260, Math.max(name, textWidth(scopeFacts(item.scope), 10) + 40))), height: 46 };
+  return {
+    width: Math.max(120, Math.min(260, Math.max(name, textWidth(scopeFacts(item.scope), 10) + 40))),
+    height: 46
+  };
 }
 
 interface Level {
@@ -74,7 +89,10 @@ function key(source: string, target: string): string {
 }
 
 /** For each scope the edges between its direct children; edges that leave or enter it end in a gate. */
-function liftEdges(tree: Tree, edges: readonly SeenEdge[]): Map<string, Map<string, readonly [string, string]>> {
+function liftEdges(
+  tree: Tree,
+  edges: readonly SeenEdge[]
+): Map<string, Map<string, readonly [string, string]>> {
   const lifted = new Map<string, Map<string, readonly [string, string]>>();
   const add = (scope: string, source: string, target: string): void => {
     let level = lifted.get(scope);
@@ -95,7 +113,11 @@ function liftEdges(tree: Tree, edges: readonly SeenEdge[]): Map<string, Map<stri
 function chainOf(tree: Tree, item: string): Scope[] {
   if (item.startsWith('scope:')) {
     const chain: Scope[] = [];
-    for (let scope = tree.scopes.get(item.slice(6))?.parent ?? null; scope && scope.id !== ''; scope = scope.parent) {
+    for (
+      let scope = tree.scopes.get(item.slice(6))?.parent ?? null;
+      scope && scope.id !== '';
+      scope = scope.parent
+    ) {
       chain.push(scope);
     }
     return chain;
@@ -130,9 +152,19 @@ function steps(tree: Tree, edge: SeenEdge): (readonly [string, string, string])[
   return [...result, [common, source, target], ...entering];
 }
 
-function dagreLevel(nodes: readonly Sized[], edges: readonly { readonly source: string; readonly target: string }[]): LevelLayout {
+function dagreLevel(
+  nodes: readonly Sized[],
+  edges: readonly { readonly source: string; readonly target: string }[]
+): LevelLayout {
   const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: 'TB', nodesep: SPACE.across, ranksep: SPACE.down, edgesep: 14, marginx: 0, marginy: 0 });
+  graph.setGraph({
+    rankdir: 'TB',
+    nodesep: SPACE.across,
+    ranksep: SPACE.down,
+    edgesep: 14,
+    marginx: 0,
+    marginy: 0
+  });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) {
     graph.setNode(node.id, { width: node.width, height: node.height });
@@ -145,7 +177,9 @@ function dagreLevel(nodes: readonly Sized[], edges: readonly { readonly source: 
     places.set(node.id, { x: place.x, y: place.y });
   }
   const routes = edges.map((edge, index) => {
-    const made = graph.edge({ v: edge.source, w: edge.target, name: String(index) }) as { readonly points?: readonly Placed[] };
+    const made = graph.edge({ v: edge.source, w: edge.target, name: String(index) }) as {
+      readonly points?: readonly Placed[];
+    };
     return made.points ?? [places.get(edge.source)!, places.get(edge.target)!];
   });
   const size = graph.graph() as { readonly width?: number; readonly height?: number };
@@ -159,7 +193,11 @@ function buildLevel(scope: Scope, open: ReadonlySet<string>, lifted: ReturnType<
     if (item.kind === 'scope' && item.open) {
       const level = buildLevel(item.scope, open, lifted);
       inner.set(item.id, level);
-      return { id: item.id, width: Math.max(level.width + 2 * PAD, textWidth(item.scope.name, 12) + 60), height: level.height + 2 * PAD + TITLE };
+      return {
+        id: item.id,
+        width: Math.max(level.width + 2 * PAD, textWidth(item.scope.name, 12) + 60),
+        height: level.height + 2 * PAD + TITLE
+      };
     }
     return { id: item.id, ...itemSize(item) };
   });
@@ -169,9 +207,19 @@ function buildLevel(scope: Scope, open: ReadonlySet<string>, lifted: ReturnType<
       nodes.push({ id: gate, width: 1, height: 1 });
     }
   }
-  const layout = tighten(nodes.length > DAGRE_LIMIT ? fastLayout(nodes, edges) : dagreLevel(nodes, edges), nodes);
+  const layout = tighten(
+    nodes.length > DAGRE_LIMIT ? fastLayout(nodes, edges) : dagreLevel(nodes, edges),
+    nodes
+  );
   const edgeIndex = new Map(edges.map((edge, index) => [key(edge.source, edge.target), index]));
-  return { layout, inner, sizes: new Map(nodes.map(node => [node.id, node])), edgeIndex, width: layout.width, height: layout.height };
+  return {
+    layout,
+    inner,
+    sizes: new Map(nodes.map(node => [node.id, node])),
+    edgeIndex,
+    width: layout.width,
+    height: layout.height
+  };
 }
 
 /** Gates are only there to guide edges: the rank each of them took is given back. */
@@ -193,7 +241,16 @@ function tighten(level: LevelLayout, nodes: readonly Sized[]): LevelLayout {
   return { places, routes: level.routes.map(points => points.map(move)), width: level.width, height };
 }
 
-function placeLevel(scope: Scope, level: Level, left: number, top: number, depth: number, open: ReadonlySet<string>, boxes: Map<string, Box>, origins: Map<string, Placed>): void {
+function placeLevel(
+  scope: Scope,
+  level: Level,
+  left: number,
+  top: number,
+  depth: number,
+  open: ReadonlySet<string>,
+  boxes: Map<string, Box>,
+  origins: Map<string, Placed>
+): void {
   origins.set(scope.id, { x: left, y: top });
   for (const item of itemsOf(scope, open)) {
     const size = level.sizes.get(item.id)!;
@@ -229,7 +286,13 @@ export function layoutGraph(tree: Tree, open: ReadonlySet<string>): GraphLayout 
   return { boxes, routes, width: top.width, height: top.height };
 }
 
-function route(tree: Tree, edge: SeenEdge, levels: Map<string, Level>, origins: Map<string, Placed>, boxes: Map<string, Box>): Placed[] {
+function route(
+  tree: Tree,
+  edge: SeenEdge,
+  levels: Map<string, Level>,
+  origins: Map<string, Placed>,
+  boxes: Map<string, Box>
+): Placed[] {
   const points: Placed[] = [];
   for (const [scope, source, target] of steps(tree, edge)) {
     const level = levels.get(scope)!;
@@ -267,7 +330,9 @@ export function routePath(points: readonly Placed[]): string {
 
 /** The point in the middle of a route, where its label stands. */
 export function routeMiddle(points: readonly Placed[]): Placed {
-  const lengths = points.slice(1).map((point, index) => Math.hypot(point.x - points[index]!.x, point.y - points[index]!.y));
+  const lengths = points
+    .slice(1)
+    .map((point, index) => Math.hypot(point.x - points[index]!.x, point.y - points[index]!.y));
   let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
   for (let index = 0; index < lengths.length; index++) {
     if (left <= lengths[index]!) {

@@ -11,7 +11,8 @@ export function search(nodes: Iterable<GraphNode>, text: string): GraphNode[] {
   }
   const found: GraphNode[] = [];
   for (const node of nodes) {
-    const hay = `${node.label} ${node.op} ${node.scope.join('.')} ${node.source} ${node.dims.map(dim => dim.name ?? '').join(' ')}`.toLowerCase();
+    const hay =
+      `${node.label} ${node.op} ${node.scope.join('.')} ${node.source} ${node.dims.map(dim => dim.name ?? '').join(' ')}`.toLowerCase();
     if (words.every(word => hay.includes(word))) {
       found.push(node);
     }
@@ -24,12 +25,17 @@ export function walk(layout: GraphLayout, from: string | null, key: string): str
   const here = from === null ? undefined : layout.boxes.get(from);
   const closed = [...layout.boxes.values()].filter(box => !(box.item.kind === 'scope' && box.item.open));
   if (!here) {
-    return closed.reduce<(typeof closed)[number] | null>((top, box) => (!top || box.y < top.y ? box : top), null)?.item.id ?? null;
+    return (
+      closed.reduce<(typeof closed)[number] | null>((top, box) => (!top || box.y < top.y ? box : top), null)
+        ?.item.id ?? null
+    );
   }
   const middle = here.x + here.width / 2;
   if (key === 'ArrowDown' || key === 'ArrowUp') {
     const down = key === 'ArrowDown';
-    const ends = layout.routes.filter(route => (down ? route.source : route.target) === from).map(route => layout.boxes.get(down ? route.target : route.source)!);
+    const ends = layout.routes
+      .filter(route => (down ? route.source : route.target) === from)
+      .map(route => layout.boxes.get(down ? route.target : route.source)!);
     ends.sort((a, b) => Math.abs(a.x + a.width / 2 - middle) - Math.abs(b.x + b.width / 2 - middle));
     return ends[0]?.item.id ?? null;
   }

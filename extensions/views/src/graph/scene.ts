@@ -76,12 +76,27 @@ export class Scene {
       return;
     }
     this.world.setAttribute('transform', `translate(${camera.x} ${camera.y}) scale(${camera.scale})`);
-    const window = { left: -camera.x / camera.scale - 60, top: -camera.y / camera.scale - 60, right: (width - camera.x) / camera.scale + 60, bottom: (height - camera.y) / camera.scale + 60 };
-    const seen = [...layout.boxes.values()].filter(box => box.x < window.right && box.x + box.width > window.left && box.y < window.bottom && box.y + box.height > window.top);
+    const window = {
+      left: -camera.x / camera.scale - 60,
+      top: -camera.y / camera.scale - 60,
+      right: (width - camera.x) / camera.scale + 60,
+      bottom: (height - camera.y) / camera.scale + 60
+    };
+    const seen = [...layout.boxes.values()].filter(
+      box =>
+        box.x < window.right &&
+        box.x + box.width > window.left &&
+        box.y < window.bottom &&
+        box.y + box.height > window.top
+    );
     const far = camera.scale < FAR_SCALE || seen.length > FAR_COUNT;
     this.far.style.display = far ? '' : 'none';
     this.heads.style.display = far ? 'none' : '';
-    const wanted = far ? seen.filter(box => isOpen(box) || box.item.id === marks.selected || marks.found.has(box.item.id)).slice(0, FAR_COUNT) : seen;
+    const wanted = far
+      ? seen
+          .filter(box => isOpen(box) || box.item.id === marks.selected || marks.found.has(box.item.id))
+          .slice(0, FAR_COUNT)
+      : seen;
     this.show(wanted, marks);
     this.light(marks);
     this.label(layout, camera, window, far, marks);
@@ -102,7 +117,9 @@ export class Scene {
         this.elements.set(box.item.id, element);
         if (isOpen(box)) {
           // Outer scopes lie under inner ones.
-          const after = [...this.scopes.children].find(other => Number(other.getAttribute('data-depth')) > box.depth);
+          const after = [...this.scopes.children].find(
+            other => Number(other.getAttribute('data-depth')) > box.depth
+          );
           this.scopes.insertBefore(element, after ?? null);
         } else {
           this.near.appendChild(element);
@@ -125,26 +142,73 @@ export class Scene {
     const [name, second] = item.lines;
     const colour = this.colouring!.of(item);
     const round = item.node.kind === 'op' ? 5 : 14;
-    const element = s('g', { class: 'wb-g-node', 'data-node': item.id, 'data-kind': item.node.kind, 'data-testid': 'wb-node', transform: `translate(${box.x} ${box.y})` }, s('title', {}, [name, second, item.node.source].filter(Boolean).join('\n')));
+    const element = s(
+      'g',
+      {
+        class: 'wb-g-node',
+        'data-node': item.id,
+        'data-kind': item.node.kind,
+        'data-testid': 'wb-node',
+        transform: `translate(${box.x} ${box.y})`
+      },
+      s('title', {}, [name, second, item.node.source].filter(Boolean).join('\n'))
+    );
     element.prepend(s('rect', { width: box.width, height: box.height, rx: round }));
     if (colour) {
-      element.append(s('rect', { x: 0.6, y: 0.6, width: box.width - 1.2, height: box.height - 1.2, rx: round - 0.6, fill: colour, 'fill-opacity': 0.1 }), s('path', { d: band(box.height, round), fill: colour }));
+      element.append(
+        s('rect', {
+          x: 0.6,
+          y: 0.6,
+          width: box.width - 1.2,
+          height: box.height - 1.2,
+          rx: round - 0.6,
+          fill: colour,
+          'fill-opacity': 0.1
+        }),
+        s('path', { d: band(box.height, round), fill: colour })
+      );
     }
     const middle = box.width / 2 + (colour ? 2 : 0);
     const y = second ? 16 : box.height / 2 + 4;
-    element.append(s('text', { class: 'wb-g-name', x: middle, y, 'text-anchor': 'middle' }, shorten(name, box.width - 16, 12)));
+    element.append(
+      s(
+        'text',
+        { class: 'wb-g-name', x: middle, y, 'text-anchor': 'middle' },
+        shorten(name, box.width - 16, 12)
+      )
+    );
     if (second) {
-      element.append(s('text', { class: 'wb-g-sub', x: middle, y: 30, 'text-anchor': 'middle' }, shorten(second, box.width - 14, 10)));
+      element.append(
+        s(
+          'text',
+          { class: 'wb-g-sub', x: middle, y: 30, 'text-anchor': 'middle' },
+          shorten(second, box.width - 14, 10)
+        )
+      );
     }
     return element;
   }
 
   private foldedElement(box: Box, scope: Scope): SVGGElement {
-    const element = s('g', { class: 'wb-g-folded wb-g-scope', 'data-scope': scope.id, 'data-testid': 'wb-scope', 'aria-expanded': 'false', transform: `translate(${box.x} ${box.y})` });
+    const element = s('g', {
+      class: 'wb-g-folded wb-g-scope',
+      'data-scope': scope.id,
+      'data-testid': 'wb-scope',
+      'aria-expanded': 'false',
+      transform: `translate(${box.x} ${box.y})`
+    });
     element.append(s('rect', { width: box.width, height: box.height, rx: 6 }));
     if (scope.repeats > 1) {
       // A stack looks like one: the edges of the cards below peep out.
-      element.append(s('path', { d: `M6 ${box.height + 3}h${box.width - 12}M12 ${box.height + 6}h${box.width - 24}`, stroke: 'currentColor', 'stroke-opacity': 0.45, 'stroke-width': 1.5, fill: 'none' }));
+      element.append(
+        s('path', {
+          d: `M6 ${box.height + 3}h${box.width - 12}M12 ${box.height + 6}h${box.width - 24}`,
+          stroke: 'currentColor',
+          'stroke-opacity': 0.45,
+          'stroke-width': 1.5,
+          fill: 'none'
+        })
+      );
     }
     const colour = this.colouring!.of({ kind: 'scope', id: scopeItem(scope), scope, open: false });
     if (colour) {
@@ -152,21 +216,38 @@ export class Scene {
     }
     element.append(
       s('text', { class: 'wb-g-fold', x: 11, y: 20, 'data-fold': '' }, '+'),
-      s('text', { class: 'wb-g-name', x: 25, y: 19 }, shorten(scope.name, box.width - (scope.repeats > 1 ? 66 : 36), 12)),
+      s(
+        'text',
+        { class: 'wb-g-name', x: 25, y: 19 },
+        shorten(scope.name, box.width - (scope.repeats > 1 ? 66 : 36), 12)
+      ),
       s('text', { class: 'wb-g-sub', x: 25, y: 34 }, shorten(scopeFacts(scope), box.width - 32, 10))
     );
     if (scope.repeats > 1) {
-      element.append(s('text', { class: 'wb-g-name', x: box.width - 10, y: 19, 'text-anchor': 'end' }, `×${scope.repeats}`));
+      element.append(
+        s('text', { class: 'wb-g-name', x: box.width - 10, y: 19, 'text-anchor': 'end' }, `×${scope.repeats}`)
+      );
     }
     return element;
   }
 
   private openElement(box: Box, scope: Scope): SVGGElement {
-    const element = s('g', { class: 'wb-g-scope', 'data-scope': scope.id, 'data-testid': 'wb-scope', 'data-depth': box.depth, 'aria-expanded': 'true', transform: `translate(${box.x} ${box.y})` });
+    const element = s('g', {
+      class: 'wb-g-scope',
+      'data-scope': scope.id,
+      'data-testid': 'wb-scope',
+      'data-depth': box.depth,
+      'aria-expanded': 'true',
+      transform: `translate(${box.x} ${box.y})`
+    });
     element.append(
       s('rect', { width: box.width, height: box.height, rx: 8 }),
       s('text', { class: 'wb-g-fold', x: 11, y: 18, 'data-fold': '' }, '−'),
-      s('text', { class: 'wb-g-sub', x: 25, y: 17, 'font-weight': 600 }, shorten(scope.name, box.width - 40, 11))
+      s(
+        'text',
+        { class: 'wb-g-sub', x: 25, y: 17, 'font-weight': 600 },
+        shorten(scope.name, box.width - 40, 11)
+      )
     );
     return element;
   }
@@ -181,7 +262,13 @@ export class Scene {
     }
   }
 
-  private label(layout: GraphLayout, camera: Camera, window: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number }, far: boolean, marks: Marks): void {
+  private label(
+    layout: GraphLayout,
+    camera: Camera,
+    window: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number },
+    far: boolean,
+    marks: Marks
+  ): void {
     const wanted = new Set<Route>();
     if (camera.scale >= LABEL_SCALE && !far) {
       for (const route of layout.routes) {
@@ -228,7 +315,10 @@ function isOpen(box: Box): boolean {
 }
 
 function isLit(route: Route, marks: Marks): boolean {
-  return route === marks.hovered || (marks.selected !== null && (route.source === marks.selected || route.target === marks.selected));
+  return (
+    route === marks.hovered ||
+    (marks.selected !== null && (route.source === marks.selected || route.target === marks.selected))
+  );
 }
 
 function band(height: number, round: number): string {
@@ -280,8 +370,15 @@ export function edgeLabel(route: Route, dark: boolean): SVGGElement {
   const lead = chips.length === 0 ? `${edge.dtype} scalar` : edge.dtype;
   const leadWidth = textWidth(lead + more, 10) + 8;
   const total = leadWidth + widths.reduce((sum, width) => sum + width + 2, 0);
-  const group = s('g', { class: 'wb-g-label', 'data-testid': 'wb-edge-label', transform: `translate(${(x + 7).toFixed(1)} ${(y - 8).toFixed(1)})` });
-  group.append(s('rect', { x: -2, y: -1, width: total + 4, height: 18, rx: 4, 'fill-opacity': 0.9 }), s('text', { x: 2, y: 12, opacity: 0.7 }, lead + more));
+  const group = s('g', {
+    class: 'wb-g-label',
+    'data-testid': 'wb-edge-label',
+    transform: `translate(${(x + 7).toFixed(1)} ${(y - 8).toFixed(1)})`
+  });
+  group.append(
+    s('rect', { x: -2, y: -1, width: total + 4, height: 18, rx: 4, 'fill-opacity': 0.9 }),
+    s('text', { x: 2, y: 12, opacity: 0.7 }, lead + more)
+  );
   let at = leadWidth;
   chips.forEach((chip, index) => {
     const colour = dimensionColour(chip.dim.name, dark);
@@ -289,7 +386,15 @@ export function edgeLabel(route: Route, dark: boolean): SVGGElement {
     setAttributes(rect, { style: `fill: ${colour}; fill-opacity: ${dark ? 0.34 : 0.22}` });
     const side = s('rect', { x: at, y: 1, width: 2.5, height: 14 });
     setAttributes(side, { style: `fill: ${colour}` });
-    group.append(rect, side, s('text', { x: at + widths[index]! / 2 + 1, y: 12, 'text-anchor': 'middle', 'font-weight': 600 }, chip.text));
+    group.append(
+      rect,
+      side,
+      s(
+        'text',
+        { x: at + widths[index]! / 2 + 1, y: 12, 'text-anchor': 'middle', 'font-weight': 600 },
+        chip.text
+      )
+    );
     at += widths[index]! + 2;
   });
   return group;

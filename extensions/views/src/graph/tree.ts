@@ -10,11 +10,18 @@ export interface Scope {
   readonly nodes: GraphNode[];
   /** How many identical scopes this one stacks; 1 for a scope by itself. */
   repeats: number;
+  /** Elements of the parameter nodes below, whether they are drawn or not. */
+  held: number;
 }
 
 /** What is drawn at one level of the tree: a node, or a scope open or folded. */
 export type Item =
-  | { readonly kind: 'node'; readonly id: string; readonly node: GraphNode; readonly lines: readonly [string, string] }
+  | {
+      readonly kind: 'node';
+      readonly id: string;
+      readonly node: GraphNode;
+      readonly lines: readonly [string, string];
+    }
   | { readonly kind: 'scope'; readonly id: string; readonly scope: Scope; readonly open: boolean };
 
 /** The sums of a scope. */
@@ -36,12 +43,14 @@ export interface Tree {
 
 /** Nodes that say nothing of the flow of data: parameters, constants, and what is computed from them alone. */
 export function background(state: Pick<GraphState, 'nodes' | 'edges'>): Set<string> {
-  const hidden = new Set(state.nodes.filter(node => node.kind === 'parameter' || node.kind === 'constant').map(node => node.id));
+  const hidden = new Set(
+    state.nodes.filter(node => node.kind === 'parameter' || node.kind === 'constant').map(node => node.id)
+  );
   const sources = new Map<string, string[]>();
   for (const edge of state.edges) {
     sources.set(edge.target, [...(sources.get(edge.target) ?? []), edge.source]);
   }
-  for (let grew = true; grew; ) {
+  for (let grew = true; grew;) {
     grew = false;
     for (const node of state.nodes) {
       const from = sources.get(node.id);
@@ -58,7 +67,7 @@ function child(parent: Scope, name: string, scopes: Map<string, Scope>): Scope {
   const id = parent.id === '' ? name : `${parent.id}.${name}`;
   let scope = scopes.get(id);
   if (!scope) {
-    scope = { id, name, parent, scopes: [], nodes: [], repeats: 1 };
+    scope = { id, name, parent, scopes: [], nodes: [], repeats: 1, held: 0 };
     scopes.set(id, scope);
     parent.scopes.push(scope);
   }
@@ -67,7 +76,7 @@ function child(parent: Scope, name: string, scopes: Map<string, Scope>): Scope {
 
 /** Builds the tree of the nodes that are not hidden. */
 export function buildTree(state: Pick<GraphState, 'nodes' | 'edges'>, hidden: ReadonlySet<string>): Tree {
-  const root: Scope = { id: '', name: '', parent: null, scopes: [], nodes: [], repeats: 1 };
+  const root: Scope = { id: '', name: '', parent: null, scopes: [], nodes: [], repeats: 1, held: 0 };
   const scopes = new Map<string, Scope>([['', root]]);
   const home = new Map<string, Scope>();
   const nodes = new Map<string, GraphNode>();
@@ -80,6 +89,14 @@ export function buildTree(state: Pick<GraphState, 'nodes' | 'edges'>, hidden: Re
     }
   }
   const edges = state.edges.filter(edge => nodes.has(edge.source) && nodes.has(edge.target));
+  for (const node of state.nodes) {
+    for (let depth = node.kind === 'parameter' ? 1 : Infinity; depth <= node.scope.length; depth++) {
+      const scope = scopes.get(node.scope.slice(0, depth).join('.'));
+      if (scope) {
+        scope.held += node.parameters;
+      }
+    }
+  }
   const slim = flatten(root, scopes, home);
   stack(slim, scopes);
   return { root: slim, scopes, home, nodes, edges };
@@ -112,7 +129,7 @@ function stack(scope: Scope, scopes: Map<string, Scope>): void {
   scope.scopes.forEach(inner => stack(inner, scopes));
   const marks = scope.scopes.map(signature);
   const next: Scope[] = [];
-  for (let start = 0; start < marks.length; ) {
+  for (let start = 0; start < marks.length;) {
     let end = start + 1;
     while (end < marks.length && marks[end] === marks[start]) {
       end += 1;
@@ -121,7 +138,15 @@ function stack(scope: Scope, scopes: Map<string, Scope>): void {
     if (run.length >= 3) {
       const first = run[0]!;
       const name = `${first.name} … ${run.at(-1)!.name}`;
-      const whole: Scope = { id: `${first.id}…`, name, parent: scope, scopes: run, nodes: [], repeats: run.length };
+      const whole: Scope = {
+        id: `${first.id}…`,
+        name,
+        parent: scope,
+        scopes: run,
+        nodes: [],
+        repeats: run.length,
+        held: run.reduce((sum, each) => sum + each.held, 0)
+      };
       run.forEach(each => {
         each.parent = whole;
       });
@@ -143,13 +168,24 @@ export function nodesBelow(scope: Scope): GraphNode[] {
 /** The sums of a scope. */
 export function totals(scope: Scope): Totals {
   const nodes = nodesBelow(scope);
-  const sum = (key: 'parameters' | 'flops' | 'bytes'): number => nodes.reduce((total, node) => total + node[key], 0);
-  return { ops: nodes.filter(node => node.kind === 'op').length, parameters: sum('parameters'), flops: sum('flops'), bytes: sum('bytes') };
+  const sum = (key: 'flops' | 'bytes'): number => nodes.reduce((total, node) => total + node[key], 0);
+  const ops = nodes.filter(node => node.kind === 'op');
+  // An op may count the parameters that it uses, or the nodes that hold them may: never both.
+  const used = ops.reduce((total, node) => total + node.parameters, 0);
+  return {
+    ops: ops.length,
+    parameters: Math.max(used, scope.held),
+    flops: sum('flops'),
+    bytes: sum('bytes')
+  };
 }
 
 /** How many items are seen when these scopes are open. */
 export function countSeen(scope: Scope, open: ReadonlySet<string>): number {
-  return scope.nodes.length + scope.scopes.reduce((sum, inner) => sum + 1 + (open.has(inner.id) ? countSeen(inner, open) : 0), 0);
+  return (
+    scope.nodes.length +
+    scope.scopes.reduce((sum, inner) => sum + 1 + (open.has(inner.id) ? countSeen(inner, open) : 0), 0)
+  );
 }
 
 /** Opens scopes level by level while no more than `most` items are seen. */
@@ -199,8 +235,18 @@ export function nodeLines(node: GraphNode, home: Scope): readonly [string, strin
 
 /** What is drawn directly inside a scope. */
 export function itemsOf(scope: Scope, open: ReadonlySet<string>): Item[] {
-  const scopes = scope.scopes.map(inner => ({ kind: 'scope' as const, id: scopeItem(inner), scope: inner, open: open.has(inner.id) }));
-  const nodes = scope.nodes.map(node => ({ kind: 'node' as const, id: node.id, node, lines: nodeLines(node, scope) }));
+  const scopes = scope.scopes.map(inner => ({
+    kind: 'scope' as const,
+    id: scopeItem(inner),
+    scope: inner,
+    open: open.has(inner.id)
+  }));
+  const nodes = scope.nodes.map(node => ({
+    kind: 'node' as const,
+    id: node.id,
+    node,
+    lines: nodeLines(node, scope)
+  }));
   return [...nodes, ...scopes];
 }
 

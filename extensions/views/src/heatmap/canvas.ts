@@ -12,7 +12,12 @@ export interface Cell {
   readonly column: number;
 }
 
-const KEYS: Readonly<Record<string, readonly [number, number]>> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const KEYS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1]
+};
 
 /** Input and heatmap side by side. */
 export class HeatCanvases {
@@ -60,7 +65,10 @@ export class HeatCanvases {
     this.scale = fit >= 1 ? Math.max(1, Math.floor(fit)) : fit;
     const width = state.width * this.scale;
     const height = state.height * this.scale;
-    for (const [canvas, image] of [[this.input, this.inputBitmap!], [this.heat, this.heatBitmap!]] as const) {
+    for (const [canvas, image] of [
+      [this.input, this.inputBitmap!],
+      [this.heat, this.heatBitmap!]
+    ] as const) {
       const context = fitCanvas(canvas, width, height);
       context.imageSmoothingEnabled = this.scale < 1;
       context.drawImage(image, 0, 0, width, height);
@@ -72,12 +80,18 @@ export class HeatCanvases {
   read(cell: Cell): { readonly attribution: number; readonly input: number[] } {
     const { width, channels } = this.state!;
     const at = cell.row * width + cell.column;
-    return { attribution: this.attribution[at]!, input: Array.from(this.values.subarray(at * channels, (at + 1) * channels)) };
+    return {
+      attribution: this.attribution[at]!,
+      input: Array.from(this.values.subarray(at * channels, (at + 1) * channels))
+    };
   }
 
   /** Both pictures side by side, for the export. */
   both(): HTMLCanvasElement {
-    const canvas = h('canvas', { width: this.input.width + this.heat.width + 16, height: Math.max(this.input.height, this.heat.height) });
+    const canvas = h('canvas', {
+      width: this.input.width + this.heat.width + 16,
+      height: Math.max(this.input.height, this.heat.height)
+    });
     const context = canvas.getContext('2d');
     context?.drawImage(this.input, 0, 0);
     context?.drawImage(this.heat, this.input.width + 16, 0);
@@ -97,7 +111,14 @@ export class HeatCanvases {
       this.reach = reachOf(this.attribution, tone.sign, tone.percentile);
     }
     if (!this.inputImage) {
-      const style = { map: 'grey', low: state.input_low, high: state.input_high, signed: false, dark, paper } as const;
+      const style = {
+        map: 'grey',
+        low: state.input_low,
+        high: state.input_high,
+        signed: false,
+        dark,
+        paper
+      } as const;
       this.inputImage = paint(this.values, 0, state, style);
       this.inputBitmap = bitmap(this.inputImage);
     }
@@ -141,9 +162,14 @@ export class HeatCanvases {
     if (step) {
       const at = this.cursor ?? { row: 0, column: -step[1] };
       const far = event.shiftKey ? 5 : 1;
-      this.go({ row: clamp(at.row + step[0] * far, 0, state.height - 1), column: clamp(at.column + step[1] * far, 0, state.width - 1) });
+      this.go({
+        row: clamp(at.row + step[0] * far, 0, state.height - 1),
+        column: clamp(at.column + step[1] * far, 0, state.width - 1)
+      });
     } else if (event.key === 'Home' || event.key === 'End') {
-      this.go(event.key === 'Home' ? { row: 0, column: 0 } : { row: state.height - 1, column: state.width - 1 });
+      this.go(
+        event.key === 'Home' ? { row: 0, column: 0 } : { row: state.height - 1, column: state.width - 1 }
+      );
     } else if (event.key === 'Escape' && this.cursor) {
       this.go(null);
     } else {

@@ -22,17 +22,37 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
   private readonly target = h('div', { class: 'wb-heat-target', 'data-testid': 'wb-target' });
   private readonly scores = h('dl', { class: 'wb-heat-scores', 'data-testid': 'wb-scores' });
   private readonly settings = h('div', { class: 'wb-heat-settings', 'data-testid': 'wb-settings' });
-  private readonly verdict = h('div', { class: 'wb-heat-verdict', 'data-testid': 'wb-verdict', role: 'status' });
-  private readonly readout = h('div', { class: 'wb-readout', 'aria-live': 'polite', 'data-testid': 'wb-readout' });
+  private readonly verdict = h('div', {
+    class: 'wb-heat-verdict',
+    'data-testid': 'wb-verdict',
+    role: 'status'
+  });
+  private readonly readout = h('div', {
+    class: 'wb-readout',
+    'aria-live': 'polite',
+    'data-testid': 'wb-readout'
+  });
   private readonly axes = h('span', { class: 'wb-chips' });
   private readonly scaleBar = h('i');
   private readonly scaleEnds = h('span');
   private readonly blendText = h('output');
   private readonly percentText = h('output');
-  private readonly sampleField = h('input', { type: 'number', class: 'wb-input', min: 0, 'aria-label': 'Sample', 'data-testid': 'wb-sample' });
+  private readonly sampleField = h('input', {
+    type: 'number',
+    class: 'wb-input',
+    min: 0,
+    'aria-label': 'Sample',
+    'data-testid': 'wb-sample'
+  });
   private readonly sampleCount = h('span', { class: 'wb-quiet' });
-  private readonly previous = button('◂', () => this.step(-1), { 'aria-label': 'Previous sample', 'data-testid': 'wb-previous' });
-  private readonly next = button('▸', () => this.step(1), { 'aria-label': 'Next sample', 'data-testid': 'wb-next' });
+  private readonly previous = button('◂', () => this.step(-1), {
+    'aria-label': 'Previous sample',
+    'data-testid': 'wb-previous'
+  });
+  private readonly next = button('▸', () => this.step(1), {
+    'aria-label': 'Next sample',
+    'data-testid': 'wb-next'
+  });
   private readonly sender: Latest<SampleEvent, Answer>;
   private readonly mapChoice: HTMLSelectElement;
   private readonly page: HTMLElement;
@@ -50,7 +70,16 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     this.sender = new Latest(event => this.send(event));
     const controls = this.controls();
     this.mapChoice = controls.map;
-    this.page = h('div', { style: 'display: contents' }, h('div', { class: 'wb-heat-top' }, this.target, this.scores), this.pictures(), this.readout, controls.element, this.settings, this.verdict);
+    this.page = h(
+      'div',
+      { style: 'display: contents' },
+      h('div', { class: 'wb-heat-top' }, this.target, this.scores),
+      this.pictures(),
+      this.readout,
+      controls.element,
+      this.settings,
+      this.verdict
+    );
     this.sampleField.addEventListener('change', () => this.goTo(Math.round(Number(this.sampleField.value))));
   }
 
@@ -63,7 +92,10 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       throw new StateError(`an input of ${grouped(cells)} cells cannot be drawn`);
     }
     const values = float32(buffers, state.input_buffer, cells * state.channels, 'the input');
-    const attribution = float32(buffers, state.attribution_buffer, cells, 'the attribution').subarray(0, cells);
+    const attribution = float32(buffers, state.attribution_buffer, cells, 'the attribution').subarray(
+      0,
+      cells
+    );
     this.canvases.accept(state, values, attribution);
     if (this.page.parentNode !== this.content) {
       replace(this.content, this.page);
@@ -97,7 +129,10 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       return {};
     }
     const rows = (): (string | number)[][] => {
-      const cells = Array.from({ length: state.height * state.width }, (_, at) => ({ row: Math.floor(at / state.width), column: at % state.width }));
+      const cells = Array.from({ length: state.height * state.width }, (_, at) => ({
+        row: Math.floor(at / state.width),
+        column: at % state.width
+      }));
       return cells.map(cell => {
         const { attribution, input } = this.canvases.read(cell);
         return [cell.row, cell.column, String(attribution), ...input.map(String)];
@@ -106,8 +141,16 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     const inputs = Array.from({ length: state.channels }, (_, channel) => `input ${channel}`);
     return {
       canvas: () => this.canvases.both(),
-      caption: () => [this.target.textContent ?? '', this.settings.textContent ?? '', this.verdict.textContent ?? ''],
-      csv: () => csv([[state.row_dim.name ?? 'row', state.column_dim.name ?? 'column', 'attribution', ...inputs], ...rows()]),
+      caption: () => [
+        this.target.textContent ?? '',
+        this.settings.textContent ?? '',
+        this.verdict.textContent ?? ''
+      ],
+      csv: () =>
+        csv([
+          [state.row_dim.name ?? 'row', state.column_dim.name ?? 'column', 'attribution', ...inputs],
+          ...rows()
+        ]),
       json: () => state
     };
   }
@@ -118,12 +161,22 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
   }
 
   private pictures(): HTMLElement {
-    const scale = h('div', { class: 'wb-heat-scale', 'data-testid': 'wb-heat-scale' }, this.scaleBar, this.scaleEnds);
+    const scale = h(
+      'div',
+      { class: 'wb-heat-scale', 'data-testid': 'wb-heat-scale' },
+      this.scaleBar,
+      this.scaleEnds
+    );
     return h(
       'div',
       { class: 'wb-heat-pair' },
       h('figure', {}, h('figcaption', {}, 'input', this.axes), this.canvases.input),
-      h('figure', {}, h('figcaption', {}, 'attribution'), h('div', { class: 'wb-heat-with-scale' }, this.canvases.heat, scale))
+      h(
+        'figure',
+        {},
+        h('figcaption', {}, 'attribution'),
+        h('div', { class: 'wb-heat-with-scale' }, this.canvases.heat, scale)
+      )
     );
   }
 
@@ -133,19 +186,57 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       this.writeTone();
       this.frame.request();
     };
-    const sign = new Segments<Sign>('Sign', [['all', 'all'], ['positive', 'positive'], ['negative', 'negative'], ['absolute', 'absolute']], this.tone.sign, value => set({ sign: value }), 'wb-sign');
-    const slider = (label: string, low: number, high: number, value: number, output: HTMLElement, changed: (value: number) => void): HTMLElement => {
-      const input = h('input', { type: 'range', class: 'wb-range', min: low, max: high, step: 1, value, 'aria-label': label, 'data-testid': `wb-${label}` });
+    const sign = new Segments<Sign>(
+      'Sign',
+      [
+        ['all', 'all'],
+        ['positive', 'positive'],
+        ['negative', 'negative'],
+        ['absolute', 'absolute']
+      ],
+      this.tone.sign,
+      value => set({ sign: value }),
+      'wb-sign'
+    );
+    const slider = (
+      label: string,
+      low: number,
+      high: number,
+      value: number,
+      output: HTMLElement,
+      changed: (value: number) => void
+    ): HTMLElement => {
+      const input = h('input', {
+        type: 'range',
+        class: 'wb-range',
+        min: low,
+        max: high,
+        step: 1,
+        value,
+        'aria-label': label,
+        'data-testid': `wb-${label}`
+      });
       input.addEventListener('input', () => changed(Number(input.value)));
       return h('label', { class: 'wb-field' }, label, input, output);
     };
-    const map = select<MapName>('map', [['viridis', 'viridis'], ['grey', 'grey']], 'viridis', value => set({ map: value }), 'wb-map');
+    const map = select<MapName>(
+      'map',
+      [
+        ['viridis', 'viridis'],
+        ['grey', 'grey']
+      ],
+      'viridis',
+      value => set({ map: value }),
+      'wb-map'
+    );
     const element = h(
       'div',
       { class: 'wb-heat-controls' },
       sign.element,
       slider('blend', 0, 100, this.tone.blend * 100, this.blendText, value => set({ blend: value / 100 })),
-      slider('percentile', 50, 100, this.tone.percentile, this.percentText, value => set({ percentile: value })),
+      slider('percentile', 50, 100, this.tone.percentile, this.percentText, value =>
+        set({ percentile: value })
+      ),
       map.element
     );
     queueMicrotask(() => this.writeTone());
@@ -156,14 +247,28 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     setText(this.blendText, `${Math.round(this.tone.blend * 100)} %`);
     setText(this.percentText, `${this.tone.percentile} %`);
     this.mapChoice.disabled = this.tone.sign === 'all';
-    this.mapChoice.title = this.tone.sign === 'all' ? 'With both signs the map is blue to orange, with zero at its middle' : '';
+    this.mapChoice.title =
+      this.tone.sign === 'all' ? 'With both signs the map is blue to orange, with zero at its middle' : '';
   }
 
   private writeTop(state: HeatmapState): void {
     const best = state.predictions[0];
-    const stepper = h('span', { class: 'wb-heat-stepper' }, 'sample', this.previous, this.sampleField, this.next, this.sampleCount);
+    const stepper = h(
+      'span',
+      { class: 'wb-heat-stepper' },
+      'sample',
+      this.previous,
+      this.sampleField,
+      this.next,
+      this.sampleCount
+    );
     const focused = document.activeElement;
-    replace(this.target, h('div', {}, 'target ', h('b', {}, state.target)), best ? h('div', {}, 'predicted ', h('b', {}, best.label), ` with ${percent(best.probability)}`) : null, state.samples > 1 ? stepper : null);
+    replace(
+      this.target,
+      h('div', {}, 'target ', h('b', {}, state.target)),
+      best ? h('div', {}, 'predicted ', h('b', {}, best.label), ` with ${percent(best.probability)}`) : null,
+      state.samples > 1 ? stepper : null
+    );
     if (focused instanceof HTMLElement && this.target.contains(focused)) {
       focused.focus();
     }
@@ -181,7 +286,9 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
   }
 
   private writeSettings(state: HeatmapState): void {
-    const pairs = state.settings.map(([name, value]) => h('span', { class: 'wb-figure' }, h('span', {}, name ?? ''), value ?? ''));
+    const pairs = state.settings.map(([name, value]) =>
+      h('span', { class: 'wb-figure' }, h('span', {}, name ?? ''), value ?? '')
+    );
     replace(this.settings, h('b', {}, state.method), ...pairs);
   }
 
@@ -192,7 +299,12 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     const over = delta !== null && tolerance !== null && Math.abs(delta) > tolerance;
     const parts: Node[] = [
       delta === null
-        ? h('span', { class: 'wb-figure', 'data-figure': 'delta', title: 'this method promises no sum' }, h('span', {}, 'delta'), 'none')
+        ? h(
+            'span',
+            { class: 'wb-figure', 'data-figure': 'delta', title: 'this method promises no sum' },
+            h('span', {}, 'delta'),
+            'none'
+          )
         : figureItem('delta', figure(delta), delta, { 'data-figure': 'delta' }),
       ...(tolerance === null ? [] : [figureItem('tolerance', figure(tolerance), tolerance)]),
       figureItem('time', duration(state.seconds), state.seconds, { 'data-figure': 'time' })
@@ -201,7 +313,13 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       parts.push(h('b', { class: 'wb-loud' }, `${grouped(missing)} cells have no attribution`));
     }
     if (over) {
-      parts.push(h('span', {}, `The attributions do not add up to what the model’s output changed by: off by ${figure(Math.abs(delta))}, more than ${figure(tolerance)}. More steps would bring it down.`));
+      parts.push(
+        h(
+          'span',
+          {},
+          `The attributions do not add up to what the model’s output changed by: off by ${figure(Math.abs(delta))}, more than ${figure(tolerance)}. More steps would bring it down.`
+        )
+      );
     }
     this.verdict.toggleAttribute('data-over', over);
     replace(this.verdict, ...parts);
@@ -224,7 +342,12 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     this.scaleBar.style.background = gradient(mapFor(tone), 'to top', theme.dark, theme.paper);
     const high = tone.sign === 'negative' ? `−${figure(reach)}` : figure(reach);
     const low = tone.sign === 'all' ? `−${figure(reach)}` : '0';
-    replace(this.scaleEnds, h('span', {}, high), tone.sign === 'all' ? h('span', {}, '0') : null, h('span', {}, low));
+    replace(
+      this.scaleEnds,
+      h('span', {}, high),
+      tone.sign === 'all' ? h('span', {}, '0') : null,
+      h('span', {}, low)
+    );
   }
 
   private writeReadout(state: HeatmapState): void {
@@ -236,7 +359,13 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     const { attribution, input } = this.canvases.read(cursor);
     const place = `${state.row_dim.name ?? 'row'} ${cursor.row} · ${state.column_dim.name ?? 'column'} ${cursor.column}`;
     const sign = attribution > 0 ? '+' : '';
-    replace(this.readout, `${place}   attribution `, h('b', { title: exact(attribution) }, sign + figure(attribution)), '   input ', h('b', { title: input.map(exact).join(', ') }, input.map(figure).join(', ')));
+    replace(
+      this.readout,
+      `${place}   attribution `,
+      h('b', { title: exact(attribution) }, sign + figure(attribution)),
+      '   input ',
+      h('b', { title: input.map(exact).join(', ') }, input.map(figure).join(', '))
+    );
   }
 
   private step(by: number): void {

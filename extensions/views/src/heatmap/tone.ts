@@ -30,7 +30,10 @@ export function pick(value: number, sign: Sign): number {
 
 /** How far the map reaches: the given percentile of the sizes of what is drawn. */
 export function reachOf(values: Float32Array, sign: Sign, percentile: number): number {
-  const sizes = Float32Array.from(values.filter(value => Number.isFinite(value)), value => Math.abs(pick(value, sign))).sort();
+  const sizes = Float32Array.from(
+    values.filter(value => Number.isFinite(value)),
+    value => Math.abs(pick(value, sign))
+  ).sort();
   if (sizes.length === 0) {
     return 1;
   }
@@ -40,7 +43,11 @@ export function reachOf(values: Float32Array, sign: Sign, percentile: number): n
 }
 
 /** Where an attribution falls in the map's table, and how strongly it covers the input. */
-export function mapped(value: number, tone: Pick<Tone, 'sign'>, reach: number): { readonly entry: number; readonly weight: number } {
+export function mapped(
+  value: number,
+  tone: Pick<Tone, 'sign'>,
+  reach: number
+): { readonly entry: number; readonly weight: number } {
   const shown = pick(value, tone.sign);
   const weight = Math.min(1, Math.abs(shown) / reach);
   const entry = tone.sign === 'all' ? tableIndex(shown, -reach, reach) : tableIndex(shown, 0, reach);
@@ -53,7 +60,14 @@ export function mapFor(tone: Tone): MapName {
 }
 
 /** Paints the heatmap over the input's pixels. */
-export function overlay(input: ImageData, attribution: Float32Array, tone: Tone, reach: number, dark: boolean, paper: Rgb): ImageData {
+export function overlay(
+  input: ImageData,
+  attribution: Float32Array,
+  tone: Tone,
+  reach: number,
+  dark: boolean,
+  paper: Rgb
+): ImageData {
   const image = new ImageData(new Uint8ClampedArray(input.data), input.width, input.height);
   const table = colourTable(mapFor(tone), dark, paper);
   const pixels = image.data;

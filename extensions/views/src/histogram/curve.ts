@@ -19,52 +19,142 @@ function area(svg: SVGSVGElement, width: number): void {
 }
 
 /** Draws the curve with every candidate on it, the optimum, and where the range is now. */
-export function drawCurve(svg: SVGSVGElement, detail: ObserverDetail, range: Range, width: number, theme: Theme): void {
+export function drawCurve(
+  svg: SVGSVGElement,
+  detail: ObserverDetail,
+  range: Range,
+  width: number,
+  theme: Theme
+): void {
   area(svg, width);
-  const points = detail.curve.filter(point => point.sqnr !== null).map(point => [point.high - point.low, point.sqnr!] as const);
+  const points = detail.curve
+    .filter(point => point.sqnr !== null)
+    .map(point => [point.high - point.low, point.sqnr!] as const);
   const candidates = detail.candidates.filter(candidate => candidate.sqnr !== null);
   const figures = [...points.map(point => point[1]), ...candidates.map(candidate => candidate.sqnr!)];
   if (points.length < 2) {
     return;
   }
   const here = range.high - range.low;
-  const widths = [...points.map(point => point[0]), ...candidates.map(candidate => candidate.high - candidate.low)];
+  const widths = [
+    ...points.map(point => point[0]),
+    ...candidates.map(candidate => candidate.high - candidate.low)
+  ];
   const x = new Scale(Math.min(...widths), Math.max(...widths), LEFT, width - RIGHT);
   const least = Math.min(...figures);
   const most = Math.max(...figures);
   const y = new Scale(least, most + (most - least || 1) * 0.12, HEIGHT - BOTTOM, TOP);
   for (const tick of ticks(least, most, 3)) {
     svg.append(
-      s('line', { x1: LEFT, x2: width - RIGHT, y1: y.at(tick), y2: y.at(tick), stroke: theme.line, 'stroke-dasharray': '1 3' }),
-      s('text', { x: LEFT - 5, y: y.at(tick) + 3, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet }, figure(tick))
+      s('line', {
+        x1: LEFT,
+        x2: width - RIGHT,
+        y1: y.at(tick),
+        y2: y.at(tick),
+        stroke: theme.line,
+        'stroke-dasharray': '1 3'
+      }),
+      s(
+        'text',
+        { x: LEFT - 5, y: y.at(tick) + 3, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet },
+        figure(tick)
+      )
     );
   }
   for (const tick of ticks(x.low, x.high, Math.max(2, width / 90))) {
-    svg.append(s('text', { x: x.at(tick), y: HEIGHT - 6, 'text-anchor': 'middle', 'font-size': 10, fill: theme.quiet }, figure(tick)));
+    svg.append(
+      s(
+        'text',
+        { x: x.at(tick), y: HEIGHT - 6, 'text-anchor': 'middle', 'font-size': 10, fill: theme.quiet },
+        figure(tick)
+      )
+    );
   }
-  const path = [...points].sort((a, b) => a[0] - b[0]).map(([at, value], index) => `${index ? 'L' : 'M'}${x.at(at).toFixed(1)} ${y.at(value).toFixed(1)}`).join('');
-  svg.append(s('path', { d: path, fill: 'none', stroke: theme.ink, 'stroke-opacity': 0.65, 'stroke-width': 1.5, 'stroke-linejoin': 'round' }));
+  const path = [...points]
+    .sort((a, b) => a[0] - b[0])
+    .map(([at, value], index) => `${index ? 'L' : 'M'}${x.at(at).toFixed(1)} ${y.at(value).toFixed(1)}`)
+    .join('');
+  svg.append(
+    s('path', {
+      d: path,
+      fill: 'none',
+      stroke: theme.ink,
+      'stroke-opacity': 0.65,
+      'stroke-width': 1.5,
+      'stroke-linejoin': 'round'
+    })
+  );
   candidates.forEach((candidate, index) => {
     const at = detail.candidates.indexOf(candidates[index]!);
-    svg.append(s('circle', { cx: x.at(candidate.high - candidate.low), cy: y.at(candidate.sqnr!), r: 4.5, fill: categoryColour(at + 1, theme.dark), stroke: `rgb(${theme.paper.join()})`, 'stroke-width': 1.5 }, s('title', {}, `${candidate.name}: ${decibels(candidate.sqnr)}`)));
+    svg.append(
+      s(
+        'circle',
+        {
+          cx: x.at(candidate.high - candidate.low),
+          cy: y.at(candidate.sqnr!),
+          r: 4.5,
+          fill: categoryColour(at + 1, theme.dark),
+          stroke: `rgb(${theme.paper.join()})`,
+          'stroke-width': 1.5
+        },
+        s('title', {}, `${candidate.name}: ${decibels(candidate.sqnr)}`)
+      )
+    );
   });
   const best = optimum(detail.curve);
   if (best?.sqnr !== null && best) {
-    svg.append(s('circle', { cx: x.at(best.high - best.low), cy: y.at(best.sqnr), r: 7.5, fill: 'none', stroke: theme.ink, 'stroke-width': 1.5, 'data-testid': 'wb-optimum' }, s('title', {}, `optimum of the curve: ${decibels(best.sqnr)}`)));
+    svg.append(
+      s(
+        'circle',
+        {
+          cx: x.at(best.high - best.low),
+          cy: y.at(best.sqnr),
+          r: 7.5,
+          fill: 'none',
+          stroke: theme.ink,
+          'stroke-width': 1.5,
+          'data-testid': 'wb-optimum'
+        },
+        s('title', {}, `optimum of the curve: ${decibels(best.sqnr)}`)
+      )
+    );
   }
   drawHere(svg, x, y, here, previewSqnr(detail.curve, range), theme);
 }
 
-function drawHere(svg: SVGSVGElement, x: Scale, y: Scale, width: number, sqnr: number | null, theme: Theme): void {
+function drawHere(
+  svg: SVGSVGElement,
+  x: Scale,
+  y: Scale,
+  width: number,
+  sqnr: number | null,
+  theme: Theme
+): void {
   const at = clamp(x.at(width), LEFT, x.to);
-  svg.append(s('line', { x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM, stroke: theme.accent, 'stroke-width': 2, 'data-testid': 'wb-curve-here' }));
+  svg.append(
+    s('line', {
+      x1: at,
+      x2: at,
+      y1: TOP,
+      y2: HEIGHT - BOTTOM,
+      stroke: theme.accent,
+      'stroke-width': 2,
+      'data-testid': 'wb-curve-here'
+    })
+  );
   if (sqnr !== null) {
     svg.append(s('circle', { cx: at, cy: y.at(sqnr), r: 3, fill: theme.accent }));
   }
 }
 
 /** Draws the range of each channel as a bar; those far from their siblings stand out and carry their number. */
-export function drawChannels(svg: SVGSVGElement, detail: ObserverDetail, range: Range, width: number, theme: Theme): void {
+export function drawChannels(
+  svg: SVGSVGElement,
+  detail: ObserverDetail,
+  range: Range,
+  width: number,
+  theme: Theme
+): void {
   area(svg, width);
   const { channels } = detail;
   if (channels.length === 0) {
@@ -76,7 +166,17 @@ export function drawChannels(svg: SVGSVGElement, detail: ObserverDetail, range: 
   const step = (width - LEFT - RIGHT) / channels.length;
   const thick = Math.max(0.6, Math.min(9, step - (step > 3 ? 1 : 0)));
   for (const value of [range.low, range.high]) {
-    svg.append(s('line', { x1: LEFT, x2: width - RIGHT, y1: y.at(value), y2: y.at(value), stroke: theme.accent, 'stroke-width': 1.25, 'stroke-dasharray': '4 3' }));
+    svg.append(
+      s('line', {
+        x1: LEFT,
+        x2: width - RIGHT,
+        y1: y.at(value),
+        y2: y.at(value),
+        stroke: theme.accent,
+        'stroke-width': 1.25,
+        'stroke-dasharray': '4 3'
+      })
+    );
   }
   const paths = { usual: '', outlier: '' };
   const labels: SVGTextElement[] = [];
@@ -88,7 +188,20 @@ export function drawChannels(svg: SVGSVGElement, detail: ObserverDetail, range: 
     paths[channel.outlier ? 'outlier' : 'usual'] += path;
     if (channel.outlier && left > free) {
       const text = `${detail.channel_dim ?? ''} ${channel.index}`;
-      labels.push(s('text', { x: clamp(left + thick / 2, LEFT + 12, width - 20), y: Math.max(9, top - 4), 'text-anchor': 'middle', 'font-size': 10, 'font-weight': 600, fill: theme.ink }, text));
+      labels.push(
+        s(
+          'text',
+          {
+            x: clamp(left + thick / 2, LEFT + 12, width - 20),
+            y: Math.max(9, top - 4),
+            'text-anchor': 'middle',
+            'font-size': 10,
+            'font-weight': 600,
+            fill: theme.ink
+          },
+          text
+        )
+      );
       free = left + 34;
     }
   });
@@ -99,16 +212,30 @@ export function drawChannels(svg: SVGSVGElement, detail: ObserverDetail, range: 
     ...labels
   );
   for (const tick of ticks(low, high, 3)) {
-    svg.append(s('text', { x: LEFT - 5, y: y.at(tick) + 3, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet }, figure(tick)));
+    svg.append(
+      s(
+        'text',
+        { x: LEFT - 5, y: y.at(tick) + 3, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet },
+        figure(tick)
+      )
+    );
   }
   svg.append(
     s('text', { x: LEFT, y: HEIGHT - 6, 'font-size': 10, fill: theme.quiet }, String(channels[0]!.index)),
-    s('text', { x: width - RIGHT, y: HEIGHT - 6, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet }, String(channels.at(-1)!.index))
+    s(
+      'text',
+      { x: width - RIGHT, y: HEIGHT - 6, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet },
+      String(channels.at(-1)!.index)
+    )
   );
 }
 
 /** The channel under a pixel. */
-export function channelAt(detail: ObserverDetail, pixel: number, width: number): ObserverDetail['channels'][number] | null {
+export function channelAt(
+  detail: ObserverDetail,
+  pixel: number,
+  width: number
+): ObserverDetail['channels'][number] | null {
   const step = (width - LEFT - RIGHT) / Math.max(1, detail.channels.length);
   return detail.channels[Math.floor((pixel - LEFT) / step)] ?? null;
 }

@@ -22,17 +22,24 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     const identity = {
       name: 'histogram',
       css: HISTOGRAM_CSS,
-      emptySentence: 'What the observers of a model have seen will be drawn here, and their ranges can be moved by hand. Prepare a model and run a batch through it:',
+      emptySentence:
+        'What the observers of a model have seen will be drawn here, and their ranges can be moved by hand. Prepare a model and run a batch through it:',
       emptyCode: 'prepared = wb.quantization.prepare(model); prepared(batch)'
     };
     super(root, host, identity, options);
     this.list = new ObserverList(id => this.choose(id));
-    this.detail = new DetailPane(event => this.send(event, true), () => this.frame.request());
-    this.nothing = this.empty('This observer has seen no values yet: run a batch through the prepared model.');
+    this.detail = new DetailPane(
+      event => this.send(event, true),
+      () => this.frame.request()
+    );
+    this.nothing = this.empty(
+      'This observer has seen no values yet: run a batch through the prepared model.'
+    );
     this.layout = h('div', { class: 'wb-observers' }, this.list.element, this.detail.element, this.nothing);
     this.listeners.add(
       host.onSelect?.(selection => {
-        const id = selection.observer ?? (selection.node !== undefined ? this.observerOf(selection.node) : null);
+        const id =
+          selection.observer ?? (selection.node !== undefined ? this.observerOf(selection.node) : null);
         if (id && selection.from !== 'histogram' && id !== this.state?.selected) {
           void this.send({ type: 'select', id });
         }
@@ -49,7 +56,10 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
       if (!(detail.bins >= 0) || detail.bins > MOST_BINS) {
         throw new StateError(`${grouped(detail.bins)} bins are more than a view can show`);
       }
-      this.counts = float32(buffers, detail.counts_buffer, detail.bins, 'the histogram').subarray(0, detail.bins);
+      this.counts = float32(buffers, detail.counts_buffer, detail.bins, 'the histogram').subarray(
+        0,
+        detail.bins
+      );
     }
     if (state.observers.length === 0) {
       replace(this.content, this.empty());
@@ -79,7 +89,11 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
       return state ? { json: () => state } : {};
     }
     const width = (detail.observed_high - detail.observed_low) / Math.max(1, detail.bins);
-    const rows = Array.from(counts, (count, bin) => [detail.observed_low + bin * width, detail.observed_low + (bin + 1) * width, count]);
+    const rows = Array.from(counts, (count, bin) => [
+      detail.observed_low + bin * width,
+      detail.observed_low + (bin + 1) * width,
+      count
+    ]);
     return {
       svg: () => this.detail.plot.svg,
       caption: () => [this.detail.element.querySelector('.wb-figures')?.textContent ?? ''],

@@ -22,17 +22,35 @@ function spark(heights: readonly number[]): SVGSVGElement {
   const path = heights
     .map((height, index) => {
       const tall = clamp(height, 0, 1) * 16;
-      return tall > 0 ? `M${(index * step).toFixed(1)} 16v${-Math.max(0.8, tall).toFixed(1)}h${Math.max(0.6, step - 0.4).toFixed(1)}V16z` : '';
+      return tall > 0
+        ? `M${(index * step).toFixed(1)} 16v${-Math.max(0.8, tall).toFixed(1)}h${Math.max(0.6, step - 0.4).toFixed(1)}V16z`
+        : '';
     })
     .join('');
-  return s('svg', { width: 46, height: 16, viewBox: '0 0 46 16', 'aria-hidden': 'true' }, s('path', { d: path }));
+  return s(
+    'svg',
+    { width: 46, height: 16, viewBox: '0 0 46 16', 'aria-hidden': 'true' },
+    s('path', { d: path })
+  );
 }
 
 /** The list on the left. */
 export class ObserverList {
   readonly element: HTMLElement;
-  private readonly rows = h('div', { class: 'wb-list-rows', role: 'listbox', tabindex: 0, 'aria-label': 'Observers', 'data-testid': 'wb-observers' });
-  private readonly search = h('input', { type: 'search', class: 'wb-input', placeholder: 'search', 'aria-label': 'Search observers', 'data-testid': 'wb-search' });
+  private readonly rows = h('div', {
+    class: 'wb-list-rows',
+    role: 'listbox',
+    tabindex: 0,
+    'aria-label': 'Observers',
+    'data-testid': 'wb-observers'
+  });
+  private readonly search = h('input', {
+    type: 'search',
+    class: 'wb-input',
+    placeholder: 'search',
+    'aria-label': 'Search observers',
+    'data-testid': 'wb-search'
+  });
   private readonly model = h('div', { class: 'wb-list-model wb-figures', 'data-testid': 'wb-model' });
   private readonly order: Segments<Order>;
   private shown: ObserverRow[] = [];
@@ -41,10 +59,25 @@ export class ObserverList {
   private readonly built = new Map<string, { readonly key: string; readonly element: HTMLElement }>();
 
   constructor(private readonly choose: (id: string) => void) {
-    this.order = new Segments<Order>('Sort observers by', [['graph', 'graph'], ['worst', 'worst']], 'graph', () => this.fill(), 'wb-order');
+    this.order = new Segments<Order>(
+      'Sort observers by',
+      [
+        ['graph', 'graph'],
+        ['worst', 'worst']
+      ],
+      'graph',
+      () => this.fill(),
+      'wb-order'
+    );
     this.search.addEventListener('input', () => this.fill());
     this.rows.addEventListener('keydown', event => this.key(event));
-    this.element = h('div', { class: 'wb-list' }, h('div', { class: 'wb-list-tools' }, this.search, this.order.element), this.rows, this.model);
+    this.element = h(
+      'div',
+      { class: 'wb-list' },
+      h('div', { class: 'wb-list-tools' }, this.search, this.order.element),
+      this.rows,
+      this.model
+    );
   }
 
   /** Shows other rows. */
@@ -64,10 +97,15 @@ export class ObserverList {
     this.shown = arrange(this.all, this.order.value, this.search.value);
     const elements = this.shown.map(row => this.row(row));
     // Only a changed order touches the page, so that the list neither flickers nor loses its place.
-    const same = elements.length === this.rows.children.length && elements.every((element, index) => this.rows.children[index] === element);
+    const same =
+      elements.length === this.rows.children.length &&
+      elements.every((element, index) => this.rows.children[index] === element);
     if (!same) {
       const place = this.rows.scrollTop;
-      replace(this.rows, ...(elements.length > 0 ? elements : [h('span', { class: 'wb-quiet' }, 'No observer has this name.')]));
+      replace(
+        this.rows,
+        ...(elements.length > 0 ? elements : [h('span', { class: 'wb-quiet' }, 'No observer has this name.')])
+      );
       this.rows.scrollTop = place;
     }
     for (const [index, row] of this.shown.entries()) {
@@ -89,7 +127,13 @@ export class ObserverList {
     const bar = h('i');
     bar.style.width = `${clamp(((row.sqnr ?? 0) / 60) * 100, 0, 100)}%`;
     const children = [
-      h('span', { class: 'wb-list-name', title: `${row.name} · ${row.scheme} · ${row.batches} batches` }, bad ? h('b', { class: 'wb-loud' }, '⚠ ') : null, row.name, row.overridden ? h('span', { class: 'wb-quiet', title: 'set by hand' }, ' ✎') : null),
+      h(
+        'span',
+        { class: 'wb-list-name', title: `${row.name} · ${row.scheme} · ${row.batches} batches` },
+        bad ? h('b', { class: 'wb-loud' }, '⚠ ') : null,
+        row.name,
+        row.overridden ? h('span', { class: 'wb-quiet', title: 'set by hand' }, ' ✎') : null
+      ),
       spark(row.spark) as unknown as HTMLElement,
       h('span', { class: 'wb-list-sqnr' }, decibels(row.sqnr), bar)
     ];
@@ -97,7 +141,17 @@ export class ObserverList {
     if (element) {
       replace(element, ...children);
     } else {
-      element = h('div', { class: 'wb-list-row', role: 'option', id: `wb-observer-${this.built.size}-${Math.random().toString(36).slice(2, 7)}`, 'data-id': row.id, 'data-testid': 'wb-observer' }, ...children);
+      element = h(
+        'div',
+        {
+          class: 'wb-list-row',
+          role: 'option',
+          id: `wb-observer-${this.built.size}-${Math.random().toString(36).slice(2, 7)}`,
+          'data-id': row.id,
+          'data-testid': 'wb-observer'
+        },
+        ...children
+      );
       element.addEventListener('click', () => this.choose(row.id));
     }
     this.built.set(row.id, { key, element });
@@ -126,7 +180,10 @@ export class ObserverList {
     if (row instanceof HTMLElement && at >= 0) {
       const { offsetTop, offsetHeight } = row;
       const from = this.rows.offsetTop;
-      if (offsetTop - from < this.rows.scrollTop || offsetTop - from + offsetHeight > this.rows.scrollTop + this.rows.clientHeight) {
+      if (
+        offsetTop - from < this.rows.scrollTop ||
+        offsetTop - from + offsetHeight > this.rows.scrollTop + this.rows.clientHeight
+      ) {
         this.rows.scrollTop = offsetTop - from - this.rows.clientHeight / 2;
       }
     }

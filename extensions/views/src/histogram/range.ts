@@ -20,7 +20,11 @@ export function whyNot({ low, high }: Range): string {
 }
 
 /** The fractions of the counted values below and above a range; a bin that is cut counts in part. */
-export function clipped(counts: ArrayLike<number>, observed: Range, range: Range): { readonly low: number; readonly high: number } {
+export function clipped(
+  counts: ArrayLike<number>,
+  observed: Range,
+  range: Range
+): { readonly low: number; readonly high: number } {
   const width = (observed.high - observed.low) / counts.length;
   let total = 0;
   let below = 0;
@@ -63,7 +67,12 @@ export function optimum(curve: readonly CurvePoint[]): CurvePoint | null {
 }
 
 /** Which levels of the quantization get a tick, so that ticks stay at least `least` pixels apart. */
-export function levels(range: Range, count: number, pixelsPerUnit: number, least: number): { readonly values: number[]; readonly every: number } {
+export function levels(
+  range: Range,
+  count: number,
+  pixelsPerUnit: number,
+  least: number
+): { readonly values: number[]; readonly every: number } {
   const step = (range.high - range.low) / Math.max(1, count);
   let every = 1;
   while (step * every * pixelsPerUnit < least && every < count) {

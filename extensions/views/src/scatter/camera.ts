@@ -18,7 +18,9 @@ const PERSPECTIVE = 0.32;
 
 /** The first look at a cloud. */
 export function startCamera(dims: number): Camera {
-  return dims === 3 ? { yaw: 0.6, pitch: 0.32, zoom: 1, panX: 0, panY: 0, flat: 0 } : { yaw: 0, pitch: 0, zoom: 1, panX: 0, panY: 0, flat: 1 };
+  return dims === 3
+    ? { yaw: 0.6, pitch: 0.32, zoom: 1, panX: 0, panY: 0, flat: 0 }
+    : { yaw: 0, pitch: 0, zoom: 1, panX: 0, panY: 0, flat: 1 };
 }
 
 /** What a renderer needs of the camera and the size of the picture. */
@@ -38,7 +40,17 @@ export function projection(camera: Camera, width: number, height: number): Proje
   const [cy, sy] = [Math.cos(camera.yaw * round), Math.sin(camera.yaw * round)];
   const [cp, sp] = [Math.cos(camera.pitch * round), Math.sin(camera.pitch * round)];
   const half = Math.min(width, height) / 2;
-  const rows = Float32Array.of(cy, 0, sy * round, sp * sy, cp, -sp * cy * round, -cp * sy, sp, cp * cy * round);
+  const rows = Float32Array.of(
+    cy,
+    0,
+    sy * round,
+    sp * sy,
+    cp,
+    -sp * cy * round,
+    -cp * sy,
+    sp,
+    cp * cy * round
+  );
   return {
     rows,
     perspective: PERSPECTIVE * round,
@@ -49,7 +61,12 @@ export function projection(camera: Camera, width: number, height: number): Proje
 }
 
 /** Where a point lands: pixels, depth (towards the viewer is larger), and how much nearer things look larger. */
-export function project(p: Projection, x: number, y: number, z: number): readonly [number, number, number, number] {
+export function project(
+  p: Projection,
+  x: number,
+  y: number,
+  z: number
+): readonly [number, number, number, number] {
   const r = p.rows;
   const depth = r[6]! * x + r[7]! * y + r[8]! * z;
   const size = 1 / Math.max(0.2, 1 - depth * p.perspective);
@@ -62,7 +79,14 @@ export function project(p: Projection, x: number, y: number, z: number): readonl
 }
 
 /** Zooms about a pixel, which stays where it is. */
-export function zoomAt(camera: Camera, factor: number, x: number, y: number, width: number, height: number): Camera {
+export function zoomAt(
+  camera: Camera,
+  factor: number,
+  x: number,
+  y: number,
+  width: number,
+  height: number
+): Camera {
   const zoom = clamp(camera.zoom * factor, 0.1, 400);
   const ratio = zoom / camera.zoom;
   const half = Math.min(width, height) / 2;
@@ -80,5 +104,12 @@ export function pointRadius(count: number, camera: Camera): number {
 /** A camera between two others; `t` runs from 0 to 1. */
 export function between(from: Camera, to: Camera, t: number): Camera {
   const mix = (key: keyof Camera): number => from[key] + (to[key] - from[key]) * t;
-  return { yaw: mix('yaw'), pitch: mix('pitch'), zoom: mix('zoom'), panX: mix('panX'), panY: mix('panY'), flat: mix('flat') };
+  return {
+    yaw: mix('yaw'),
+    pitch: mix('pitch'),
+    zoom: mix('zoom'),
+    panX: mix('panX'),
+    panY: mix('panY'),
+    flat: mix('flat')
+  };
 }

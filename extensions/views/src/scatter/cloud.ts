@@ -40,17 +40,42 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
   }
   const raw = float32(buffers, state.positions_buffer, count * dims, 'the positions');
   const { positions, lost } = normalise(raw, count, dims);
-  const categories = state.category_buffer === null ? null : uint16(buffers, state.category_buffer, count, 'the labels').subarray(0, count);
+  const categories =
+    state.category_buffer === null
+      ? null
+      : uint16(buffers, state.category_buffer, count, 'the labels').subarray(0, count);
   const { sprite } = state;
-  const pixels = sprite ? uint8(buffers, sprite.image_buffer, sprite.rows * sprite.height * sprite.columns * sprite.width, 'the thumbnails') : null;
+  const pixels = sprite
+    ? uint8(
+        buffers,
+        sprite.image_buffer,
+        sprite.rows * sprite.height * sprite.columns * sprite.width,
+        'the thumbnails'
+      )
+    : null;
   if (sprite && sprite.rows * sprite.columns < count) {
-    throw new StateError(`${grouped(sprite.rows * sprite.columns)} thumbnails arrived for ${grouped(count)} points`);
+    throw new StateError(
+      `${grouped(sprite.rows * sprite.columns)} thumbnails arrived for ${grouped(count)} points`
+    );
   }
-  return { count, positions, categories, names: state.categories, ...summarise(positions, categories, state.categories.length), sprite, pixels, lost };
+  return {
+    count,
+    positions,
+    categories,
+    names: state.categories,
+    ...summarise(positions, categories, state.categories.length),
+    sprite,
+    pixels,
+    lost
+  };
 }
 
 /** Centres a cloud and scales it into the box from −1 to 1, with the same scale along all axes. */
-export function normalise(raw: Float32Array, count: number, dims: number): { readonly positions: Float32Array; readonly lost: number } {
+export function normalise(
+  raw: Float32Array,
+  count: number,
+  dims: number
+): { readonly positions: Float32Array; readonly lost: number } {
   const low = [Infinity, Infinity, Infinity];
   const high = [-Infinity, -Infinity, -Infinity];
   for (let index = 0; index < count * dims; index++) {
@@ -87,7 +112,11 @@ export function normalise(raw: Float32Array, count: number, dims: number): { rea
   return { positions, lost };
 }
 
-function summarise(positions: Float32Array, categories: Uint16Array | null, count: number): { readonly sizes: number[]; readonly middles: Float32Array } {
+function summarise(
+  positions: Float32Array,
+  categories: Uint16Array | null,
+  count: number
+): { readonly sizes: number[]; readonly middles: Float32Array } {
   const sizes = new Array<number>(count).fill(0);
   const middles = new Float32Array(count * 3);
   categories?.forEach((category, point) => {
@@ -126,13 +155,25 @@ export function stylePoints(cloud: Cloud, emphasis: Emphasis, dark: boolean, pla
     styles[point * 4] = colour[0];
     styles[point * 4 + 1] = colour[1];
     styles[point * 4 + 2] = colour[2];
-    styles[point * 4 + 3] = emphasis.hidden.has(category) || Number.isNaN(cloud.positions[point * 3]!) ? HIDDEN : emphasis.bright.has(point) ? BRIGHT : quiet;
+    styles[point * 4 + 3] =
+      emphasis.hidden.has(category) || Number.isNaN(cloud.positions[point * 3]!)
+        ? HIDDEN
+        : emphasis.bright.has(point)
+          ? BRIGHT
+          : quiet;
   }
   return styles;
 }
 
 /** The point at a pixel: the nearest within `reach`, of those equally near the one in front. */
-export function pick(cloud: Cloud, styles: Uint8Array, p: Projection, x: number, y: number, reach: number): number | null {
+export function pick(
+  cloud: Cloud,
+  styles: Uint8Array,
+  p: Projection,
+  x: number,
+  y: number,
+  reach: number
+): number | null {
   const { positions } = cloud;
   let best: number | null = null;
   let least = reach;
@@ -140,7 +181,12 @@ export function pick(cloud: Cloud, styles: Uint8Array, p: Projection, x: number,
     if (styles[point * 4 + 3] === HIDDEN) {
       continue;
     }
-    const [px, py, depth] = project(p, positions[point * 3]!, positions[point * 3 + 1]!, positions[point * 3 + 2]!);
+    const [px, py, depth] = project(
+      p,
+      positions[point * 3]!,
+      positions[point * 3 + 1]!,
+      positions[point * 3 + 2]!
+    );
     const away = Math.hypot(px - x, py - y);
     // What is in front, and what stands out, wins among near neighbours.
     const rank = away - depth * 1.5 - (styles[point * 4 + 3] === BRIGHT ? 3 : 0);
@@ -153,11 +199,21 @@ export function pick(cloud: Cloud, styles: Uint8Array, p: Projection, x: number,
 }
 
 /** The points inside a rectangle of pixels. */
-export function pickBox(cloud: Cloud, styles: Uint8Array, p: Projection, box: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number }): number[] {
+export function pickBox(
+  cloud: Cloud,
+  styles: Uint8Array,
+  p: Projection,
+  box: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number }
+): number[] {
   const found: number[] = [];
   for (let point = 0; point < cloud.count; point++) {
     if (styles[point * 4 + 3] !== HIDDEN) {
-      const [x, y] = project(p, cloud.positions[point * 3]!, cloud.positions[point * 3 + 1]!, cloud.positions[point * 3 + 2]!);
+      const [x, y] = project(
+        p,
+        cloud.positions[point * 3]!,
+        cloud.positions[point * 3 + 1]!,
+        cloud.positions[point * 3 + 2]!
+      );
       if (x >= box.left && x <= box.right && y >= box.top && y <= box.bottom) {
         found.push(point);
       }
@@ -178,7 +234,9 @@ export function searchPoints(cloud: Cloud, text: string): number[] {
     return [];
   }
   const number = /^#?\d+$/.test(plain) ? Number(plain.replace('#', '')) : -1;
-  const named = new Set(cloud.names.flatMap((name, index) => (name.toLowerCase().includes(plain) ? [index] : [])));
+  const named = new Set(
+    cloud.names.flatMap((name, index) => (name.toLowerCase().includes(plain) ? [index] : []))
+  );
   const exactly = cloud.names.findIndex(name => name.toLowerCase() === plain);
   if (exactly >= 0) {
     named.clear();

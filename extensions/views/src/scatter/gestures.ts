@@ -25,7 +25,14 @@ export interface GestureEvents {
 /** Listens on the field that holds the cloud. */
 export class Gestures {
   private readonly listeners = new Listeners();
-  private press: { readonly x: number; readonly y: number; lastX: number; lastY: number; readonly mode: 'turn' | 'pan' | 'box'; moved: boolean } | null = null;
+  private press: {
+    readonly x: number;
+    readonly y: number;
+    lastX: number;
+    lastY: number;
+    readonly mode: 'turn' | 'pan' | 'box';
+    moved: boolean;
+  } | null = null;
 
   constructor(
     private readonly field: HTMLElement,
@@ -57,7 +64,12 @@ export class Gestures {
     }
     const [x, y] = this.at(event);
     const flat = this.events.camera().flat > 0.5;
-    const mode = event.shiftKey && event.button === 0 ? 'box' : event.button === 2 || event.ctrlKey || flat ? 'pan' : 'turn';
+    const mode =
+      event.shiftKey && event.button === 0
+        ? 'box'
+        : event.button === 2 || event.ctrlKey || flat
+          ? 'pan'
+          : 'turn';
     this.press = { x, y, lastX: x, lastY: y, mode, moved: false };
     this.field.focus({ preventScroll: true });
     this.field.setPointerCapture(event.pointerId);
@@ -84,7 +96,11 @@ export class Gestures {
     } else if (press.mode === 'pan') {
       this.events.moveCamera({ ...camera, panX: camera.panX + dx / half, panY: camera.panY - dy / half });
     } else {
-      this.events.moveCamera({ ...camera, yaw: camera.yaw + dx * 0.008, pitch: clamp(camera.pitch + dy * 0.008, -1.55, 1.55) });
+      this.events.moveCamera({
+        ...camera,
+        yaw: camera.yaw + dx * 0.008,
+        pitch: clamp(camera.pitch + dy * 0.008, -1.55, 1.55)
+      });
     }
     press.lastX = x;
     press.lastY = y;
@@ -127,7 +143,9 @@ export class Gestures {
     const [x, y] = this.at(event);
     const lines = event.deltaMode === 1 ? 16 : 1;
     const factor = Math.exp(-clamp(event.deltaY * lines, -120, 120) * 0.004);
-    this.events.moveCamera(zoomAt(this.events.camera(), factor, x, y, this.field.clientWidth, this.field.clientHeight));
+    this.events.moveCamera(
+      zoomAt(this.events.camera(), factor, x, y, this.field.clientWidth, this.field.clientHeight)
+    );
   }
 
   private key(event: KeyboardEvent): void {
@@ -137,11 +155,22 @@ export class Gestures {
     const camera = this.events.camera();
     const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
     const middle = [this.field.clientWidth / 2, this.field.clientHeight / 2] as const;
-    const zoom = (factor: number): void => this.events.moveCamera(zoomAt(camera, factor, ...middle, this.field.clientWidth, this.field.clientHeight));
+    const zoom = (factor: number): void =>
+      this.events.moveCamera(
+        zoomAt(camera, factor, ...middle, this.field.clientWidth, this.field.clientHeight)
+      );
     if (arrow && (camera.flat > 0.5 || event.shiftKey)) {
-      this.events.moveCamera({ ...camera, panX: camera.panX - arrow[0]! * 0.08, panY: camera.panY - arrow[1]! * 0.08 });
+      this.events.moveCamera({
+        ...camera,
+        panX: camera.panX - arrow[0]! * 0.08,
+        panY: camera.panY - arrow[1]! * 0.08
+      });
     } else if (arrow) {
-      this.events.moveCamera({ ...camera, yaw: camera.yaw + arrow[0]! * 0.1, pitch: clamp(camera.pitch - arrow[1]! * 0.1, -1.55, 1.55) });
+      this.events.moveCamera({
+        ...camera,
+        yaw: camera.yaw + arrow[0]! * 0.1,
+        pitch: clamp(camera.pitch - arrow[1]! * 0.1, -1.55, 1.55)
+      });
     } else if (event.key === '+' || event.key === '=') {
       zoom(1.25);
     } else if (event.key === '-') {

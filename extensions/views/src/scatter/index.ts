@@ -11,7 +11,17 @@ import { Picture } from '../common/picture';
 import { fitCanvas } from '../common/raster';
 import { parseColour } from '../common/theme';
 import { between, pointRadius, projection, startCamera, type Camera, type Projection } from './camera';
-import { HIDDEN, nameOf, pick, pickBox, readCloud, searchPoints, stylePoints, thumbnail, type Cloud } from './cloud';
+import {
+  HIDDEN,
+  nameOf,
+  pick,
+  pickBox,
+  readCloud,
+  searchPoints,
+  stylePoints,
+  thumbnail,
+  type Cloud
+} from './cloud';
 import { SCATTER_CSS } from './css';
 import { Gestures, type PixelBox } from './gestures';
 import { drawOverlay } from './overlay';
@@ -62,7 +72,18 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       emptyCode: 'wb.embedding.Projector(activations, labels=labels)'
     };
     super(root, host, identity, options);
-    this.field = h('div', { class: 'wb-cloud', tabindex: 0, role: 'application', 'aria-label': 'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, slash searches', 'data-testid': 'wb-cloud' }, this.canvas);
+    this.field = h(
+      'div',
+      {
+        class: 'wb-cloud',
+        tabindex: 0,
+        role: 'application',
+        'aria-label':
+          'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, slash searches',
+        'data-testid': 'wb-cloud'
+      },
+      this.canvas
+    );
     this.side = new Side({
       search: (text, commit) => this.search(text, commit),
       filter: hidden => this.filter(hidden),
@@ -71,11 +92,45 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       metric: metric => void this.send({ type: 'set_metric', metric }),
       point: point => this.pointAt(point)
     });
-    this.space = new Segments('Dimensions', [['2', '2-D'], ['3', '3-D']], '3', value => this.turnTo(value), 'wb-space');
-    this.shape = new Segments('Draw points as', [['dots', 'dots'], ['pictures', 'pictures']], 'dots', () => this.frame.request(), 'wb-shape');
-    this.labelsButton = button('labels', () => this.toggleLabels(), { 'aria-pressed': 'true', 'data-testid': 'wb-labels' });
-    const reset = button('reset', () => this.reset(), { 'aria-label': 'Reset the view', 'data-testid': 'wb-reset-view' });
-    const bar = h('div', { class: 'wb-bar' }, this.facts, this.note, h('span', { class: 'wb-spacer' }), this.space.element, this.shape.element, this.labelsButton, reset);
+    this.space = new Segments(
+      'Dimensions',
+      [
+        ['2', '2-D'],
+        ['3', '3-D']
+      ],
+      '3',
+      value => this.turnTo(value),
+      'wb-space'
+    );
+    this.shape = new Segments(
+      'Draw points as',
+      [
+        ['dots', 'dots'],
+        ['pictures', 'pictures']
+      ],
+      'dots',
+      () => this.frame.request(),
+      'wb-shape'
+    );
+    this.labelsButton = button('labels', () => this.toggleLabels(), {
+      'aria-pressed': 'true',
+      'data-testid': 'wb-labels'
+    });
+    const reset = button('reset', () => this.reset(), {
+      'aria-label': 'Reset the view',
+      'data-testid': 'wb-reset-view'
+    });
+    const bar = h(
+      'div',
+      { class: 'wb-bar' },
+      this.facts,
+      this.note,
+      h('span', { class: 'wb-spacer' }),
+      this.space.element,
+      this.shape.element,
+      this.labelsButton,
+      reset
+    );
     this.page = h('div', { class: 'wb-projector' }, this.field, this.side.element, bar, this.live);
     this.gestures = new Gestures(this.field, {
       camera: () => this.camera,
@@ -144,11 +199,40 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     const radius = pointRadius(cloud.count, this.camera);
     const pictures = this.shape.value === 'pictures' && renderer.canDrawPictures;
     context.imageSmoothingEnabled = true;
-    renderer.draw(context, { projection: at, width, height, ratio, radius, pictures, fog: 0.5 * (1 - this.camera.flat), paper: this.theme.paper });
+    renderer.draw(context, {
+      projection: at,
+      width,
+      height,
+      ratio,
+      radius,
+      pictures,
+      fog: 0.5 * (1 - this.camera.flat),
+      paper: this.theme.paper
+    });
     const colours = cloud.names.map((_, index) => categoryColour(index, this.theme.dark));
-    const near = sameNumbers(state.selected, this.selected) && this.selected.length === 1 ? state.neighbours.map(each => each.index) : [];
-    const labels = this.labels && cloud.categories !== null && this.selected.length === 0 && this.found.size === 0;
-    drawOverlay(context, { cloud, styles: this.styles, projection: at, radius: pictures ? radius * 3 : radius, selected: this.selected, near, pointed: this.pointed, hidden: this.hidden, labels, box: this.box, colours }, this.theme);
+    const near =
+      sameNumbers(state.selected, this.selected) && this.selected.length === 1
+        ? state.neighbours.map(each => each.index)
+        : [];
+    const labels =
+      this.labels && cloud.categories !== null && this.selected.length === 0 && this.found.size === 0;
+    drawOverlay(
+      context,
+      {
+        cloud,
+        styles: this.styles,
+        projection: at,
+        radius: pictures ? radius * 3 : radius,
+        selected: this.selected,
+        near,
+        pointed: this.pointed,
+        hidden: this.hidden,
+        labels,
+        box: this.box,
+        colours
+      },
+      this.theme
+    );
     this.showCard(at);
   }
 
@@ -158,11 +242,16 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       return {};
     }
     const rows = (): (string | number)[][] =>
-      Array.from({ length: cloud.count }, (_, point) => [point, ...Array.from(cloud.positions.subarray(point * 3, point * 3 + state.dims), String), nameOf(cloud, point)]);
+      Array.from({ length: cloud.count }, (_, point) => [
+        point,
+        ...Array.from(cloud.positions.subarray(point * 3, point * 3 + state.dims), String),
+        nameOf(cloud, point)
+      ]);
     return {
       canvas: () => this.flatPicture(),
       caption: () => [this.facts.textContent ?? ''],
-      csv: () => csv([['index', ...['x', 'y', 'z'].slice(0, state.dims), state.label_name || 'label'], ...rows()]),
+      csv: () =>
+        csv([['index', ...['x', 'y', 'z'].slice(0, state.dims), state.label_name || 'label'], ...rows()]),
       json: () => state
     };
   }
@@ -183,7 +272,14 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   /** Decodes the points, unless they are the very ones that are drawn already. */
   private takeCloud(state: ScatterState, buffers: readonly DataView[]): void {
-    const key = JSON.stringify([state.method, state.count, state.dims, state.categories, state.sprite, buffers.map(buffer => checksum(buffer))]);
+    const key = JSON.stringify([
+      state.method,
+      state.count,
+      state.dims,
+      state.categories,
+      state.sprite,
+      buffers.map(buffer => checksum(buffer))
+    ]);
     if (key === this.bytes && this.cloud) {
       return;
     }
@@ -217,7 +313,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   }
 
   private refreshStyles(state: ScatterState, cloud: Cloud, renderer: Renderer): void {
-    const near = this.selected.length === 1 && state.selected[0] === this.selected[0] ? state.neighbours.map(each => each.index) : [];
+    const near =
+      this.selected.length === 1 && state.selected[0] === this.selected[0]
+        ? state.neighbours.map(each => each.index)
+        : [];
     const bright = this.selected.length > 0 ? new Set([...this.selected, ...near]) : this.found;
     const accent = parseColour(this.theme.accent);
     const plain = accent ? hex(accent) : '#1976d2';
@@ -305,7 +404,9 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   private pointUnder(x: number, y: number): number | null {
     const { cloud } = this;
-    const reach = Math.max(8, pointRadius(cloud?.count ?? 0, this.camera) + 4) + (this.shape.value === 'pictures' ? 6 : 0);
+    const reach =
+      Math.max(8, pointRadius(cloud?.count ?? 0, this.camera) + 4) +
+      (this.shape.value === 'pictures' ? 6 : 0);
     return cloud ? pick(cloud, this.styles, this.currentProjection(), x, y, reach) : null;
   }
 
@@ -341,7 +442,11 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
         this.choose([]);
       }
     } else if (add) {
-      this.choose(this.selected.includes(point) ? this.selected.filter(other => other !== point) : [...this.selected, point]);
+      this.choose(
+        this.selected.includes(point)
+          ? this.selected.filter(other => other !== point)
+          : [...this.selected, point]
+      );
     } else {
       this.choose([point]);
     }
@@ -363,12 +468,21 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       return;
     }
     const kept = points.filter(point => point >= 0 && point < cloud.count).slice(0, MOST_SELECTED);
-    this.refusal.say(points.length > MOST_SELECTED ? `${grouped(points.length)} points are more than one selection takes: the first ${grouped(MOST_SELECTED)} are selected.` : '');
+    this.refusal.say(
+      points.length > MOST_SELECTED
+        ? `${grouped(points.length)} points are more than one selection takes: the first ${grouped(MOST_SELECTED)} are selected.`
+        : ''
+    );
     this.selected = kept;
     this.waiting = true;
     this.restyle = true;
     this.side.update(state, cloud, kept, this.theme.dark);
-    setText(this.live, kept.length === 1 ? `point ${kept[0]} ${nameOf(cloud, kept[0]!)} selected` : `${kept.length} points selected`);
+    setText(
+      this.live,
+      kept.length === 1
+        ? `point ${kept[0]} ${nameOf(cloud, kept[0]!)} selected`
+        : `${kept.length} points selected`
+    );
     this.frame.request();
     if (tell) {
       this.host.select?.({ points: kept, from: 'scatter' });
@@ -437,13 +551,29 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       return;
     }
     const field = this.field.getBoundingClientRect();
-    const [x, y] = project(at, cloud.positions[pointed * 3]!, cloud.positions[pointed * 3 + 1]!, cloud.positions[pointed * 3 + 2]!);
+    const [x, y] = project(
+      at,
+      cloud.positions[pointed * 3]!,
+      cloud.positions[pointed * 3 + 1]!,
+      cloud.positions[pointed * 3 + 2]!
+    );
     const [left, top] = [field.left + x, field.top + y];
     const label = nameOf(cloud, pointed);
     const row = state.rows[state.selected.indexOf(pointed)];
-    const lines = row ? state.columns.map((column, index) => h('div', {}, `${column}: ${row[index] ?? ''}`)) : [];
-    const words = h('div', {}, h('b', {}, label || `point ${pointed}`), label ? h('div', { class: 'wb-quiet' }, `point ${pointed}`) : null, ...lines);
-    this.tooltip.show({ left: left - 12, right: left + 12, top: top - 12, bottom: top + 12 }, h('div', { class: 'wb-card' }, thumbnail(cloud, pointed, 48), words));
+    const lines = row
+      ? state.columns.map((column, index) => h('div', {}, `${column}: ${row[index] ?? ''}`))
+      : [];
+    const words = h(
+      'div',
+      {},
+      h('b', {}, label || `point ${pointed}`),
+      label ? h('div', { class: 'wb-quiet' }, `point ${pointed}`) : null,
+      ...lines
+    );
+    this.tooltip.show(
+      { left: left - 12, right: left + 12, top: top - 12, bottom: top + 12 },
+      h('div', { class: 'wb-card' }, thumbnail(cloud, pointed, 48), words)
+    );
   }
 
   private flatPicture(): HTMLCanvasElement {

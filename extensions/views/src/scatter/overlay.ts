@@ -14,7 +14,12 @@ export interface OverlayState {
   readonly pointed: number | null;
   readonly hidden: ReadonlySet<number>;
   readonly labels: boolean;
-  readonly box: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number } | null;
+  readonly box: {
+    readonly left: number;
+    readonly top: number;
+    readonly right: number;
+    readonly bottom: number;
+  } | null;
   readonly colours: readonly string[];
 }
 
@@ -27,7 +32,10 @@ interface Rect {
 
 /** Keeps a rectangle if it meets none of those kept before. */
 export function claim(taken: Rect[], rect: Rect): boolean {
-  const free = taken.every(other => rect.right < other.left || rect.left > other.right || rect.bottom < other.top || rect.top > other.bottom);
+  const free = taken.every(
+    other =>
+      rect.right < other.left || rect.left > other.right || rect.bottom < other.top || rect.top > other.bottom
+  );
   if (free) {
     taken.push(rect);
   }
@@ -39,10 +47,24 @@ function place(state: OverlayState, point: number): readonly [number, number, nu
   if (point < 0 || point >= cloud.count || styles[point * 4 + 3] === HIDDEN) {
     return null;
   }
-  return project(projection, cloud.positions[point * 3]!, cloud.positions[point * 3 + 1]!, cloud.positions[point * 3 + 2]!);
+  return project(
+    projection,
+    cloud.positions[point * 3]!,
+    cloud.positions[point * 3 + 1]!,
+    cloud.positions[point * 3 + 2]!
+  );
 }
 
-function text(context: CanvasRenderingContext2D, words: string, x: number, y: number, theme: Theme, taken: Rect[], weight: number, mark?: string): void {
+function text(
+  context: CanvasRenderingContext2D,
+  words: string,
+  x: number,
+  y: number,
+  theme: Theme,
+  taken: Rect[],
+  weight: number,
+  mark?: string
+): void {
   const short = words.length > 26 ? words.slice(0, 25) + '…' : words;
   context.font = `${weight} 12px ${theme.font}`;
   const wide = context.measureText(short).width;
@@ -64,7 +86,14 @@ function text(context: CanvasRenderingContext2D, words: string, x: number, y: nu
   context.fillText(short, x + (mark ? 1 : 0), y);
 }
 
-function ring(context: CanvasRenderingContext2D, x: number, y: number, radius: number, colour: string, width: number): void {
+function ring(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  radius: number,
+  colour: string,
+  width: number
+): void {
   context.beginPath();
   context.arc(x, y, radius, 0, 7);
   context.lineWidth = width;
@@ -113,12 +142,22 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
 }
 
 /** The names of the labels at their middles, the largest first; what would overlap is left out. */
-function drawNames(context: CanvasRenderingContext2D, state: OverlayState, theme: Theme, taken: Rect[]): void {
+function drawNames(
+  context: CanvasRenderingContext2D,
+  state: OverlayState,
+  theme: Theme,
+  taken: Rect[]
+): void {
   const { cloud, projection, hidden } = state;
   const order = cloud.names.map((_, index) => index).sort((a, b) => cloud.sizes[b]! - cloud.sizes[a]!);
   for (const index of order.slice(0, 60)) {
     if (!hidden.has(index) && cloud.sizes[index]! > 0) {
-      const [x, y] = project(projection, cloud.middles[index * 3]!, cloud.middles[index * 3 + 1]!, cloud.middles[index * 3 + 2]!);
+      const [x, y] = project(
+        projection,
+        cloud.middles[index * 3]!,
+        cloud.middles[index * 3 + 1]!,
+        cloud.middles[index * 3 + 2]!
+      );
       text(context, cloud.names[index]!, x, y, theme, taken, 500, state.colours[index]);
     }
   }

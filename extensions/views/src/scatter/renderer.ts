@@ -65,7 +65,12 @@ export class CanvasRenderer implements Renderer {
       if (this.styles[point * 4 + 3] === HIDDEN) {
         continue;
       }
-      const [px, py, pz, ps] = project(shot.projection, positions[point * 3]!, positions[point * 3 + 1]!, positions[point * 3 + 2]!);
+      const [px, py, pz, ps] = project(
+        shot.projection,
+        positions[point * 3]!,
+        positions[point * 3 + 1]!,
+        positions[point * 3 + 2]!
+      );
       if (px > -20 && py > -20 && px < shot.width + 20 && py < shot.height + 20) {
         x[point] = px;
         y[point] = py;
@@ -91,19 +96,32 @@ export class CanvasRenderer implements Renderer {
     this.cloud = null;
   }
 
-  private drawDiscs(context: CanvasRenderingContext2D, shot: Shot, order: readonly number[], x: Float32Array, y: Float32Array, depth: Float32Array, size: Float32Array): void {
+  private drawDiscs(
+    context: CanvasRenderingContext2D,
+    shot: Shot,
+    order: readonly number[],
+    x: Float32Array,
+    y: Float32Array,
+    depth: Float32Array,
+    size: Float32Array
+  ): void {
     for (const point of order) {
       const style = this.styles[point * 4 + 3]!;
       const radius = shot.radius * size[point]! * (style === BRIGHT ? 1.5 : 1);
       const disc = this.disc(point);
-      context.globalAlpha = style === DIM ? 0.22 : 1 - shot.fog * (1 - (Math.min(1, Math.max(-1, depth[point]!)) + 1) / 2);
+      context.globalAlpha =
+        style === DIM ? 0.22 : 1 - shot.fog * (1 - (Math.min(1, Math.max(-1, depth[point]!)) + 1) / 2);
       context.drawImage(disc, x[point]! - radius, y[point]! - radius, 2 * radius, 2 * radius);
     }
   }
 
   /** A disc of a colour, drawn once and then stamped. */
   private disc(point: number): HTMLCanvasElement {
-    const [red, green, blue] = [this.styles[point * 4]!, this.styles[point * 4 + 1]!, this.styles[point * 4 + 2]!];
+    const [red, green, blue] = [
+      this.styles[point * 4]!,
+      this.styles[point * 4 + 1]!,
+      this.styles[point * 4 + 2]!
+    ];
     const key = (red << 16) | (green << 8) | blue;
     let disc = this.discs.get(key);
     if (!disc) {
@@ -125,7 +143,14 @@ export class CanvasRenderer implements Renderer {
     return disc;
   }
 
-  private drawPictures(context: CanvasRenderingContext2D, cloud: Cloud, order: readonly number[], x: Float32Array, y: Float32Array, size: Float32Array): void {
+  private drawPictures(
+    context: CanvasRenderingContext2D,
+    cloud: Cloud,
+    order: readonly number[],
+    x: Float32Array,
+    y: Float32Array,
+    size: Float32Array
+  ): void {
     const tiles = (this.tiles ??= spriteCanvas(cloud));
     const sprite = cloud.sprite!;
     for (const point of order) {
@@ -133,11 +158,27 @@ export class CanvasRenderer implements Renderer {
       const left = (point % sprite.columns) * sprite.width;
       const top = Math.floor(point / sprite.columns) * sprite.height;
       context.globalAlpha = this.styles[point * 4 + 3] === DIM ? 0.25 : 1;
-      context.drawImage(tiles, left, top, sprite.width, sprite.height, x[point]! - side / 2, y[point]! - side / 2, side, side);
+      context.drawImage(
+        tiles,
+        left,
+        top,
+        sprite.width,
+        sprite.height,
+        x[point]! - side / 2,
+        y[point]! - side / 2,
+        side,
+        side
+      );
     }
   }
 
-  private drawPixels(context: CanvasRenderingContext2D, shot: Shot, order: readonly number[], x: Float32Array, y: Float32Array): void {
+  private drawPixels(
+    context: CanvasRenderingContext2D,
+    shot: Shot,
+    order: readonly number[],
+    x: Float32Array,
+    y: Float32Array
+  ): void {
     const width = Math.round(shot.width * shot.ratio);
     const height = Math.round(shot.height * shot.ratio);
     const image = context.getImageData(0, 0, width, height);
@@ -145,7 +186,11 @@ export class CanvasRenderer implements Renderer {
     const side = Math.max(1, Math.round(shot.radius * shot.ratio));
     for (const point of order) {
       const style = this.styles[point * 4 + 3]!;
-      const colour = ((style === DIM ? 90 : 255) << 24) | (this.styles[point * 4 + 2]! << 16) | (this.styles[point * 4 + 1]! << 8) | this.styles[point * 4]!;
+      const colour =
+        ((style === DIM ? 90 : 255) << 24) |
+        (this.styles[point * 4 + 2]! << 16) |
+        (this.styles[point * 4 + 1]! << 8) |
+        this.styles[point * 4]!;
       const left = Math.round(x[point]! * shot.ratio - side / 2);
       const top = Math.round(y[point]! * shot.ratio - side / 2);
       for (let row = Math.max(0, top); row < Math.min(height, top + side); row++) {

@@ -23,12 +23,26 @@ const MOST_SHOWN = 60;
 /** The panel. */
 export class Side {
   readonly element: HTMLElement;
-  readonly field = h('input', { type: 'search', class: 'wb-input', placeholder: '/ label or #index', 'aria-label': 'Search points by label or index', 'data-testid': 'wb-search' });
+  readonly field = h('input', {
+    type: 'search',
+    class: 'wb-input',
+    placeholder: '/ label or #index',
+    'aria-label': 'Search points by label or index',
+    'data-testid': 'wb-search'
+  });
   private readonly found = h('span', { class: 'wb-quiet', 'aria-live': 'polite', 'data-testid': 'wb-found' });
-  private readonly legend = h('div', { class: 'wb-legend', role: 'group', 'aria-label': 'Labels: press one to hide or show its points', 'data-testid': 'wb-legend' });
+  private readonly legend = h('div', {
+    class: 'wb-legend',
+    role: 'group',
+    'aria-label': 'Labels: press one to hide or show its points',
+    'data-testid': 'wb-legend'
+  });
   private readonly legendTitle = h('span');
   private readonly legendPart: HTMLElement;
-  private readonly all = button('all', () => this.setHidden(new Set()), { 'data-testid': 'wb-legend-all', title: 'Show all labels' });
+  private readonly all = button('all', () => this.setHidden(new Set()), {
+    'data-testid': 'wb-legend-all',
+    title: 'Show all labels'
+  });
   private readonly picked = h('div', { 'data-testid': 'wb-picked' });
   private readonly near = h('div', { class: 'wb-near', 'data-testid': 'wb-neighbours' });
   private readonly nearPart: HTMLElement;
@@ -37,10 +51,32 @@ export class Side {
   private key = '';
 
   constructor(private readonly events: SideEvents) {
-    this.metrics = new Segments<Metric>('Distance', [['cosine', 'cosine'], ['euclidean', 'euclidean']], 'cosine', value => events.metric(value), 'wb-metric');
+    this.metrics = new Segments<Metric>(
+      'Distance',
+      [
+        ['cosine', 'cosine'],
+        ['euclidean', 'euclidean']
+      ],
+      'cosine',
+      value => events.metric(value),
+      'wb-metric'
+    );
     this.legendPart = h('div', {}, h('h4', {}, this.legendTitle, this.all), this.legend);
-    this.nearPart = h('div', {}, h('h4', {}, 'nearest, by distance before projection'), this.metrics.element, this.near);
-    this.element = h('aside', { class: 'wb-side', 'aria-label': 'Search, labels and selection' }, h('div', { class: 'wb-search-line' }, this.field, this.found), this.legendPart, this.picked, this.nearPart);
+    this.nearPart = h(
+      'div',
+      {},
+      h('h4', {}, 'nearest, by distance before projection'),
+      this.metrics.element,
+      this.near
+    );
+    this.element = h(
+      'aside',
+      { class: 'wb-side', 'aria-label': 'Search, labels and selection' },
+      h('div', { class: 'wb-search-line' }, this.field, this.found),
+      this.legendPart,
+      this.picked,
+      this.nearPart
+    );
     this.field.addEventListener('input', () => this.search(false));
     this.field.addEventListener('keydown', event => {
       if (event.key === 'Enter') {
@@ -74,7 +110,9 @@ export class Side {
   }
 
   private markLegend(): void {
-    [...this.legend.children].forEach((element, index) => element.setAttribute('aria-pressed', String(!this.hidden.has(index))));
+    [...this.legend.children].forEach((element, index) =>
+      element.setAttribute('aria-pressed', String(!this.hidden.has(index)))
+    );
     this.all.hidden = this.hidden.size === 0;
   }
 
@@ -87,7 +125,12 @@ export class Side {
     }
     const same = this.legend.children.length === cloud.names.length;
     this.key = key;
-    replace(this.legend, ...cloud.names.slice(0, 500).map((name, index) => this.legendEntry(name, index, cloud.sizes[index] ?? 0, dark)));
+    replace(
+      this.legend,
+      ...cloud.names
+        .slice(0, 500)
+        .map((name, index) => this.legendEntry(name, index, cloud.sizes[index] ?? 0, dark))
+    );
     if (!same) {
       this.hidden = new Set();
     }
@@ -102,8 +145,14 @@ export class Side {
       }
       this.setHidden(hidden);
     };
-    const element = button('', toggle, { 'aria-pressed': 'true', title: `${name}: ${grouped(count)} points. Click hides or shows, double click shows only these.`, 'data-label': name });
-    element.addEventListener('dblclick', () => this.setHidden(new Set([...Array(this.legend.children.length).keys()].filter(other => other !== index))));
+    const element = button('', toggle, {
+      'aria-pressed': 'true',
+      title: `${name}: ${grouped(count)} points. Click hides or shows, double click shows only these.`,
+      'data-label': name
+    });
+    element.addEventListener('dblclick', () =>
+      this.setHidden(new Set([...Array(this.legend.children.length).keys()].filter(other => other !== index)))
+    );
     element.style.setProperty('--wb-mark', categoryColour(index, dark));
     replace(element, h('i'), h('span', {}, name));
     return element;
@@ -111,21 +160,37 @@ export class Side {
 
   private writePicked(state: ScatterState, cloud: Cloud, selected: readonly number[]): void {
     if (selected.length === 0) {
-      replace(this.picked, h('p', { class: 'wb-quiet', style: 'margin: 0' }, 'Click a point to select it. Shift and drag selects many.'));
+      replace(
+        this.picked,
+        h(
+          'p',
+          { class: 'wb-quiet', style: 'margin: 0' },
+          'Click a point to select it. Shift and drag selects many.'
+        )
+      );
       return;
     }
     const first = selected[0]!;
     // The rows belong to the selection that Python knows: until it has caught up they are another point's.
     const row = state.selected[0] === first ? state.rows[0] : undefined;
-    const title = selected.length === 1 ? `point ${first}` : `${grouped(selected.length)} points, first ${first}`;
+    const title =
+      selected.length === 1 ? `point ${first}` : `${grouped(selected.length)} points, first ${first}`;
     const pairs = state.columns.map((column, index) => [column, row?.[index] ?? '…'] as const);
     const label = nameOf(cloud, first);
-    const facts: (readonly [string, string])[] = label && !state.columns.includes(state.label_name) ? [[state.label_name || 'label', label], ...pairs] : pairs;
+    const facts: (readonly [string, string])[] =
+      label && !state.columns.includes(state.label_name)
+        ? [[state.label_name || 'label', label], ...pairs]
+        : pairs;
     const clear = button('clear', () => this.events.clear(), { 'data-testid': 'wb-clear' });
     replace(
       this.picked,
       h('h4', {}, title, clear),
-      h('div', { class: 'wb-picked' }, thumbnail(cloud, first, 64) ?? h('span'), h('dl', {}, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))),
+      h(
+        'div',
+        { class: 'wb-picked' },
+        thumbnail(cloud, first, 64) ?? h('span'),
+        h('dl', {}, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))
+      ),
       this.others(cloud, selected)
     );
   }
@@ -137,12 +202,21 @@ export class Side {
     }
     const shown = selected.slice(1, 25).map(point => {
       const picture = thumbnail(cloud, point, 24);
-      const element = button('', () => this.events.choose(point), { class: 'wb-button wb-button-plain', title: `point ${point} ${nameOf(cloud, point)}`, 'aria-label': `point ${point} ${nameOf(cloud, point)}` });
+      const element = button('', () => this.events.choose(point), {
+        class: 'wb-button wb-button-plain',
+        title: `point ${point} ${nameOf(cloud, point)}`,
+        'aria-label': `point ${point} ${nameOf(cloud, point)}`
+      });
       replace(element, picture ?? String(point));
       return element;
     });
     const more = selected.length - 25;
-    return h('div', { class: 'wb-chips' }, ...shown, more > 0 ? h('span', { class: 'wb-quiet' }, `and ${grouped(more)} more`) : null);
+    return h(
+      'div',
+      { class: 'wb-chips' },
+      ...shown,
+      more > 0 ? h('span', { class: 'wb-quiet' }, `and ${grouped(more)} more`) : null
+    );
   }
 
   private writeNear(state: ScatterState, cloud: Cloud, selected: readonly number[], dark: boolean): void {
@@ -153,8 +227,17 @@ export class Side {
       this.near,
       ...rows.map(({ index, distance }) => {
         const mark = h('i');
-        mark.style.setProperty('--wb-mark', cloud.categories ? categoryColour(cloud.categories[index] ?? 0, dark) : 'var(--wb-accent)');
-        const element = h('button', { type: 'button', 'data-index': index, 'data-testid': 'wb-neighbour' }, (index < cloud.count ? thumbnail(cloud, index, 26) : null) ?? mark, h('span', {}, nameOf(cloud, index) || `point ${index}`), h('span', { title: exact(distance) }, figure(distance)));
+        mark.style.setProperty(
+          '--wb-mark',
+          cloud.categories ? categoryColour(cloud.categories[index] ?? 0, dark) : 'var(--wb-accent)'
+        );
+        const element = h(
+          'button',
+          { type: 'button', 'data-index': index, 'data-testid': 'wb-neighbour' },
+          (index < cloud.count ? thumbnail(cloud, index, 26) : null) ?? mark,
+          h('span', {}, nameOf(cloud, index) || `point ${index}`),
+          h('span', { title: exact(distance) }, figure(distance))
+        );
         element.addEventListener('click', () => this.events.choose(index));
         element.addEventListener('pointerenter', () => this.events.point(index));
         element.addEventListener('pointerleave', () => this.events.point(null));

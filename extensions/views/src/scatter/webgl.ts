@@ -49,7 +49,20 @@ void main() {
   result.rgb *= result.a;
 }`;
 
-const NAMES = ['rotation', 'perspective', 'unit', 'centre', 'radius', 'pass', 'grid', 'paper', 'fog', 'pictures', 'pixel', 'tiles'] as const;
+const NAMES = [
+  'rotation',
+  'perspective',
+  'unit',
+  'centre',
+  'radius',
+  'pass',
+  'grid',
+  'paper',
+  'fog',
+  'pictures',
+  'pixel',
+  'tiles'
+] as const;
 type Uniforms = Record<(typeof NAMES)[number], WebGLUniformLocation | null>;
 
 /** The one context of a page. */
@@ -68,9 +81,15 @@ type Page = typeof globalThis & { [SHARED]?: SharedContext };
 /** WebGL is there, but cannot run our program. */
 export class ShaderError extends Error {}
 
-function compile(gl: WebGL2RenderingContext): { readonly program: WebGLProgram; readonly uniforms: Uniforms } {
+function compile(gl: WebGL2RenderingContext): {
+  readonly program: WebGLProgram;
+  readonly uniforms: Uniforms;
+} {
   const program = gl.createProgram();
-  for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+  for (const [kind, source] of [
+    [gl.VERTEX_SHADER, VERTEX],
+    [gl.FRAGMENT_SHADER, FRAGMENT]
+  ] as const) {
     const shader = gl.createShader(kind);
     if (!shader) {
       throw new ShaderError('WebGL gives no shader');
@@ -83,7 +102,9 @@ function compile(gl: WebGL2RenderingContext): { readonly program: WebGLProgram; 
   if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
     throw new ShaderError(`the shader was refused: ${gl.getProgramInfoLog(program)}`);
   }
-  const uniforms = Object.fromEntries(NAMES.map(name => [name, gl.getUniformLocation(program, name)])) as Uniforms;
+  const uniforms = Object.fromEntries(
+    NAMES.map(name => [name, gl.getUniformLocation(program, name)])
+  ) as Uniforms;
   return { program, uniforms };
 }
 
@@ -94,7 +115,12 @@ function sharedContext(): SharedContext | null {
     return page[SHARED].lost ? null : page[SHARED];
   }
   const canvas = document.createElement('canvas');
-  const gl = canvas.getContext('webgl2', { antialias: false, alpha: true, premultipliedAlpha: true, powerPreference: 'low-power' });
+  const gl = canvas.getContext('webgl2', {
+    antialias: false,
+    alpha: true,
+    premultipliedAlpha: true,
+    powerPreference: 'low-power'
+  });
   if (!gl) {
     return null;
   }
@@ -161,7 +187,8 @@ class WebglRenderer implements Renderer {
     const { gl } = this.shared;
     this.count = cloud.count;
     // A place that is not a number is never drawn (its style hides it), but must not reach the shader.
-    const places = cloud.lost > 0 ? cloud.positions.map(value => (Number.isNaN(value) ? 0 : value)) : cloud.positions;
+    const places =
+      cloud.lost > 0 ? cloud.positions.map(value => (Number.isNaN(value) ? 0 : value)) : cloud.positions;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.places);
     gl.bufferData(gl.ARRAY_BUFFER, places, gl.STATIC_DRAW);
     gl.deleteTexture(this.texture);
@@ -175,8 +202,23 @@ class WebglRenderer implements Renderer {
       this.texture = gl.createTexture();
       gl.bindTexture(gl.TEXTURE_2D, this.texture);
       gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, sprite.columns * sprite.width, sprite.rows * sprite.height, 0, gl.RED, gl.UNSIGNED_BYTE, pixels);
-      for (const [name, value] of [[gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR], [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]] as const) {
+      gl.texImage2D(
+        gl.TEXTURE_2D,
+        0,
+        gl.R8,
+        sprite.columns * sprite.width,
+        sprite.rows * sprite.height,
+        0,
+        gl.RED,
+        gl.UNSIGNED_BYTE,
+        pixels
+      );
+      for (const [name, value] of [
+        [gl.TEXTURE_MIN_FILTER, gl.LINEAR],
+        [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+        [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE],
+        [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]
+      ] as const) {
         gl.texParameteri(gl.TEXTURE_2D, name, value);
       }
     }

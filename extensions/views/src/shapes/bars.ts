@@ -37,7 +37,14 @@ export function markText(marks: BarMarks): string {
 }
 
 /** A bar. Hatching is drawn as lines of its own, so that an exported picture needs no patterns. */
-export function bar(dim: Named, x: number, y: number, length: number, marks: BarMarks, dark: boolean): SVGGElement {
+export function bar(
+  dim: Named,
+  x: number,
+  y: number,
+  length: number,
+  marks: BarMarks,
+  dark: boolean
+): SVGGElement {
   const colour = dimensionColour(dim.name, dark);
   const filled = !marks.reduced && !marks.broadcast;
   const group = s('g', { 'data-dim': dim.name ?? '' }, s('title', {}, dimensionText(dim) + markText(marks)));
@@ -61,7 +68,15 @@ export function bar(dim: Named, x: number, y: number, length: number, marks: Bar
       const to = Math.min(at + 8, length - 2);
       lines += `M${x + at} ${y + BAR_HEIGHT - 2}L${x + to} ${y + BAR_HEIGHT - 2 - ((to - at) / 8) * (BAR_HEIGHT - 4)}`;
     }
-    group.appendChild(s('path', { d: lines, stroke: inkOn(colour), 'stroke-opacity': 0.38, 'stroke-width': 1.5, fill: 'none' }));
+    group.appendChild(
+      s('path', {
+        d: lines,
+        stroke: inkOn(colour),
+        'stroke-opacity': 0.38,
+        'stroke-width': 1.5,
+        fill: 'none'
+      })
+    );
   }
   const text = s(
     'text',

@@ -40,7 +40,9 @@ export function wrap(text: string, width: number, most: number, size = ORIGIN_SI
 export function columnWidths(operands: readonly ClashOperand[]): number[] {
   const count = Math.max(0, ...operands.map(operand => operand.dims.length));
   return Array.from({ length: count }, (_, fromRight) => {
-    const dims = operands.map(operand => operand.dims.at(-1 - fromRight)).filter((dim): dim is ClashDim => dim !== undefined);
+    const dims = operands
+      .map(operand => operand.dims.at(-1 - fromRight))
+      .filter((dim): dim is ClashDim => dim !== undefined);
     const bars = dims.map(dim => barLength(dim, 6));
     const least = dims.some(dim => dim.clash) ? 172 : dims.some(dim => dim.origin) ? 92 : 48;
     return Math.max(least, ...bars);
@@ -50,21 +52,33 @@ export function columnWidths(operands: readonly ClashOperand[]): number[] {
 /** The picture of a `ClashState`. */
 export class ClashPicture implements Act<ClashState> {
   readonly element: HTMLElement;
-  private readonly message = h('div', { class: 'wb-clash-message', 'data-testid': 'wb-clash-message', role: 'alert' });
+  private readonly message = h('div', {
+    class: 'wb-clash-message',
+    'data-testid': 'wb-clash-message',
+    role: 'alert'
+  });
   private readonly picture = h('div', { class: 'wb-clash-picture' });
   private readonly fix = h('div', { class: 'wb-clash-fix' });
   private state: ClashState | null = null;
   private svg: SVGSVGElement | null = null;
 
   constructor(private readonly stage: Stage) {
-    this.element = h('div', { class: 'wb-clash', 'data-testid': 'wb-clash' }, this.message, this.picture, this.fix);
+    this.element = h(
+      'div',
+      { class: 'wb-clash', 'data-testid': 'wb-clash' },
+      this.message,
+      this.picture,
+      this.fix
+    );
   }
 
   accept(state: ClashState): void {
     this.state = state;
     replace(this.message, h('b', {}, state.op), h('p', {}, state.message));
     const copy = (text: string): void => this.stage.host.copy(text);
-    const fix = state.fix ? [h('span', { class: 'wb-quiet' }, 'This would work:'), codeBlock(state.fix, copy, 'wb-fix')] : [];
+    const fix = state.fix
+      ? [h('span', { class: 'wb-quiet' }, 'This would work:'), codeBlock(state.fix, copy, 'wb-fix')]
+      : [];
     replace(this.fix, ...fix);
   }
 
@@ -89,25 +103,55 @@ function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
   const widths = columnWidths(state.operands);
   const total = LABEL_WIDTH + widths.reduce((sum, width) => sum + width + COLUMN_GAP, 0) + 8;
   const clash = theme.dark ? '#ff8a3c' : '#d55e00';
-  const svg = s('svg', { class: 'wb-svg', role: 'img', 'aria-label': describe(state), 'data-testid': 'wb-clash-svg' });
+  const svg = s('svg', {
+    class: 'wb-svg',
+    role: 'img',
+    'aria-label': describe(state),
+    'data-testid': 'wb-clash-svg'
+  });
   const rings: { readonly x: number; readonly y: number; readonly below: number }[] = [];
   const front = s('g');
   let y = 8;
   for (const operand of state.operands) {
     let right = total - 8;
     let tallest = 0;
-    front.append(s('text', { x: 2, y: y + 14, 'font-weight': 600, 'font-size': 12, fill: theme.ink }, s('title', {}, operand.label), shorten(operand.label, LABEL_WIDTH - 8, 12)));
+    front.append(
+      s(
+        'text',
+        { x: 2, y: y + 14, 'font-weight': 600, 'font-size': 12, fill: theme.ink },
+        s('title', {}, operand.label),
+        shorten(operand.label, LABEL_WIDTH - 8, 12)
+      )
+    );
     for (let fromRight = 0; fromRight < operand.dims.length; fromRight++) {
       const dim = operand.dims.at(-1 - fromRight)!;
       const width = widths[fromRight]!;
       const left = right - width;
       front.append(bar(dim, left, y, width, {}, theme.dark));
       const lines = wrap(dim.origin, width - 4, dim.clash ? 3 : 2);
-      lines.forEach((line, index) => front.append(originText(line, dim, left + width / 2, y + BAR_HEIGHT + 15 + index * 13, theme)));
+      lines.forEach((line, index) =>
+        front.append(originText(line, dim, left + width / 2, y + BAR_HEIGHT + 15 + index * 13, theme))
+      );
       tallest = Math.max(tallest, lines.length * 13);
       if (dim.clash) {
-        front.append(s('rect', { x: left - 4, y: y - 4, width: width + 8, height: BAR_HEIGHT + 8, rx: 6, fill: 'none', stroke: clash, 'stroke-width': 2.5, 'data-testid': 'wb-clash-ring' }));
-        rings.push({ x: left + width / 2, y: y - 4, below: y + BAR_HEIGHT + 4 + (lines.length > 0 ? lines.length * 13 + 6 : 0) });
+        front.append(
+          s('rect', {
+            x: left - 4,
+            y: y - 4,
+            width: width + 8,
+            height: BAR_HEIGHT + 8,
+            rx: 6,
+            fill: 'none',
+            stroke: clash,
+            'stroke-width': 2.5,
+            'data-testid': 'wb-clash-ring'
+          })
+        );
+        rings.push({
+          x: left + width / 2,
+          y: y - 4,
+          below: y + BAR_HEIGHT + 4 + (lines.length > 0 ? lines.length * 13 + 6 : 0)
+        });
       }
       right = left - COLUMN_GAP;
     }
@@ -123,11 +167,20 @@ function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
 
 function originText(line: string, dim: ClashDim, x: number, y: number, theme: Theme): SVGTextElement {
   const fill = dim.clash ? theme.ink : theme.quiet;
-  return s('text', { x, y, 'text-anchor': 'middle', 'font-size': ORIGIN_SIZE, fill }, s('title', {}, dim.origin), line);
+  return s(
+    'text',
+    { x, y, 'text-anchor': 'middle', 'font-size': ORIGIN_SIZE, fill },
+    s('title', {}, dim.origin),
+    line
+  );
 }
 
 /** A line from each ring to the next, with a mark that says they differ. */
-function joins(rings: readonly { readonly x: number; readonly y: number; readonly below: number }[], colour: string, theme: Theme): SVGGElement {
+function joins(
+  rings: readonly { readonly x: number; readonly y: number; readonly below: number }[],
+  colour: string,
+  theme: Theme
+): SVGGElement {
   const group = s('g');
   for (let index = 1; index < rings.length; index++) {
     const from = rings[index - 1]!;
@@ -136,8 +189,26 @@ function joins(rings: readonly { readonly x: number; readonly y: number; readonl
     const d = `M${from.x} ${from.below}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}`;
     group.append(
       s('path', { d, fill: 'none', stroke: colour, 'stroke-width': 2.5 }),
-      s('circle', { cx: (from.x + to.x) / 2, cy: middle, r: 8, fill: theme.dark ? '#1b1b1b' : '#ffffff', stroke: colour, 'stroke-width': 1.5 }),
-      s('text', { x: (from.x + to.x) / 2, y: middle + 4, 'text-anchor': 'middle', 'font-size': 12, 'font-weight': 700, fill: colour }, '≠')
+      s('circle', {
+        cx: (from.x + to.x) / 2,
+        cy: middle,
+        r: 8,
+        fill: theme.dark ? '#1b1b1b' : '#ffffff',
+        stroke: colour,
+        'stroke-width': 1.5
+      }),
+      s(
+        'text',
+        {
+          x: (from.x + to.x) / 2,
+          y: middle + 4,
+          'text-anchor': 'middle',
+          'font-size': 12,
+          'font-weight': 700,
+          fill: colour
+        },
+        '≠'
+      )
     );
   }
   return group;

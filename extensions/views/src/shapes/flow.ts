@@ -19,7 +19,14 @@ function marks(operand: FlowOperand, dim: number): BarMarks {
   };
 }
 
-function ribbon(from: PlacedBar, x: number, y: number, length: number, colour: string, alpha: number): SVGPathElement {
+function ribbon(
+  from: PlacedBar,
+  x: number,
+  y: number,
+  length: number,
+  colour: string,
+  alpha: number
+): SVGPathElement {
   const top = from.y + BAR_HEIGHT;
   const middle = (top + y) / 2;
   const d =
@@ -40,7 +47,13 @@ export function rowText(row: FlowRow): string {
 
 /** The picture of a `FlowState`. */
 export class FlowPicture implements Act<FlowState> {
-  readonly element = h('div', { class: 'wb-flow', role: 'listbox', tabindex: 0, 'aria-label': 'Ops, in the order they run', 'data-testid': 'wb-flow' });
+  readonly element = h('div', {
+    class: 'wb-flow',
+    role: 'listbox',
+    tabindex: 0,
+    'aria-label': 'Ops, in the order they run',
+    'data-testid': 'wb-flow'
+  });
   private readonly listeners = new Listeners();
   private state: FlowState | null = null;
   private rows: HTMLElement[] = [];
@@ -75,9 +88,15 @@ export class FlowPicture implements Act<FlowState> {
     this.drawnFor = key;
     const narrow = width <= 560;
     const available = Math.max(120, narrow ? width - 12 : width - 108 - Math.min(150, width * 0.2) - 28);
-    this.rows = state.rows.slice(0, MOST_ROWS).map((row, index) => this.row(row, index, available, theme.dark));
+    this.rows = state.rows
+      .slice(0, MOST_ROWS)
+      .map((row, index) => this.row(row, index, available, theme.dark));
     const more = state.rows.length - MOST_ROWS;
-    replace(this.element, ...this.rows, more > 0 ? h('p', { class: 'wb-quiet' }, `${more} more ops are not drawn.`) : null);
+    replace(
+      this.element,
+      ...this.rows,
+      more > 0 ? h('p', { class: 'wb-quiet' }, `${more} more ops are not drawn.`) : null
+    );
     if (state.rows.length === 0) {
       replace(this.element, h('p', { class: 'wb-quiet' }, 'No ops: nothing was recorded.'));
     }
@@ -88,7 +107,17 @@ export class FlowPicture implements Act<FlowState> {
     const rows = this.state?.rows ?? [];
     const state = this.state;
     const table = (): string =>
-      csv([['node', 'op', 'scope', 'source', 'inputs', 'output'], ...rows.map(row => [row.node, row.op, row.scope, row.source, row.inputs.map(say).join('; '), say(row.output)])]);
+      csv([
+        ['node', 'op', 'scope', 'source', 'inputs', 'output'],
+        ...rows.map(row => [
+          row.node,
+          row.op,
+          row.scope,
+          row.source,
+          row.inputs.map(say).join('; '),
+          say(row.output)
+        ])
+      ]);
     return rows.length > 0 ? { svg: () => this.wholePicture(), csv: table, json: () => state } : {};
   }
 
@@ -111,7 +140,11 @@ export class FlowPicture implements Act<FlowState> {
     const { openSource } = this.stage.host;
     const source =
       openSource && row.source
-        ? h('button', { type: 'button', class: 'wb-flow-source', tabindex: -1, title: `Go to ${row.source}` }, row.source)
+        ? h(
+            'button',
+            { type: 'button', class: 'wb-flow-source', tabindex: -1, title: `Go to ${row.source}` },
+            row.source
+          )
         : h('span', { class: 'wb-flow-source' }, row.source);
     if (source instanceof HTMLButtonElement) {
       source.addEventListener('click', event => {
@@ -120,39 +153,64 @@ export class FlowPicture implements Act<FlowState> {
       });
     }
     const op = h('div', { class: 'wb-flow-op' }, row.op, h('small', {}, row.scope));
-    const element = h('div', { class: 'wb-flow-row', role: 'option', id: `wb-flow-${index}`, 'data-node': row.node, 'data-testid': 'wb-flow-row' }, op, svg as unknown as HTMLElement, source);
+    const element = h(
+      'div',
+      {
+        class: 'wb-flow-row',
+        role: 'option',
+        id: `wb-flow-${index}`,
+        'data-node': row.node,
+        'data-testid': 'wb-flow-row'
+      },
+      op,
+      svg as unknown as HTMLElement,
+      source
+    );
     element.addEventListener('click', () => this.choose(row.node));
     return element;
   }
 
   private drawing(row: FlowRow, layout: RowLayout, dark: boolean): SVGGElement {
     const group = s('g');
-    const operandOf = (placed: PlacedBar): FlowOperand => (placed.operand < 0 ? row.output : row.inputs[placed.operand]!);
+    const operandOf = (placed: PlacedBar): FlowOperand =>
+      placed.operand < 0 ? row.output : row.inputs[placed.operand]!;
     const outputs = layout.bars.filter(placed => placed.operand < 0);
     const find = (operand: number, dim: number): PlacedBar | undefined =>
       layout.bars.find(placed => placed.operand === operand && placed.dim === dim);
     for (const flow of flows(row)) {
       const from = find(flow.operand, flow.dim)!;
       const to = outputs[flow.output]!;
-      group.append(ribbon(from, to.x, to.y, to.length, dimensionColour(row.output.dims[flow.output]!.name, dark), 0.24));
+      group.append(
+        ribbon(from, to.x, to.y, to.length, dimensionColour(row.output.dims[flow.output]!.name, dark), 0.24)
+      );
     }
     this.drawEnds(group, row, layout, dark);
     for (const placed of layout.bars) {
       const operand = operandOf(placed);
-      group.append(bar(operand.dims[placed.dim]!, placed.x, placed.y, placed.length, marks(operand, placed.dim), dark));
+      group.append(
+        bar(operand.dims[placed.dim]!, placed.x, placed.y, placed.length, marks(operand, placed.dim), dark)
+      );
     }
     for (const label of layout.labels) {
       const text = label.operand < 0 ? `→ ${label.text}` : label.text;
-      group.append(s('text', { x: label.x, y: label.y, 'font-size': 11, fill: this.stage.theme().quiet }, text));
+      group.append(
+        s('text', { x: label.x, y: label.y, 'font-size': 11, fill: this.stage.theme().quiet }, text)
+      );
     }
     return group;
   }
 
   /** What is contracted runs together to one point in the op; what is reduced fades out. */
   private drawEnds(group: SVGGElement, row: FlowRow, layout: RowLayout, dark: boolean): void {
-    const ending = layout.bars.filter(placed => placed.operand >= 0 && row.inputs[placed.operand]!.contracted.includes(placed.dim));
-    const bottom = Math.max(0, ...layout.bars.filter(placed => placed.operand >= 0).map(placed => placed.y + BAR_HEIGHT));
-    const centre = ending.reduce((sum, placed) => sum + placed.x + placed.length / 2, 0) / Math.max(1, ending.length);
+    const ending = layout.bars.filter(
+      placed => placed.operand >= 0 && row.inputs[placed.operand]!.contracted.includes(placed.dim)
+    );
+    const bottom = Math.max(
+      0,
+      ...layout.bars.filter(placed => placed.operand >= 0).map(placed => placed.y + BAR_HEIGHT)
+    );
+    const centre =
+      ending.reduce((sum, placed) => sum + placed.x + placed.length / 2, 0) / Math.max(1, ending.length);
     for (const placed of ending) {
       const colour = dimensionColour(row.inputs[placed.operand]!.dims[placed.dim]!.name, dark);
       group.append(ribbon(placed, centre - 1, bottom + 17, 2, colour, 0.3));
@@ -193,7 +251,14 @@ export class FlowPicture implements Act<FlowState> {
   private key(event: KeyboardEvent): void {
     const last = this.rows.length - 1;
     const at = this.rows.findIndex(row => row.dataset['node'] === this.selected);
-    const next = { ArrowDown: at + 1, ArrowUp: at < 0 ? last : at - 1, Home: 0, End: last, PageDown: at + 8, PageUp: at - 8 }[event.key];
+    const next = {
+      ArrowDown: at + 1,
+      ArrowUp: at < 0 ? last : at - 1,
+      Home: 0,
+      End: last,
+      PageDown: at + 8,
+      PageUp: at - 8
+    }[event.key];
     if (next !== undefined && last >= 0) {
       this.choose(this.rows[clamp(next, 0, last)]!.dataset['node']!);
     } else if (event.key === 'Enter') {
@@ -218,7 +283,11 @@ export class FlowPicture implements Act<FlowState> {
     for (const row of rows) {
       const layout = layoutRow(row, 720);
       const group = s('g', { transform: `translate(130 ${y})` }, this.drawing(row, layout, theme.dark));
-      const name = s('text', { x: 8, y: y + 28, 'font-weight': 600, 'font-size': 12, fill: theme.ink }, row.op);
+      const name = s(
+        'text',
+        { x: 8, y: y + 28, 'font-weight': 600, 'font-size': 12, fill: theme.ink },
+        row.op
+      );
       const scope = s('text', { x: 8, y: y + 42, 'font-size': 10, fill: theme.quiet }, row.scope);
       whole.append(group, name, scope);
       y += layout.height + 14;

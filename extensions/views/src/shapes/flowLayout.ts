@@ -85,14 +85,23 @@ export function layoutRow(row: FlowRow, available: number): RowLayout {
   put(row.output, -1);
   // The output's label stands behind its bars, where no ribbon passes.
   const last = labels.pop()!;
-  const end = bars.filter(bar => bar.operand === -1).reduce((right, bar) => Math.max(right, bar.x + bar.length), 0);
+  const end = bars
+    .filter(bar => bar.operand === -1)
+    .reduce((right, bar) => Math.max(right, bar.x + bar.length), 0);
   const beside = end + 8 + textWidth(last.text) <= available;
   labels.push({ ...last, x: beside ? end + 8 : 0, y: outputTop + LABEL + (beside ? 14 : BAR_HEIGHT + 11) });
-  return { bars, labels, width: Math.max(width, end), height: outputTop + LABEL + BAR_HEIGHT + (beside ? 4 : 16) };
+  return {
+    bars,
+    labels,
+    width: Math.max(width, end),
+    height: outputTop + LABEL + BAR_HEIGHT + (beside ? 4 : 16)
+  };
 }
 
 /** For each input dim that lives on, the output dim it becomes: by name, or by place where it has none. */
-export function flows(row: FlowRow): { readonly operand: number; readonly dim: number; readonly output: number }[] {
+export function flows(
+  row: FlowRow
+): { readonly operand: number; readonly dim: number; readonly output: number }[] {
   const result: { operand: number; dim: number; output: number }[] = [];
   row.inputs.forEach((operand, index) => {
     const taken = new Set<number>();

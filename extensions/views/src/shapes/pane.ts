@@ -3,7 +3,15 @@ import type { Picture as PictureState } from '../protocol';
 import { h, Listeners, replace, type Child } from '../common/dom';
 import { exact, figure } from '../common/numbers';
 import { chip, dimensionText, type Named } from '../common/parts';
-import { bitmap, fitCanvas, gradient, layoutTiles, paint, type RasterStyle, type TileLayout } from '../common/raster';
+import {
+  bitmap,
+  fitCanvas,
+  gradient,
+  layoutTiles,
+  paint,
+  type RasterStyle,
+  type TileLayout
+} from '../common/raster';
 import { clamp } from '../common/scales';
 import type { Theme } from '../common/theme';
 import type { Exports } from '../common/exporting';
@@ -46,7 +54,11 @@ function axis(dim: Named, theme: Theme, vertical: boolean): HTMLElement {
 export class RasterPane implements Pane {
   readonly element: HTMLElement;
   private readonly canvas = h('canvas', { tabindex: 0, role: 'img', 'data-testid': 'wb-raster' });
-  private readonly readout = h('div', { class: 'wb-readout', 'aria-live': 'polite', 'data-testid': 'wb-readout' });
+  private readonly readout = h('div', {
+    class: 'wb-readout',
+    'aria-live': 'polite',
+    'data-testid': 'wb-readout'
+  });
   private readonly frame = h('div', { class: 'wb-frame' });
   private readonly listeners = new Listeners();
   private tilesDrawn: HTMLCanvasElement[] = [];
@@ -54,6 +66,7 @@ export class RasterPane implements Pane {
   private layout: TileLayout | null = null;
   private cursor: Cell | null = null;
   private readonly wrongCells: readonly number[];
+  private lastWrong = -1;
 
   constructor(
     private readonly picture: PictureState,
@@ -83,7 +96,6 @@ export class RasterPane implements Pane {
     const available = Math.max(40, width - (axes ? 96 : 0));
     const layout = layoutTiles(picture.tiles, picture.height, picture.width, available, TALLEST);
     this.layout = layout;
-    this.arrange(axes, theme);
     const context = fitCanvas(this.canvas, layout.width, layout.height);
     // A picture that must shrink is smoothed: dropping every other row would show what is not there.
     context.imageSmoothingEnabled = layout.scale < 1;
@@ -99,10 +111,12 @@ export class RasterPane implements Pane {
     if (this.wrongCells.length === 0) {
       return;
     }
-    const here = this.cursor ? this.offset(this.cursor) : -1;
-    const next = this.wrongCells.find(index => Math.floor(index / this.picture.channels) * this.picture.channels > here);
-    this.moveTo(this.cellAt(next ?? this.wrongCells[0]!));
-    this.canvas.focus({ preventScroll: false });
+    const { channels } = this.picture;
+    const start = (index: number): number => Math.floor(index / channels) * channels;
+    const next = this.wrongCells.find(index => start(index) > this.lastWrong) ?? this.wrongCells[0]!;
+    this.lastWrong = start(next);
+    this.canvas.focus();
+    this.moveTo(this.cellAt(next));
   }
 
   exports(): Exports {
@@ -117,7 +131,8 @@ export class RasterPane implements Pane {
     const { picture } = this;
     const rows = picture.row_dim ? dimensionText(picture.row_dim) : String(picture.height);
     const columns = picture.column_dim ? dimensionText(picture.column_dim) : String(picture.width);
-    const what = picture.kind === 'images' ? `${picture.tiles} image${picture.tiles === 1 ? '' : 's'}` : 'heatmap';
+    const what =
+      picture.kind === 'images' ? `${picture.tiles} image${picture.tiles === 1 ? '' : 's'}` : 'heatmap';
     return `${what}, rows ${rows}, columns ${columns}, from ${figure(picture.low)} to ${figure(picture.high)}`;
   }
 
@@ -127,6 +142,8 @@ export class RasterPane implements Pane {
       return;
     }
     this.drawnFor = key;
+    // Only now, and not at every frame: a canvas that is moved loses the focus.
+    this.arrange(this.picture.kind === 'heatmap', theme);
     const { picture, values } = this;
     const style: RasterStyle = { ...this.colours(theme), low: picture.low, high: picture.high };
     const size = picture.height * picture.width * picture.channels;
@@ -155,11 +172,7 @@ export class RasterPane implements Pane {
     if (picture.channels < 3) {
       children.push(this.scale(theme));
     }
-    const focused = document.activeElement === this.canvas;
     replace(this.frame, ...children);
-    if (focused) {
-      this.canvas.focus({ preventScroll: true });
-    }
   }
 
   private scale(theme: Theme): HTMLElement {
@@ -172,14 +185,23 @@ export class RasterPane implements Pane {
       'div',
       { class: 'wb-scale', title: `${exact(low)} to ${exact(high)}` },
       bar,
-      h('div', { class: 'wb-scale-ends' }, h('span', {}, figure(high)), signed ? h('span', {}, '0') : null, h('span', {}, figure(low)))
+      h(
+        'div',
+        { class: 'wb-scale-ends' },
+        h('span', {}, figure(high)),
+        signed ? h('span', {}, '0') : null,
+        h('span', {}, figure(low))
+      )
     );
   }
 
   private corner(tile: number): readonly [number, number] {
     const { picture } = this;
     const { columns, scale, gap } = this.layout!;
-    return [(tile % columns) * (picture.width * scale + gap), Math.floor(tile / columns) * (picture.height * scale + gap)];
+    return [
+      (tile % columns) * (picture.width * scale + gap),
+      Math.floor(tile / columns) * (picture.height * scale + gap)
+    ];
   }
 
   /** Crosses on cells that are no finite number where there is room, and the cursor. */
@@ -219,7 +241,11 @@ export class RasterPane implements Pane {
   private cellAt(index: number): Cell {
     const { height, width, channels } = this.picture;
     const cell = Math.floor(index / channels);
-    return { tile: Math.floor(cell / (height * width)), row: Math.floor(cell / width) % height, column: cell % width };
+    return {
+      tile: Math.floor(cell / (height * width)),
+      row: Math.floor(cell / width) % height,
+      column: cell % width
+    };
   }
 
   private offset(cell: Cell): number {
@@ -240,7 +266,11 @@ export class RasterPane implements Pane {
     const column = Math.floor((event.offsetX - across * pitchX) / layout.scale);
     const row = Math.floor((event.offsetY - down * pitchY) / layout.scale);
     const inside = tile >= 0 && tile < picture.tiles && across < layout.columns;
-    this.moveTo(inside && column < picture.width && row < picture.height && column >= 0 && row >= 0 ? { tile, row, column } : null);
+    this.moveTo(
+      inside && column < picture.width && row < picture.height && column >= 0 && row >= 0
+        ? { tile, row, column }
+        : null
+    );
   }
 
   private key(event: KeyboardEvent): void {
@@ -281,24 +311,35 @@ export class RasterPane implements Pane {
   private showReadout(): void {
     const { picture, cursor } = this;
     if (!cursor) {
-      const part = picture.tile_dim && picture.tiles > 1 ? `${picture.tiles} of ${dimensionText(picture.tile_dim)} · each ` : '';
+      const part =
+        picture.tile_dim && picture.tiles > 1
+          ? `${picture.tiles} of ${dimensionText(picture.tile_dim)} · each `
+          : '';
       const dims = [picture.row_dim, picture.column_dim].filter((dim): dim is Named => dim !== null);
       replace(this.readout, picture.kind === 'images' ? part + dims.map(dimensionText).join(' × ') : '');
       return;
     }
     const place = [
-      picture.tile_dim && picture.kind === 'images' ? `${picture.tile_dim.name ?? '·'} ${this.firstTile + cursor.tile}` : '',
+      picture.tile_dim && picture.kind === 'images'
+        ? `${picture.tile_dim.name ?? '·'} ${this.firstTile + cursor.tile}`
+        : '',
       `${picture.row_dim?.name ?? 'row'} ${cursor.row}`,
       `${picture.column_dim?.name ?? 'column'} ${cursor.column}`
     ].filter(Boolean);
     const start = this.offset(cursor);
     const values = Array.from(this.values.subarray(start, start + picture.channels));
-    replace(this.readout, place.join(' · ') + '   ', h('b', { title: values.map(exact).join(', ') }, values.map(figure).join(', ')));
+    replace(
+      this.readout,
+      place.join(' · ') + '   ',
+      h('b', { title: values.map(exact).join(', ') }, values.map(figure).join(', '))
+    );
   }
 
   private csv(): string {
     const { picture, values } = this;
-    const rows: (string | number)[][] = [['tile', 'row', 'column', ...Array.from({ length: picture.channels }, (_, c) => `value ${c}`)]];
+    const rows: (string | number)[][] = [
+      ['tile', 'row', 'column', ...Array.from({ length: picture.channels }, (_, c) => `value ${c}`)]
+    ];
     for (let index = 0; index < picture.tiles * picture.height * picture.width; index++) {
       const { tile, row, column } = this.cellAt(index * picture.channels);
       const start = index * picture.channels;

@@ -46,10 +46,21 @@ export function linePath(values: Float32Array, x: Scale, y: Scale): string {
 /** A line over one dimension. */
 export class LinePane implements Pane {
   readonly element: HTMLElement;
-  private readonly readout = h('div', { class: 'wb-readout', 'aria-live': 'polite', 'data-testid': 'wb-readout' });
-  private readonly svg = s('svg', { class: 'wb-svg wb-line-plot', tabindex: 0, role: 'img', height: HEIGHT, 'data-testid': 'wb-line' });
+  private readonly readout = h('div', {
+    class: 'wb-readout',
+    'aria-live': 'polite',
+    'data-testid': 'wb-readout'
+  });
+  private readonly svg = s('svg', {
+    class: 'wb-svg wb-line-plot',
+    tabindex: 0,
+    role: 'img',
+    height: HEIGHT,
+    'data-testid': 'wb-line'
+  });
   private readonly listeners = new Listeners();
   private cursor: number | null = null;
+  private lastWrong = -1;
   private x = new Scale(0, 1, 0, 1);
 
   constructor(
@@ -59,7 +70,10 @@ export class LinePane implements Pane {
   ) {
     this.element = h('div', {}, this.svg as unknown as HTMLElement, this.readout);
     const dim = picture.column_dim ? dimensionText(picture.column_dim) : `${values.length} values`;
-    this.svg.setAttribute('aria-label', `line over ${dim}, from ${figure(picture.low)} to ${figure(picture.high)}`);
+    this.svg.setAttribute(
+      'aria-label',
+      `line over ${dim}, from ${figure(picture.low)} to ${figure(picture.high)}`
+    );
     this.listeners.on(this.svg, 'pointermove', event => {
       const box = this.svg.getBoundingClientRect();
       this.moveTo(Math.round(this.x.invert(event.clientX - box.left)));
@@ -83,29 +97,48 @@ export class LinePane implements Pane {
       const at = y.at(tick);
       this.svg.append(
         s('line', { x1: LEFT, x2: wide - 8, y1: at, y2: at, stroke: theme.line, 'stroke-width': 1 }),
-        s('text', { x: LEFT - 6, y: at + 4, 'text-anchor': 'end', fill: theme.quiet, 'font-size': 10 }, figure(tick))
+        s(
+          'text',
+          { x: LEFT - 6, y: at + 4, 'text-anchor': 'end', fill: theme.quiet, 'font-size': 10 },
+          figure(tick)
+        )
       );
     }
     const stroke = picture.column_dim?.name ? colour : theme.accent;
-    this.svg.append(s('path', { d: linePath(values, x, y), fill: 'none', stroke, 'stroke-width': 1.5, 'stroke-linejoin': 'round' }));
+    this.svg.append(
+      s('path', {
+        d: linePath(values, x, y),
+        fill: 'none',
+        stroke,
+        'stroke-width': 1.5,
+        'stroke-linejoin': 'round'
+      })
+    );
     this.drawWrong(x);
     const label = picture.column_dim ? dimensionText(picture.column_dim) : '';
     this.svg.append(
-      s('text', { x: (LEFT + wide) / 2, y: HEIGHT - 6, 'text-anchor': 'middle', 'font-weight': 600, fill: theme.ink }, label),
+      s(
+        'text',
+        { x: (LEFT + wide) / 2, y: HEIGHT - 6, 'text-anchor': 'middle', 'font-weight': 600, fill: theme.ink },
+        label
+      ),
       s('text', { x: LEFT, y: HEIGHT - 6, fill: theme.quiet, 'font-size': 10 }, '0'),
-      s('text', { x: wide - 8, y: HEIGHT - 6, 'text-anchor': 'end', fill: theme.quiet, 'font-size': 10 }, String(values.length - 1))
+      s(
+        'text',
+        { x: wide - 8, y: HEIGHT - 6, 'text-anchor': 'end', fill: theme.quiet, 'font-size': 10 },
+        String(values.length - 1)
+      )
     );
     this.drawCursor(x, y, theme);
   }
 
   nextWrong(): void {
-    const from = this.cursor ?? -1;
-    const wrong = (index: number): boolean => !Number.isFinite(this.values[index]);
-    const order = [...this.values.keys()];
-    const next = order.find(index => index > from && wrong(index)) ?? order.find(wrong);
-    if (next !== undefined) {
-      this.moveTo(next);
+    const next = this.values.findIndex((value, index) => index > this.lastWrong && !Number.isFinite(value));
+    const found = next >= 0 ? next : this.values.findIndex(value => !Number.isFinite(value));
+    if (found >= 0) {
+      this.lastWrong = found;
       this.svg.focus();
+      this.moveTo(found);
     }
   }
 
@@ -130,7 +163,15 @@ export class LinePane implements Pane {
       }
     });
     if (path) {
-      this.svg.append(s('path', { d: path, stroke: '#e0007a', 'stroke-width': 1.5, fill: 'none', 'data-testid': 'wb-nan-marks' }));
+      this.svg.append(
+        s('path', {
+          d: path,
+          stroke: '#e0007a',
+          'stroke-width': 1.5,
+          fill: 'none',
+          'data-testid': 'wb-nan-marks'
+        })
+      );
     }
   }
 
@@ -141,7 +182,16 @@ export class LinePane implements Pane {
     }
     const value = this.values[this.cursor]!;
     const at = x.at(this.cursor);
-    this.svg.append(s('line', { x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM, stroke: theme.quiet, 'stroke-dasharray': '2 2' }));
+    this.svg.append(
+      s('line', {
+        x1: at,
+        x2: at,
+        y1: TOP,
+        y2: HEIGHT - BOTTOM,
+        stroke: theme.quiet,
+        'stroke-dasharray': '2 2'
+      })
+    );
     if (Number.isFinite(value)) {
       this.svg.append(s('circle', { cx: at, cy: y.at(value), r: 3.5, fill: theme.accent }));
     }

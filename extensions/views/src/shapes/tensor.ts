@@ -22,7 +22,9 @@ export function sparkPath(counts: readonly number[], width: number, height: numb
     .map((count, index) => {
       // A bin with anything in it is never invisible.
       const tall = count > 0 ? Math.max(1, Math.sqrt(count / most) * height) : 0;
-      return tall > 0 ? `M${(index * step).toFixed(2)} ${height}v${-tall.toFixed(2)}h${Math.max(0.5, step - 0.5).toFixed(2)}v${tall.toFixed(2)}z` : '';
+      return tall > 0
+        ? `M${(index * step).toFixed(2)} ${height}v${-tall.toFixed(2)}h${Math.max(0.5, step - 0.5).toFixed(2)}v${tall.toFixed(2)}z`
+        : '';
     })
     .join('');
 }
@@ -44,7 +46,14 @@ export class TensorPicture implements Act<TensorState> {
 
   constructor(private readonly stage: Stage) {
     this.sender = new Latest(event => stage.send(event) as Promise<Answer | void>);
-    const line = h('div', { class: 'wb-tensor-line' }, this.dtype, this.dims, h('span', { class: 'wb-spacer' }), this.facts);
+    const line = h(
+      'div',
+      { class: 'wb-tensor-line' },
+      this.dtype,
+      this.dims,
+      h('span', { class: 'wb-spacer' }),
+      this.facts
+    );
     this.element = h('div', { class: 'wb-content' }, line, this.stats, this.picture, this.sliders);
   }
 
@@ -101,7 +110,12 @@ export class TensorPicture implements Act<TensorState> {
 
   private writeFacts(state: TensorState): void {
     const grad = state.requires_grad ? (state.leaf ? 'leaf, needs grad' : 'needs grad') : '';
-    const parts = [`${si(state.count)} value${state.count === 1 ? '' : 's'}`, bytes(state.nbytes), state.device, grad];
+    const parts = [
+      `${si(state.count)} value${state.count === 1 ? '' : 's'}`,
+      bytes(state.nbytes),
+      state.device,
+      grad
+    ];
     setText(this.facts, parts.filter(Boolean).join(' · '));
     this.facts.title = `${grouped(state.count)} values, ${grouped(state.nbytes)} bytes`;
   }
@@ -114,14 +128,31 @@ export class TensorPicture implements Act<TensorState> {
     const { minimum, maximum, nan, inf } = statistics;
     const children: Child[] = [];
     if (minimum !== null && maximum !== null) {
-      const hist = s('svg', { width: 132, height: 20, viewBox: '0 0 132 20', role: 'img', 'aria-label': `histogram of the values from ${figure(minimum)} to ${figure(maximum)}` });
+      const hist = s('svg', {
+        width: 132,
+        height: 20,
+        viewBox: '0 0 132 20',
+        role: 'img',
+        'aria-label': `histogram of the values from ${figure(minimum)} to ${figure(maximum)}`
+      });
       hist.append(s('path', { d: sparkPath(statistics.counts, 132, 20) }));
       children.push(
-        h('span', { class: 'wb-tensor-hist' }, h('span', { title: exact(minimum) }, figure(minimum)), hist, h('span', { title: exact(maximum) }, figure(maximum)))
+        h(
+          'span',
+          { class: 'wb-tensor-hist' },
+          h('span', { title: exact(minimum) }, figure(minimum)),
+          hist,
+          h('span', { title: exact(maximum) }, figure(maximum))
+        )
       );
     }
     const item = (name: string, text: string, title: string, loud = false): HTMLElement =>
-      h('span', { class: 'wb-figure', title, 'data-figure': name }, h('span', {}, name), loud ? h('b', { class: 'wb-loud' }, text) : text);
+      h(
+        'span',
+        { class: 'wb-figure', title, 'data-figure': name },
+        h('span', {}, name),
+        loud ? h('b', { class: 'wb-loud' }, text) : text
+      );
     const figures = [
       item('mean', figure(statistics.mean), exact(statistics.mean)),
       item('std', figure(statistics.std), exact(statistics.std)),
@@ -131,7 +162,12 @@ export class TensorPicture implements Act<TensorState> {
     ];
     children.push(h('span', { class: 'wb-figures' }, ...figures));
     if (nan + inf > 0) {
-      children.push(button('show next', () => this.pane?.nextWrong(), { class: 'wb-button wb-nan-button', 'data-testid': 'wb-next-nan' }));
+      children.push(
+        button('show next', () => this.pane?.nextWrong(), {
+          class: 'wb-button wb-nan-button',
+          'data-testid': 'wb-next-nan'
+        })
+      );
     }
     if (statistics.sampled) {
       children.push(h('span', { class: 'wb-quiet' }, 'from a sample'));
@@ -143,7 +179,14 @@ export class TensorPicture implements Act<TensorState> {
     if (this.pane) {
       replace(this.picture, this.pane.element);
     } else {
-      replace(this.picture, h('span', { class: 'wb-quiet' }, state.count === 0 ? 'no values: a dim has size 0' : 'no picture of this tensor'));
+      replace(
+        this.picture,
+        h(
+          'span',
+          { class: 'wb-quiet' },
+          state.count === 0 ? 'no values: a dim has size 0' : 'no picture of this tensor'
+        )
+      );
     }
   }
 
@@ -163,8 +206,24 @@ export class TensorPicture implements Act<TensorState> {
     const tiled = isTiled(slider, this.state?.picture ?? null);
     const last = Math.max(0, slider.dim.size - (tiled ? (this.state?.picture?.tiles ?? 1) : 1));
     const name = slider.dim.name ?? `dim ${slider.axis}`;
-    const range = h('input', { type: 'range', class: 'wb-range', min: 0, max: last, step: 1, 'aria-label': `Which ${name} is shown`, 'data-axis': slider.axis });
-    const field = h('input', { type: 'number', class: 'wb-input', min: 0, max: last, step: 1, 'aria-label': `Which ${name}, as a number`, 'data-axis-field': slider.axis });
+    const range = h('input', {
+      type: 'range',
+      class: 'wb-range',
+      min: 0,
+      max: last,
+      step: 1,
+      'aria-label': `Which ${name} is shown`,
+      'data-axis': slider.axis
+    });
+    const field = h('input', {
+      type: 'number',
+      class: 'wb-input',
+      min: 0,
+      max: last,
+      step: 1,
+      'aria-label': `Which ${name}, as a number`,
+      'data-axis-field': slider.axis
+    });
     const choose = (input: HTMLInputElement): void => {
       const index = Math.round(Number(input.value));
       if (input.value !== '' && Number.isFinite(index)) {
@@ -173,7 +232,14 @@ export class TensorPicture implements Act<TensorState> {
     };
     range.addEventListener('input', () => choose(range));
     field.addEventListener('change', () => choose(field));
-    return h('div', { class: 'wb-slider' }, chip(slider.dim, this.stage.theme().dark), range, field, h('span', { class: 'wb-quiet', 'data-shown': slider.axis }));
+    return h(
+      'div',
+      { class: 'wb-slider' },
+      chip(slider.dim, this.stage.theme().dark),
+      range,
+      field,
+      h('span', { class: 'wb-quiet', 'data-shown': slider.axis })
+    );
   }
 
   private slice(slider: Slider, index: number): void {
@@ -194,7 +260,9 @@ export class TensorPicture implements Act<TensorState> {
     const field = this.sliders.querySelector<HTMLInputElement>(`input[data-axis-field="${slider.axis}"]`);
     const shown = this.sliders.querySelector(`[data-shown="${slider.axis}"]`);
     const picture = this.state?.picture ?? null;
-    const last = isTiled(slider, picture) ? Math.min(slider.dim.size, index + (picture?.tiles ?? 1)) - 1 : index;
+    const last = isTiled(slider, picture)
+      ? Math.min(slider.dim.size, index + (picture?.tiles ?? 1)) - 1
+      : index;
     if (range && field && shown) {
       range.value = String(index);
       if (document.activeElement !== field) {
@@ -216,7 +284,11 @@ class ScalarPane implements Pane {
   readonly element: HTMLElement;
 
   constructor(private readonly value: number) {
-    this.element = h('div', { class: 'wb-scalar', title: exact(value), 'data-testid': 'wb-scalar' }, figure(value));
+    this.element = h(
+      'div',
+      { class: 'wb-scalar', title: exact(value), 'data-testid': 'wb-scalar' },
+      figure(value)
+    );
     this.element.classList.toggle('wb-loud', !Number.isFinite(value));
   }
 
