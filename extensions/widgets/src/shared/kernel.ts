@@ -102,11 +102,14 @@ function after(milliseconds: number): Promise<void> {
  * runs does not tell: a page that was reloaded would have to wait. A page asks again for the thread it had.
  */
 export async function findThread(kernel: Kernel): Promise<string | null> {
-  await Promise.race([kernel.info, after(INFO_PATIENCE)]);
+  const told = await Promise.race([kernel.info.then(() => true), after(INFO_PATIENCE).then(() => false)]);
+  if (told) {
+    return kernel.supportsSubshells ? claimThread(kernel) : null;
+  }
   const unable = kernel.info.then(() =>
     kernel.supportsSubshells ? new Promise<null>(() => undefined) : null
   );
-  return Promise.race([unable, after(0).then(() => claimThread(kernel))]);
+  return Promise.race([unable, claimThread(kernel)]);
 }
 
 async function claimThread(kernel: Kernel): Promise<string> {

@@ -275,9 +275,7 @@ export class KernelLink {
   }
 
   private greet(): void {
-    if (this.standing === 'open' || this.standing === 'lost') {
-      this.write({ type: 'hello', views: this.watched() });
-    }
+    this.write({ type: 'hello', views: this.watched() });
   }
 
   private write(message: Readonly<Record<string, unknown>>): void {

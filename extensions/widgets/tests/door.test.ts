@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Host, Mount } from '../../views/src/host';
+import { door } from '../src/shared/door';
+import { FakeKernel, settle } from './fake';
+
+type Callback = (...values: never[]) => void;
+
+let host: Host<object>;
+let drawn: unknown[];
+const mount: Mount<object, object> = (_root, given) => {
+  host = given;
+  return {
+    update: state => drawn.push(state),
+    resize: () => undefined,
+    destroy: () => drawn.push('destroyed')
+  };
+};
+
+class FakeModel {
+  readonly sent: unknown[] = [];
+  readonly callbacks = new Map<string, Callback>();
+  widget_manager?: { kernel?: FakeKernel | null };
+  traits: Record<string, unknown> = {
+    view: 'histogram',
+    view_model: 'histogram-1',
+    kernel: 'process 1',
+    version: 1,
+    state: { head: { live: true, updated: 5 } },
+    buffers: []
+  };
+
+  get(name: string): never {
+    return this.traits[name] as never;
+  }
+
+  on(name: string, callback: Callback): void {
+    this.callbacks.set(name, callback);
+  }
+
+  off(name: string): void {
+    this.callbacks.delete(name);
+  }
+
+  send(content: unknown): void {
+    this.sent.push(content);
+  }
+}
+
+function show(model: FakeModel): { el: HTMLElement; end: () => void } {
+  const el = document.createElement('div');
+  return { el, end: door(mount).render({ model, el } as never) };
+}
+
+beforeEach(() => {
+  drawn = [];
+});
+
+afterEach(() => sessionStorage.clear());
+
+describe('door', () => {
+  it('draws state and buffers of one message together, and lets everything go', async () => {
+    const model = new FakeModel();
+    const { end } = show(model);
+    model.traits['state'] = { head: {} };
+    model.callbacks.get('change:state')?.();
+    model.callbacks.get('change:buffers')?.();
+    await settle();
+    expect(drawn).toEqual([{ head: { live: true, updated: 5 } }, { head: {} }]);
+    end();
+    expect(drawn.at(-1)).toBe('destroyed');
+    expect(model.callbacks.size).toBe(0);
+  });
+
+  it('sends through the link of the kernel that made the picture', async () => {
+    const model = new FakeModel();
+    const kernel = new FakeKernel();
+    model.widget_manager = { kernel };
+    show(model);
+    await settle();
+    kernel.welcome();
+    expect(host.status).toEqual({ kind: 'live' });
+    const answer = host.send({ type: 'undo' });
+    await settle();
+    expect(kernel.said.at(-1)?.data).toMatchObject({
+      type: 'event',
+      model: 'histogram-1',
+      event: { type: 'undo' }
+    });
+    kernel.write({ type: 'reply', model: 'histogram-1', accepted: true, reason: '' });
+    expect(await answer).toEqual({ accepted: true, reason: '' });
+    expect(model.sent).toEqual([]);
+  });
+
+  it('asks nothing of another process than the one that made the picture', async () => {
+    const model = new FakeModel();
+    const kernel = new FakeKernel();
+    model.widget_manager = { kernel };
+    show(model);
+    await settle();
+    const told: unknown[] = [];
+    host.onStatus(status => told.push(status));
+    kernel.welcome('process 2');
+    expect(told).toEqual([{ kind: 'disconnected', reason: 'the kernel restarted' }]);
+    await expect(host.send({ type: 'undo' })).rejects.toThrow('the kernel restarted; run the cell again');
+    expect(kernel.said.filter(one => one.data['type'] === 'event')).toEqual([]);
+  });
+
+  it('keeps its picture without a kernel', async () => {
+    const model = new FakeModel();
+    model.widget_manager = { kernel: null };
+    show(model);
+    expect(drawn).toHaveLength(1);
+    expect(host.status).toEqual({ kind: 'disconnected', reason: 'no kernel' });
+    await expect(host.send({ type: 'undo' })).rejects.toThrow('no kernel; run the cell again');
+  });
+
+  it('uses its own comm where the front end hides the kernel', async () => {
+    const model = new FakeModel();
+    model.traits['state'] = { head: { live: false, updated: 5 } };
+    show(model);
+    expect(host.status).toEqual({ kind: 'stale', since: 5000 });
+    const answer = host.send({ type: 'undo' });
+    expect(model.sent).toEqual([
+      { type: 'event', version: 1, model: 'histogram-1', event: { type: 'undo' } }
+    ]);
+    model.callbacks.get('msg:custom')?.({ type: 'reply', accepted: false, reason: 'no' } as never);
+    expect(await answer).toEqual({ accepted: false, reason: 'no' });
+  });
+
+  it('says so if the picture is of another version', () => {
+    const model = new FakeModel();
+    model.traits['version'] = 7;
+    const { el } = show(model);
+    expect(el.textContent).toContain(
+      'another version of the workbench (its messages are version 7, these are 1)'
+    );
+    expect(drawn).toEqual([]);
+  });
+});
