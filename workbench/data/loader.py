@@ -39,10 +39,7 @@ class DataLoader:
         drop_last: bool = False,
         generator: Generator | None = None,
     ) -> None:
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(
-                f"batch_size should be a positive integer value, but got batch_size={batch_size!r}"
-            )
+        _check_batch_size(batch_size)
         if len(dataset) == 0 and shuffle:
             raise ValueError("the data set has no samples to shuffle")
         self.dataset = dataset

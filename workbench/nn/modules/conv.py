@@ -61,11 +61,9 @@ class Conv2d(Module):
             empty(out_channels, in_channels // groups, *self.kernel_size),
             names=("out_channels", "in_channels", "kernel_height", "kernel_width"),
         )
-        self.bias = None
-        if bias:
-            self.bias = Parameter(empty(out_channels), names=("out_channels",))
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter(
+            "bias", Parameter(empty(out_channels), names=("out_channels",)) if bias else None
+        )
         self._prepared: _Prepared | None = None
         self.reset_parameters()
 
