@@ -35,6 +35,8 @@ class WorkbenchBuildHook(BuildHookInterface[Any]):
             for path in sorted(staging.rglob("*")):
                 if path.is_file():
                     build_data["force_include"][str(path)] = path.relative_to(staging).as_posix()
+            # A checkout has its data beside the package, an installed package within it.
+            build_data["force_include"][str(Path(self.root) / "assets")] = "workbench/assets"
             build_data["pure_python"] = not any(staging.rglob("_kernels*"))
             build_data["shared_data"][str(build_steps.LABEXTENSION)] = build_steps.SHARED_LABEXTENSION
         build_data["infer_tag"] = not build_data["pure_python"]

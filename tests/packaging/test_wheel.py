@@ -78,6 +78,11 @@ def test_the_wheel_holds_package_panels_and_widgets(root: Path, tmp_path: Path) 
         if kernels:
             code = "from workbench import kernels; print(kernels.available(), kernels.reason())"
             assert ask(wheel, tmp_path / "unpacked", code) == "True"
+        assert {"workbench/assets/digits/digits.npz", "workbench/assets/digits/LICENSE.txt"} <= set(names)
+        code = "from workbench import data; print(data.asset('digits/digits.npz'), len(data.digits().test))"
+        where, count = ask(wheel, tmp_path / "unpacked", code).split()
+        assert where.startswith(str(tmp_path))
+        assert count == "2000"
     shared = [name.partition(".data/data/")[2] for name in names if ".data/data/" in name]
     assert "share/jupyter/labextensions/@workbench/lab/package.json" in shared
     assert any(
