@@ -13,6 +13,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 
 #if defined(__x86_64__)
 #define WORKBENCH_X86 1
@@ -29,21 +31,31 @@
 
 namespace workbench {
 
-// The instructions that multiply and add four bytes at once; asked for by files that define WORKBENCH_LEAVES_VNNI, which
-// are compiled a third time, in namespace `vnni`.
-inline bool has_vnni() {
+// What the user allows: WORKBENCH_KERNELS_ISA=baseline or avx2 leaves newer instructions unused, to compare and to test.
+inline bool allows_avx2() {
+    const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
+    return !most || std::string(most) != "baseline";
+}
+inline bool allows_vnni() {
+    const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
+    return allows_avx2() && (!most || std::string(most) != "avx2");
+}
+
+inline bool has_avx2() {
 #if WORKBENCH_X86
-    static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    static const bool has = allows_avx2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     return has;
 #else
     return false;
 #endif
 }
 
-inline bool has_avx2() {
+// The instructions that multiply and add four bytes at once; asked for by files that define WORKBENCH_LEAVES_VNNI, which
+// are compiled a third time, in namespace `vnni`.
+inline bool has_vnni() {
 #if WORKBENCH_X86
-    static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    static const bool has = has_avx2() && allows_vnni() && __builtin_cpu_supports("avx512vl") &&
+                            __builtin_cpu_supports("avx512vnni");
     return has;
 #else
     return false;

@@ -1,5 +1,6 @@
 #include "engine.hpp"
 
+#include "dispatch.hpp"
 #include "threads.hpp"
 
 namespace workbench {
@@ -41,6 +42,8 @@ static nb::dict describe_build() {
     info["onednn"] =
         std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
     info["isa"] = isa_name();
+    info["loops"] = has_avx2() ? "avx2" : "baseline";
+    info["integer_loops"] = has_vnni() ? "vnni" : has_avx2() ? "avx2" : "baseline";
     info["threads"] = thread_count();
     info["compiler"] = __VERSION__;
     return info;

@@ -1,0 +1,76 @@
+"""The same kernels on lesser CPUs: loops are compiled more than once, and each version must give the same results."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from workbench import kernels
+
+SCRIPT = """
+import sys
+import numpy as np
+from workbench import kernels
+
+generator = np.random.default_rng(5)
+x = generator.standard_normal((4, 19, 12, 10)).astype(np.float32)
+g = generator.standard_normal((4, 19, 6, 5)).astype(np.float32)
+channel = generator.standard_normal(19).astype(np.float32)
+codes = generator.integers(0, 256, (2, 19, 8, 8)).astype(np.uint8)
+weight = generator.integers(-128, 128, (21, 19, 3, 3)).astype(np.int8)
+run = {name: kernels.lookup(name).run for name in kernels.names()}
+pool = dict(kernel=(2, 2), stride=(2, 2), padding=(0, 0), dilation=(1, 1))
+values, indices = run["max_pool2d"](x, **pool)
+y, mean, rstd = run["batch_norm"](x, channel, channel, eps=1e-5)
+packed = kernels.PackedQuantizedConv2d(weight, np.array([0.01], np.float32), None, padding=(1, 1))
+quantization = dict(x_scale=0.02, x_zero_point=9, scale=0.7, zero_point=100)
+statistics = run["statistics"](x)
+np.savez(
+    sys.argv[1],
+    values=values, indices=indices, y=y, mean=mean, rstd=rstd,
+    pool_gradient=run["max_pool2d_gradient"](g, indices, input_shape=x.shape),
+    norm_gradient=run["batch_norm_gradient"](y, x, mean, rstd, channel)[0],
+    exp=run["exp"](x), tanh=run["tanh"](x), softmax=run["softmax"](x, dim=-1),
+    sum=run["sum"](x, dim=(0, 2), keepdim=False),
+    channels=run["mul"](x, channel[:, None, None]),
+    codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),
+    integers=packed.run(codes, **quantization), pooled=packed.run(codes, **quantization, pool=True),
+    histogram=run["histogram"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),
+)
+print(kernels.info()["loops"], kernels.info()["integer_loops"])
+"""
+
+
+def results(level: str, path: pathlib.Path) -> tuple[str, dict[str, np.ndarray]]:
+    environment = {**os.environ, "WORKBENCH_KERNELS_ISA": level}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path)], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(path) as archive:
+        return done.stdout.strip(), dict(archive)
+
+
+def test_baseline_agrees_with_this_cpu(tmp_path: pathlib.Path) -> None:
+    if kernels.info()["loops"] == "baseline":
+        pytest.skip("this CPU has no AVX2: there is one version only")
+    said, baseline = results("baseline", tmp_path / "baseline.npz")
+    assert said == "baseline baseline"
+    said, avx2 = results("avx2", tmp_path / "avx2.npz")
+    assert said == "avx2 avx2"
+    _, newest = results("", tmp_path / "newest.npz")
+    for name, expected in baseline.items():
+        for other in (avx2[name], newest[name]):
+            assert other.dtype == expected.dtype
+            if expected.dtype == np.uint8:
+                assert np.abs(other.astype(int) - expected).max() <= 1, name
+                assert (other != expected).mean() < 1e-3, name
+            elif expected.dtype == np.int64:
+                np.testing.assert_array_equal(other, expected, err_msg=name)
+            else:
+                np.testing.assert_allclose(other, expected, rtol=2e-5, atol=2e-5, err_msg=name)
