@@ -20,11 +20,16 @@ TARGET = Path(__file__).parents[2] / "extensions" / "protocol" / "src" / "messag
 
 _HEADER = """\
 // Generated from workbench/live/messages.py by `python -m workbench.widgets.generate`: do not edit.
-/* eslint-disable */
-// prettier-ignore-file
 """
 
-_PLAIN = {"str": "string", "int": "number", "float": "number", "bool": "boolean", "object": "unknown", "None": "null"}
+_PLAIN = {
+    "str": "string",
+    "int": "number",
+    "float": "number",
+    "bool": "boolean",
+    "object": "unknown",
+    "None": "null",
+}
 
 
 def _comment(text: str, indent: str = "") -> str:
@@ -50,7 +55,11 @@ def _type(node: ast.expr) -> str:
             return " | ".join(f"'{ast.literal_eval(value)}'" for value in values)
         case ast.Subscript(value=ast.Name(id="list"), slice=element):
             inner = _type(element)
-            return f"readonly ({inner})[]" if "|" in inner or inner.startswith("readonly") else f"readonly {inner}[]"
+            return (
+                f"readonly ({inner})[]"
+                if "|" in inner or inner.startswith("readonly")
+                else f"readonly {inner}[]"
+            )
         case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, value])):
             return f"Readonly<Record<{_type(key)}, {_type(value)}>>"
     raise TypeError(
@@ -83,7 +92,9 @@ def _interface(node: ast.ClassDef) -> str:
 
 def _names(node: ast.expr) -> list[str]:
     if not isinstance(node, ast.Tuple):
-        raise TypeError(f"{MESSAGES.name}, line {node.lineno}: VIEWS holds pairs of tuples of message classes")
+        raise TypeError(
+            f"{MESSAGES.name}, line {node.lineno}: VIEWS holds pairs of tuples of message classes"
+        )
     return [ast.unparse(element) for element in node.elts]
 
 
@@ -100,7 +111,9 @@ def _views(table: ast.Dict) -> str:
         text += f"export type {title}ViewState = {' | '.join(states)};\n\n"
         text += f"/** What the {name} view may send; told apart by `type`. */\n"
         text += f"export type {title}ViewEvent = {' | '.join(events)};\n\n"
-        entries += f"  readonly {name}: {{ readonly state: {title}ViewState; readonly event: {title}ViewEvent }};\n"
+        entries += (
+            f"  readonly {name}: {{ readonly state: {title}ViewState; readonly event: {title}ViewEvent }};\n"
+        )
     text += f"/** The states and events of each view. */\nexport interface Views {{\n{entries}}}\n\n"
     return text + "/** The name of a view. */\nexport type ViewName = keyof Views;\n"
 
@@ -127,7 +140,9 @@ def typescript(source: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Rewrites the generated file, or with ``--check`` says whether it is up to date."""
     parser = argparse.ArgumentParser(prog="python -m workbench.widgets.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; fail if the file is out of date")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; fail if the file is out of date"
+    )
     options = parser.parse_args(arguments)
     wanted = typescript(MESSAGES.read_text(encoding="utf-8"))
     present = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""

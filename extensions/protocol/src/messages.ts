@@ -1,6 +1,4 @@
 // Generated from workbench/live/messages.py by `python -m workbench.widgets.generate`: do not edit.
-/* eslint-disable */
-// prettier-ignore-file
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
 export const PROTOCOL_VERSION = 1;

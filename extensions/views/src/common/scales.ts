@@ -1,4 +1,5 @@
 /** Straight scales and round ticks. */
+import { figure } from './numbers';
 
 /** A straight map from values to pixels, and back. */
 export class Scale {
@@ -44,6 +45,17 @@ export function ticks(low: number, high: number, count: number): number[] {
     values.push(Number((index * step).toPrecision(12)));
   }
   return values;
+}
+
+/** A tick in as many decimals as its neighbours need. */
+export function tickText(value: number, all: readonly number[]): string {
+  const step = all.length > 1 ? Math.abs(all[1]! - all[0]!) : Math.abs(value) || 1;
+  const largest = Math.max(...all.map(Math.abs), Math.abs(value));
+  if (largest >= 1e5 || (largest > 0 && largest < 1e-3)) {
+    return figure(value);
+  }
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return value.toFixed(Math.min(6, decimals)).replace('-', '−');
 }
 
 /** A value between two bounds. */

@@ -66,7 +66,7 @@ button.wb-head-source:hover { color: var(--wb-accent); }
   border: 1px solid var(--wb-line); border-radius: 4px; padding: 2px 6px; min-height: 24px; min-width: 0; font-variant-numeric: tabular-nums; }
 .wb-input:hover, .wb-select:hover { border-color: var(--wb-line-strong); }
 .wb-input[aria-invalid='true'] { border-color: var(--wb-wrong); box-shadow: inset 0 0 0 1px var(--wb-wrong); }
-.wb-input-number { width: 86px; text-align: right; }
+.wb-input-number { width: 74px; text-align: right; }
 .wb-range { accent-color: var(--wb-accent); min-width: 60px; height: 18px; margin: 0; cursor: pointer; }
 .wb-menu-button { border: 0; background: none; color: var(--wb-quiet); cursor: pointer; font: inherit; line-height: 1; padding: 3px 6px;
   border-radius: 4px; flex: none; align-self: center; min-width: 24px; min-height: 24px; }

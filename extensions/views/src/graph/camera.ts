@@ -56,7 +56,7 @@ export class HandCamera {
     this.changed();
   }
 
-  /** Moves so that a box of the world is in the window, and no more than needed. */
+  /** Moves only if a box of the world is not in the window, and then to its middle. */
   reveal(box: {
     readonly x: number;
     readonly y: number;
@@ -64,19 +64,15 @@ export class HandCamera {
     readonly height: number;
   }): void {
     const { camera, field } = this;
-    const margin = 40;
-    const shift = (from: number, size: number, length: number): number => {
-      const end = from + size;
-      return from < margin
-        ? margin - from
-        : end > length - margin
-          ? Math.max(length - margin - end, margin - from)
-          : 0;
-    };
-    const x = shift(box.x * camera.scale + camera.x, box.width * camera.scale, field.clientWidth);
-    const y = shift(box.y * camera.scale + camera.y, box.height * camera.scale, field.clientHeight);
-    if (x !== 0 || y !== 0) {
-      this.camera = { ...camera, x: camera.x + x, y: camera.y + y };
+    // The lower margin keeps clear of the small map.
+    const [left, top, right, bottom] = [40, 48, field.clientWidth - 40, field.clientHeight - 124];
+    const x = box.x * camera.scale + camera.x;
+    const y = box.y * camera.scale + camera.y;
+    const [width, height] = [box.width * camera.scale, box.height * camera.scale];
+    const across = x < left || x + width > right ? (left + right - width) / 2 - x : 0;
+    const down = y < top || y + height > bottom ? Math.max((top + bottom - height) / 2, top) - y : 0;
+    if (across !== 0 || down !== 0) {
+      this.camera = { ...camera, x: camera.x + across, y: camera.y + down };
       this.changed();
     }
   }

@@ -22,7 +22,7 @@ export const GRAPH_CSS = `
 .wb-g-sub { font-size: 10px; fill: var(--wb-quiet); }
 .wb-g-fold { font-size: 13px; font-weight: 600; fill: var(--wb-quiet); }
 [data-selected] > rect:first-child { stroke: var(--wb-accent) !important; stroke-width: 2.5 !important; }
-[data-found] > rect:first-child { stroke: var(--wb-warn) !important; stroke-width: 2.5 !important; stroke-dasharray: 5 2; }
+[data-found]:not([data-selected]) > rect:first-child { stroke: var(--wb-warn) !important; stroke-width: 2.5 !important; stroke-dasharray: 5 2; }
 .wb-g-edges { fill: none; stroke: var(--wb-quiet); stroke-opacity: 0.65; stroke-width: 1.25; }
 .wb-g-heads { fill: var(--wb-quiet); fill-opacity: 0.8; stroke: none; }
 .wb-g-lit { fill: none; stroke: var(--wb-accent); stroke-width: 2.25; }

@@ -2,8 +2,8 @@
 import type { ObserverDetail } from '../protocol';
 import { categoryColour, dimensionColour } from '../common/colours';
 import { replace, s, setAttributes } from '../common/dom';
-import { decibels, figure } from '../common/numbers';
-import { clamp, Scale, ticks } from '../common/scales';
+import { decibels } from '../common/numbers';
+import { clamp, Scale, ticks, tickText } from '../common/scales';
 import type { Theme } from '../common/theme';
 import { optimum, previewSqnr, type Range } from './range';
 
@@ -44,7 +44,8 @@ export function drawCurve(
   const least = Math.min(...figures);
   const most = Math.max(...figures);
   const y = new Scale(least, most + (most - least || 1) * 0.12, HEIGHT - BOTTOM, TOP);
-  for (const tick of ticks(least, most, 3)) {
+  const sqnrTicks = ticks(least, most, 3);
+  for (const tick of sqnrTicks) {
     svg.append(
       s('line', {
         x1: LEFT,
@@ -57,16 +58,17 @@ export function drawCurve(
       s(
         'text',
         { x: LEFT - 5, y: y.at(tick) + 3, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet },
-        figure(tick)
+        tickText(tick, sqnrTicks)
       )
     );
   }
-  for (const tick of ticks(x.low, x.high, Math.max(2, width / 90))) {
+  const widthTicks = ticks(x.low, x.high, Math.max(2, width / 90));
+  for (const tick of widthTicks) {
     svg.append(
       s(
         'text',
         { x: x.at(tick), y: HEIGHT - 6, 'text-anchor': 'middle', 'font-size': 10, fill: theme.quiet },
-        figure(tick)
+        tickText(tick, widthTicks)
       )
     );
   }
@@ -211,12 +213,13 @@ export function drawChannels(
     s('path', { d: paths.outlier, fill: theme.dark ? '#f07f3c' : '#d55e00', 'data-testid': 'wb-outliers' }),
     ...labels
   );
-  for (const tick of ticks(low, high, 3)) {
+  const channelTicks = ticks(low, high, 3);
+  for (const tick of channelTicks) {
     svg.append(
       s(
         'text',
         { x: LEFT - 5, y: y.at(tick) + 3, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet },
-        figure(tick)
+        tickText(tick, channelTicks)
       )
     );
   }

@@ -88,8 +88,8 @@ export class DetailPane {
     this.around = new Segments(
       'Show',
       [
-        ['all', 'all values'],
-        ['range', 'zoom in']
+        ['all', 'all'],
+        ['range', 'zoom']
       ],
       'all',
       redraw,

@@ -3,7 +3,7 @@ import type { Candidate, ObserverDetail } from '../protocol';
 import { categoryColour, translucent } from '../common/colours';
 import { h, replace, s, setAttributes } from '../common/dom';
 import { exact, figure, percent, si } from '../common/numbers';
-import { clamp, Scale, ticks } from '../common/scales';
+import { clamp, Scale, ticks, tickText } from '../common/scales';
 import type { Theme } from '../common/theme';
 import { clipped, domain, levels, whyNot, type Range } from './range';
 
@@ -206,13 +206,14 @@ export class RangePlot {
   private drawAxis(width: number, height: number, theme: Theme): void {
     const base = height - BOTTOM;
     const { low, high } = this.x;
-    for (const tick of ticks(low, high, Math.max(2, Math.floor(width / 90)))) {
+    const values = ticks(low, high, Math.max(2, Math.floor(width / 90)));
+    for (const tick of values) {
       const at = this.x.at(tick);
       this.under.append(
         s(
           'text',
           { x: at, y: height - 6, 'text-anchor': 'middle', fill: theme.quiet, 'font-size': 10 },
-          figure(tick)
+          tickText(tick, values)
         )
       );
     }

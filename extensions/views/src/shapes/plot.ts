@@ -5,7 +5,7 @@ import { h, Listeners, replace, s } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { exact, figure } from '../common/numbers';
 import { dimensionText } from '../common/parts';
-import { clamp, Scale, ticks } from '../common/scales';
+import { clamp, Scale, ticks, tickText } from '../common/scales';
 import type { Theme } from '../common/theme';
 import type { Pane } from './pane';
 
@@ -93,14 +93,15 @@ export class LinePane implements Pane {
     this.svg.setAttribute('width', String(wide));
     const colour = dimensionColour(picture.column_dim?.name ?? null, theme.dark);
     replace(this.svg);
-    for (const tick of ticks(picture.low, picture.high, 4)) {
+    const rows = ticks(picture.low, picture.high, 4);
+    for (const tick of rows) {
       const at = y.at(tick);
       this.svg.append(
         s('line', { x1: LEFT, x2: wide - 8, y1: at, y2: at, stroke: theme.line, 'stroke-width': 1 }),
         s(
           'text',
           { x: LEFT - 6, y: at + 4, 'text-anchor': 'end', fill: theme.quiet, 'font-size': 10 },
-          figure(tick)
+          tickText(tick, rows)
         )
       );
     }

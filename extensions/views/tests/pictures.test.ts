@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import { mapFor, mapped, pick as pickSign, reachOf, type Tone } from '../src/heatmap/tone';
+import type { ClashOperand, FlowOperand, FlowRow, ScatterState } from '../src/protocol';
+import { between, project, projection, startCamera, zoomAt } from '../src/scatter/camera';
+import {
+  BRIGHT,
+  DIM,
+  HIDDEN,
+  normalise,
+  pick,
+  pickBox,
+  readCloud,
+  searchPoints,
+  stylePoints
+} from '../src/scatter/cloud';
+import { claim } from '../src/scatter/overlay';
+import { columnWidths, wrap } from '../src/shapes/clash';
+import { flows, layoutRow } from '../src/shapes/flowLayout';
+import { linePath } from '../src/shapes/plot';
+import { rowText } from '../src/shapes/flow';
+import { sparkPath } from '../src/shapes/tensor';
+import { Scale } from '../src/common/scales';
+import { textWidth } from '../src/common/text';
+
+const operand = (
+  label: string,
+  dims: readonly (readonly [string | null, number])[],
+  more: Partial<FlowOperand> = {}
+): FlowOperand => ({
+  label,
+  dtype: 'f32',
+  dims: dims.map(([name, size]) => ({ name, size })),
+  contracted: [],
+  reduced: [],
+  broadcast: [],
+  ...more
+});
+
+const row = (inputs: FlowOperand[], output: FlowOperand): FlowRow => ({
+  node: 'n',
+  op: 'op',
+  scope: '',
+  source: '',
+  inputs,
+  output
+});
+
+describe('dims that flow', () => {
+  const conv = row(
+    [
+      operand(
+        'x',
+        [
+          ['N', 64],
+          ['C', 3],
+          ['H', 28],
+          ['W', 28]
+        ],
+        { contracted: [1] }
+      ),
+      operand(
+        'weight',
+        [
+          ['O', 16],
+          ['C', 3],
+          ['kh', 3],
+          ['kw', 3]
+        ],
+        { contracted: [1, 2, 3] }
+      )
+    ],
+    operand('y', [
+      ['N', 64],
+      ['O', 16],
+      ['H', 26],
+      ['W', 26]
+    ])
+  );
+
+  it('go by name from inputs to the output, contracted ones nowhere', () => {
+    expect(flows(conv).map(flow => [flow.operand, flow.dim, flow.output])).toEqual([
+      [0, 0, 0],
+      [0, 2, 2],
+      [0, 3, 3],
+      [1, 0, 1]
+    ]);
+  });
+
+  it('cross when permuted', () => {
+    const permute = row(
+      [
+        operand('x', [
+          ['H', 2],
+          ['W', 3]
+        ])
+      ],
+      operand('y', [
+        ['W', 3],
+        ['H', 2]
+      ])
+    );
+    expect(flows(permute).map(flow => flow.output)).toEqual([1, 0]);
+  });
+
+  it('without names go by place from the right', () => {
+    const add = row(
+      [
+        operand('a', [
+          [null, 4],
+          [null, 3]
+        ]),
+        operand('b', [[null, 3]])
+      ],
+      operand('y', [
+        [null, 4],
+        [null, 3]
+      ])
+    );
+    expect(flows(add).map(flow => [flow.operand, flow.output])).toEqual([
+      [0, 0],
+      [0, 1],
+      [1, 1]
+    ]);
+  });
+
+  it('fit any width', () => {
+    for (const width of [140, 280, 560, 1200]) {
+      const layout = layoutRow(conv, width);
+      const end = Math.max(...layout.bars.map(bar => bar.x + bar.length));
+      expect(end).toBeLessThanOrEqual(width + 1);
+      expect(layout.bars).toHaveLength(12);
+    }
+    expect(layoutRow(conv, 280).height).toBeGreaterThan(layoutRow(conv, 1200).height);
+  });
+
+  it('are told in words', () => {
+    expect(rowText(conv)).toContain('C 3 (contracted: ends in this op)');
+  });
+});
+
+describe('a clash', () => {
+  it('gives the clashing column room and keeps columns aligned from the right', () => {
+    const dim = (name: string, size: number, clash = false) => ({ name, size, origin: '', clash });
+    const operands: ClashOperand[] = [
+      { label: 'a', dims: [dim('N', 64), dim('W', 28, true)] },
+      { label: 'b', dims: [dim('W', 26, true)] }
+    ];
+    const widths = columnWidths(operands);
+    expect(widths).toHaveLength(2);
+    expect(widths[0]!).toBeGreaterThan(widths[1]!);
+  });
+
+  it('wraps origins into their column', () => {
+    const lines = wrap('mask = wb.ones(H=28, W=26), in cell 4, line 1, called by the training loop', 100, 3);
+    expect(lines).toHaveLength(3);
+    lines.forEach(line => expect(textWidth(line, 10.5)).toBeLessThanOrEqual(100));
+    expect(lines.at(-1)).toContain('…');
+  });
+});
+
+describe('small pictures', () => {
+  it('leave a gap where a line has no value', () => {
+    const path = linePath(
+      Float32Array.of(1, 2, Number.NaN, 3),
+      new Scale(0, 3, 0, 300),
+      new Scale(0, 3, 100, 0)
+    );
+    expect(path.match(/M/g)).toHaveLength(2);
+    expect(path).not.toContain('NaN');
+  });
+
+  it('show the extremes of values that share a pixel', () => {
+    const values = Float32Array.from({ length: 10_000 }, (_, index) => (index === 5000 ? 9 : 0));
+    const path = linePath(values, new Scale(0, 9999, 0, 100), new Scale(0, 9, 100, 0));
+    expect(path).toContain(' 0.0');
+    expect(path.length).toBeLessThan(8000);
+  });
+
+  it('never lose a bin that holds something', () => {
+    expect(sparkPath([1, 0, 1_000_000], 30, 20).match(/M/g)).toHaveLength(2);
+    expect(sparkPath([], 30, 20)).toBe('');
+  });
+});
+
+describe('tones of a heatmap', () => {
+  const tone: Tone = { sign: 'all', map: 'viridis', blend: 1, percentile: 99 };
+
+  it('choose signs', () => {
+    expect([-2, 3].map(value => pickSign(value, 'positive'))).toEqual([0, 3]);
+    expect([-2, 3].map(value => pickSign(value, 'negative'))).toEqual([2, 0]);
+    expect([-2, 3].map(value => pickSign(value, 'absolute'))).toEqual([2, 3]);
+  });
+
+  it('reach to a percentile of the sizes and ignore what is no number', () => {
+    const values = Float32Array.from([
+      ...Array.from({ length: 99 }, (_, index) => index - 49),
+      1000,
+      Number.NaN
+    ]);
+    expect(reachOf(values, 'all', 100)).toBe(1000);
+    expect(reachOf(values, 'all', 99)).toBe(49);
+    expect(reachOf(Float32Array.of(0, 0, 0), 'all', 99)).toBe(1);
+    expect(reachOf(new Float32Array(), 'all', 99)).toBe(1);
+  });
+
+  it('keep zero in the middle while both signs count', () => {
+    expect(mapped(0, tone, 5).entry).toBe(128);
+    expect(mapped(-50, tone, 5).entry).toBe(0);
+    expect(mapped(0, { sign: 'absolute' }, 5).entry).toBe(0);
+    expect(mapFor(tone)).toBe('signed');
+    expect(mapFor({ ...tone, sign: 'positive' })).toBe('viridis');
+  });
+});
+
+describe('the cloud', () => {
+  const buffer = (array: Float32Array | Uint16Array) => new DataView(array.buffer);
+  const positions = Float32Array.of(0, 0, 0, 10, 0, 0, 0, 5, 0, Number.NaN, 0, 0);
+  const state = {
+    kind: 'scatter',
+    count: 4,
+    dims: 3,
+    positions_buffer: 0,
+    categories: ['seven', 'seventeen'],
+    category_buffer: 1,
+    sprite: null
+  } as unknown as ScatterState;
+  const cloud = readCloud(state, [buffer(positions), buffer(Uint16Array.of(0, 0, 1, 1))]);
+
+  it('is centred and scaled alike along all axes; what has no place is counted', () => {
+    expect(cloud.lost).toBe(1);
+    expect([...cloud.positions.slice(0, 6)]).toEqual([-1, -0.5, 0, 1, -0.5, 0]);
+    expect(normalise(Float32Array.of(3, 3), 1, 2).positions.slice(0, 2)).toEqual(Float32Array.of(0, 0));
+  });
+
+  it('refuses counts and dims that cannot be', () => {
+    expect(() => readCloud({ ...state, count: 1e9 }, [])).toThrow('more than a view can show');
+    expect(() => readCloud({ ...state, dims: 4 }, [])).toThrow('2 or 3 can be drawn');
+    expect(() => readCloud({ ...state, count: 5 }, [buffer(positions)])).toThrow(
+      '15 values were promised and 12 arrived'
+    );
+  });
+
+  it('hides, dims and brightens', () => {
+    const shown = (hidden: number[], bright: number[]) =>
+      [...stylePoints(cloud, { hidden: new Set(hidden), bright: new Set(bright) }, false, '#1976d2')].filter(
+        (_, index) => index % 4 === 3
+      );
+    expect(shown([1], [0])).toEqual([BRIGHT, DIM, HIDDEN, HIDDEN]);
+  });
+
+  it('is picked where it is drawn, from any side', () => {
+    const styles = stylePoints(cloud, { hidden: new Set(), bright: new Set() }, false, '#1976d2');
+    for (const yaw of [0, 0.4, 2]) {
+      const camera = { ...startCamera(3), yaw };
+      const p = projection(camera, 640, 480);
+      for (const point of [0, 1, 2]) {
+        const [x, y] = project(
+          p,
+          cloud.positions[point * 3]!,
+          cloud.positions[point * 3 + 1]!,
+          cloud.positions[point * 3 + 2]!
+        );
+        expect(pick(cloud, styles, p, x + 1, y, 6)).toBe(point);
+      }
+      expect(pick(cloud, styles, p, -500, -500, 6)).toBeNull();
+      expect(pickBox(cloud, styles, p, { left: 0, top: 0, right: 640, bottom: 480 })).toEqual([0, 1, 2]);
+    }
+  });
+
+  it('is found by label or number', () => {
+    expect(searchPoints(cloud, 'seven')).toEqual([0, 1]);
+    expect(searchPoints(cloud, 'teen')).toEqual([2, 3]);
+    expect(searchPoints(cloud, '#2')).toEqual([2]);
+    expect(searchPoints(cloud, '3')).toEqual([3]);
+    expect(searchPoints(cloud, '99')).toEqual([]);
+    expect(searchPoints(cloud, '')).toEqual([]);
+  });
+
+  it('stays under the pointer while zooming', () => {
+    const camera = startCamera(2);
+    const before = project(projection(camera, 640, 480), 0.3, 0.2, 0);
+    const after = project(
+      projection(zoomAt(camera, 2, before[0], before[1], 640, 480), 640, 480),
+      0.3,
+      0.2,
+      0
+    );
+    expect(after[0]).toBeCloseTo(before[0]);
+    expect(after[1]).toBeCloseTo(before[1]);
+  });
+
+  it('is flat at one end of the turn and round at the other', () => {
+    const round = startCamera(3);
+    const flat = between(round, { ...round, flat: 1 }, 1);
+    const [x, y, depth] = project(projection(flat, 400, 400), 0.5, 0.25, 0.9);
+    expect([x, y, depth]).toEqual([200 + 0.5 * 172, 200 - 0.25 * 172, 0]);
+    expect(between(round, flat, 0)).toEqual(round);
+  });
+
+  it('has labels that never overlap', () => {
+    const taken: { left: number; top: number; right: number; bottom: number }[] = [];
+    expect(claim(taken, { left: 0, top: 0, right: 10, bottom: 10 })).toBe(true);
+    expect(claim(taken, { left: 5, top: 5, right: 15, bottom: 15 })).toBe(false);
+    expect(claim(taken, { left: 11, top: 0, right: 20, bottom: 10 })).toBe(true);
+  });
+});
