@@ -39,6 +39,7 @@ from workbench.base.errors import (
     NoNumbersError,
     QuantizationError,
 )
+from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import Generator, default_generator, manual_seed
 from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
 from workbench.kernels import get_num_threads, set_num_threads
@@ -75,6 +76,8 @@ __all__ = [
 __all__ += sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)
+globals().update({scheme.value: scheme for scheme in _QScheme})
+__all__ += [scheme.value for scheme in _QScheme]
 
 _LATER = ("attribution", "embedding", "export", "graph", "live", "quantization", "testing", "train", "widgets")
 """Rooms that are imported when they are first named, so that a plain script starts fast."""

@@ -147,7 +147,9 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     else:
         out = op.forward(*arrays, **params)
     if op.outputs == 1:
-        return new(out if type(out) is np.ndarray else np.asarray(out), names)
+        if type(out) is not np.ndarray and not hasattr(out, "quantizer"):
+            out = np.asarray(out)
+        return new(out, names)
     return tuple(
         [
             new(one if type(one) is np.ndarray else np.asarray(one), _some(d))
@@ -234,7 +236,7 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
     arrays = arrays[op.dtype.skip :]
     if op.dtype.common is None:
         first = arrays[0]
-        return np.dtype(first.dtype) if hasattr(first, "dtype") else promote((first,))
+        return first.dtype if hasattr(first, "dtype") else promote((first,))
     operands = tuple(
         (one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None
     )
@@ -245,23 +247,40 @@ def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> 
     """Follow the rules of `op` and compute nothing: the results have dims and a type, no numbers."""
     dims: Any = infer_dims(op, inputs, params)
     arrays = [value._array if isinstance(value, Value) else value for value in inputs]
-    dtype = op.dtype.result(common_dtype(op, arrays), params)
+    dtype = _kept(op, arrays) or op.dtype.result(common_dtype(op, arrays), params)
     if op.outputs == 1:
         return new(Abstract(dims.sizes, dtype), _some(dims))
     dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * op.outputs
     return tuple(new(Abstract(d.sizes, t), _some(d)) for d, t in zip(dims, dtypes, strict=True))
 
 
+def _kept(op: Op, arrays: list[Any]) -> Any:
+    """Return the quantized type that an op on plain values keeps where it is given codes; None for other inputs."""
+    dtype = getattr(arrays[0], "dtype", None)
+    if not getattr(dtype, "quantized", False):
+        return None
+    if isinstance(op.quantized, Absent):
+        raise _not_quantized(op)
+    return dtype if op.dtype.common is not None else None
+
+
+def _not_quantized(op: Op) -> DTypeError:
+    reason = op.quantized.reason if isinstance(op.quantized, Absent) else ""
+    return DTypeError(
+        f"{op.name} is not defined for quantized tensors: {reason}. "
+        "Call .dequantize() first, or use workbench.quantization's modules."
+    )
+
+
 def _quantized(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
     """Evaluate on quantized payloads by the op's own rule for them."""
     if isinstance(op.quantized, Absent):
-        raise DTypeError(
-            f"{op.name} is not defined for quantized tensors: {op.quantized.reason}. "
-            "Call .dequantize() first, or use workbench.quantization's modules."
-        )
-    dims = infer_dims(op, inputs, params)
+        raise _not_quantized(op)
+    dims: Any = infer_dims(op, inputs, params)
     out = op.quantized(*arrays, **params)
-    return new(out, _some(dims))
+    if op.outputs == 1:
+        return new(out, _some(dims))
+    return tuple([new(one, _some(d)) for one, d in zip(out, dims, strict=True)])
 
 
 def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
@@ -307,7 +326,7 @@ def numbers(value: Any) -> Any:
     if isinstance(array, Abstract):
         raise NoNumbersError(
             f"this value has dims {dims_of(value)} and type {array.dtype} but no numbers: it stands for a value while "
-            "a function is traced, or was dropped from the tape. Branch on shapes and names instead, or look at "
-            "values outside the traced function."
+            "a function is traced, or was dropped from the tape. Branch on shapes and names instead, write ops that "
+            "return new tensors instead of changing one in place, or look at values outside the traced function."
         )
     return array

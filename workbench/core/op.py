@@ -101,7 +101,8 @@ class Op:
     samples: Callable[[], Iterable[Sample]]
     bad: Callable[[], Iterable[BadInput]]
     properties: frozenset[str] = frozenset()
-    """Of: linear, commutative, random, view, same (dims pass through unchanged and unchecked)."""
+    """Of: linear, commutative, random, view, same (dims pass through unchanged and unchecked), estimate (the gradient
+    rule is a useful stand-in for the derivative, such as a straight-through one)."""
     outputs: int = 1
     tolerance: float = 1e-6
     """Largest relative error of the gradient check in float64."""

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.core.op import Op, ops
-from workbench.ops import contract, convolve, elementwise, index, normalise, pool, reduce, shape
+from workbench.ops import (
+    contract,
+    convolve,
+    elementwise,
+    fake_quantize,
+    index,
+    normalise,
+    pool,
+    quantize,
+    quantized,
+    reduce,
+    shape,
+)
 from workbench.ops.contract import contract as contract_by_name
 from workbench.ops.contract import linear, matmul
 from workbench.ops.convolve import conv2d
@@ -142,6 +154,8 @@ FUNCTIONS: dict[str, Any] = {
     **{name: _plain(getattr(ops, name), 1) for name in _ONE},
     **{name: _plain(getattr(ops, name), 2) for name in _TWO},
     **_FUNCTIONS,
+    **quantize.FUNCTIONS,
+    **fake_quantize.FUNCTIONS,
 }
 """What `workbench` offers by name for the ops of the table."""
 
@@ -158,9 +172,12 @@ __all__ = [
     "contract",
     "convolve",
     "elementwise",
+    "fake_quantize",
     "index",
     "normalise",
     "pool",
+    "quantize",
+    "quantized",
     "reduce",
     "shape",
 ]

@@ -130,7 +130,7 @@ RELU = unary(
     lambda c, g: ops.relu_gradient(g, c.out),
     saves=OUTPUT,
     dtype=PROMOTE,
-    quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes())),
+    quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
 )
 FLOOR = unary("floor", "Largest integer not above.", "y = ⌊x⌋", np.floor, NOT_DIFFERENTIABLE, dtype=PROMOTE)
 CEIL = unary("ceil", "Smallest integer not below.", "y = ⌈x⌉", np.ceil, NOT_DIFFERENTIABLE, dtype=PROMOTE)
@@ -367,7 +367,7 @@ CLONE = unary(
     lambda c, g: g,
     saves=NOTHING,
     dtype=PROMOTE,
-    quantized=lambda q: q.with_codes(q.codes.copy()),
+    quantized=lambda q: q.with_codes(q.codes.copy(), same_places=True),
     properties=["linear"],
 )
 

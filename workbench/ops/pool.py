@@ -56,6 +56,11 @@ def _max_pool(x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair)
     return values, rows * x.shape[3] + columns
 
 
+def _max_pool_quantized(q: Any, **params: Any) -> tuple[Any, Any]:
+    codes, indices = _max_pool(q.codes, **params)
+    return q.with_codes(codes), indices
+
+
 def _max_pool_vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
     return (ops.max_pool2d_gradient(g, c.outs[1], input_shape=c.inputs[0]._array.shape),)
 
@@ -80,7 +85,7 @@ MAX_POOL2D = Op(
     forward=_max_pool,
     vjp=_max_pool_vjp,
     saves=Saves((), output=True),
-    quantized=NOT_QUANTIZED,
+    quantized=_max_pool_quantized,
     cost=lambda dims, out, **params: float(out.numel * params["kernel"][0] * params["kernel"][1]),
     samples=lambda: [
         Sample((grid(2, 3, 6, 6),), _params(2, 2), names=(NCHW,)),
