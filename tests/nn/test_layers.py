@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import numpy as np
@@ -74,6 +75,16 @@ def test_inference_sees_every_change_of_the_weights() -> None:
     assert checked().dtype == np.float64
     for before, after in itertools.pairwise(seen):
         assert not np.array_equal(before, after)
+
+
+def test_a_copy_of_a_layer_that_was_used_is_a_layer_of_its_own() -> None:
+    layer, x = nn.Conv2d(3, 4, 3).eval(), images()
+    with wb.no_grad():
+        before = layer(x).numpy().copy()
+        other = copy.deepcopy(layer)
+        other.weight.mul_(2.0)
+        assert not np.array_equal(other(x).numpy(), before)
+        np.testing.assert_array_equal(layer(x).numpy(), before)
 
 
 def test_inference_refuses_what_training_refuses() -> None:

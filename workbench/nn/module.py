@@ -16,10 +16,9 @@ from workbench.nn import state
 from workbench.nn.parameter import Parameter
 from workbench.tensor import Tensor
 
-__all__ = ["Module"]
+__all__ = ["Module", "RemovableHandle"]
 
 Own = TypeVar("Own", bound="Module")
-Removal = Callable[[], None]
 _LOCATED = (DimensionError, DTypeError, AutogradError, QuantizationError)
 """Errors that are told in which module they arose."""
 
@@ -83,23 +82,23 @@ class Module:
                 output = output if changed is None else changed
             return output
 
-    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> Removal:
+    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
         """Call ``hook(module, inputs, output)`` after every call; what it returns, unless None, is the output.
 
-        Returns a function that removes the hook; it has the method ``remove`` as well.
+        Call what it returns, or its ``remove``, to remove the hook.
         """
         return self._add_hook("_hooks", hook)
 
-    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> Removal:
+    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
         """Call ``hook(module, inputs)`` before every call; what it returns, unless None, are the inputs."""
         return self._add_hook("_pre_hooks", hook)
 
-    def _add_hook(self, registry: str, hook: Callable[..., Any]) -> Removal:
+    def _add_hook(self, registry: str, hook: Callable[..., Any]) -> RemovableHandle:
         if not callable(hook):
             raise TypeError(f"a hook is called, and {type(hook).__name__} cannot be")
         if getattr(self, registry) is None:
             object.__setattr__(self, registry, {})
-        handle = _Handle(self, registry)
+        handle = RemovableHandle(self, registry)
         getattr(self, registry)[id(handle)] = hook
         object.__setattr__(self, "_hooked", True)
         return handle
@@ -369,8 +368,8 @@ class Module:
         return f"{self._get_name()}(\n  {body}\n)"
 
 
-class _Handle:
-    """Removes one hook when it is called."""
+class RemovableHandle:
+    """Removes one hook, when it is called."""
 
     def __init__(self, module: Module, registry: str) -> None:
         self._module = module
