@@ -82,11 +82,15 @@ def test_listeners_hear_of_changes_only_while_a_model_is_shown(registry: Registr
     assert heard == ["shown", "changed", "gone"]
 
 
-def test_only_view_models_are_shown() -> None:
-    with pytest.raises(
-        TypeError, match=r"live.show takes a ViewModel, not list; the classes in workbench.widg"
-    ):
-        live.show([1, 2])  # type: ignore[type-var]
+def test_only_what_can_be_drawn_is_shown(registry: Registry, renderers: Renderers) -> None:
+    with pytest.raises(TypeError, match=r"only a ViewModel can be shown, not list; the classes in workbench"):
+        registry.show([1, 2])  # type: ignore[type-var]
+    with pytest.raises(TypeError, match=r"live\.show takes a view model, or one of nothing yet; got list"):
+        renderers.show([1, 2])
+    renderers.register("histogram", Source, lambda source: Observers())
+    renderers.register("graph", dict, lambda source: Nodes())
+    with pytest.raises(TypeError, match=r"live\.show takes a view model, or one of Source, dict; got list"):
+        renderers.show([1, 2])
 
     class Unknown(Nodes):
         view = "hologram"
@@ -95,6 +99,22 @@ def test_only_view_models_are_shown() -> None:
         TypeError, match=r"Unknown\.view is 'hologram'; the views are shapes, histogram, graph"
     ):
         live.show(Unknown())
+
+
+def test_what_is_shown_by_hand_and_published_later_is_one_model(
+    registry: Registry, renderers: Renderers
+) -> None:
+    renderers.register("histogram", Source, lambda source: Observers())
+    renderers.start()
+    source = Source()
+    model = renderers.show(source)
+    other = renderers.show(Observers())
+    changes: list[str] = []
+    registry.listen(lambda change, changed: changes.append(f"{change} {changed.id}"))
+    events.publish("histogram", source)
+    assert changes == [f"changed {model.id}"]
+    assert renderers.show(source) is model
+    assert registry.models() == (other, model)
 
 
 def test_an_unknown_view_is_an_error() -> None:

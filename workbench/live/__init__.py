@@ -14,8 +14,8 @@ from __future__ import annotations
 from workbench.live import jupyter
 from workbench.live.follow import follow
 from workbench.live.model import Refused, Snapshot, ViewModel
-from workbench.live.registry import models, registry, show, withdraw
-from workbench.live.renderers import renderers
+from workbench.live.registry import models, registry, withdraw
+from workbench.live.renderers import renderers, show
 from workbench.live.selection import selection
 
 __all__ = ["Refused", "Snapshot", "ViewModel", "models", "renderers", "selection", "show", "withdraw"]

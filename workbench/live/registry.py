@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from workbench.live.messages import VIEWS
 from workbench.live.model import ViewModel
 
-__all__ = ["MAXIMUM_SHOWN", "Registry", "models", "registry", "show", "withdraw"]
+__all__ = ["MAXIMUM_SHOWN", "Registry", "models", "registry", "withdraw"]
 
 MAXIMUM_SHOWN = 12
 """How many view models of one view the panel offers; showing another lets the oldest go."""
@@ -110,7 +110,7 @@ class Registry:
 def _check_model(model: object) -> None:
     if not isinstance(model, ViewModel):
         raise TypeError(
-            f"live.show takes a ViewModel, not {type(model).__name__}; "
+            f"only a ViewModel can be shown, not {type(model).__name__}; "
             "the classes in workbench.widgets make one, e.g. TensorModel(x)"
         )
     if model.view not in VIEWS:
@@ -119,18 +119,6 @@ def _check_model(model: object) -> None:
 
 registry = Registry()
 """The view models of this process."""
-
-
-def show(model: Model) -> Model:
-    """Show `model` in the Workbench panel, as the latest of its view, and return it.
-
-    Works without a front end, too: a page that connects later draws it. At most `MAXIMUM_SHOWN` view models
-    of one view are kept; beyond that the oldest is withdrawn.
-
-    Raises:
-        TypeError: `model` is not a `ViewModel`.
-    """
-    return registry.show(model)
 
 
 def withdraw(model: ViewModel) -> None:

@@ -18,7 +18,7 @@ from workbench.live.messages import VIEWS
 from workbench.live.model import ViewModel
 from workbench.live.registry import MAXIMUM_SHOWN, Registry, registry
 
-__all__ = ["Renderers", "renderers"]
+__all__ = ["Renderers", "renderers", "show"]
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +61,26 @@ class Renderers:
         """Return the rule for `source`, that of the nearest base class; None if there is none."""
         rules = self._factories.get(topic, {})
         return next((rules[base] for base in type(source).__mro__ if base in rules), None)
+
+    def show(self, thing: object) -> ViewModel:
+        """Show `thing` in the panel: a view model, or anything that some rule can make one of.
+
+        Raises:
+            TypeError: no rule fits.
+        """
+        if isinstance(thing, ViewModel):
+            return self._registry.show(thing)
+        for topic in self._factories:
+            make = self.find(topic, thing)
+            if make is not None:
+                model = self._model_of(topic, thing) or make(thing)
+                self._remember(topic, thing, model)
+                return self._registry.show(model)
+        known = sorted({kind.__name__ for rules in self._factories.values() for kind in rules})
+        raise TypeError(
+            f"live.show takes a view model, or one of {', '.join(known) or 'nothing yet'}; "
+            f"got {type(thing).__name__}"
+        )
 
     def start(self) -> None:
         """Listen to everything that can be drawn."""
@@ -115,3 +135,16 @@ class Renderers:
 
 renderers = Renderers(registry)
 """The rules of this process."""
+
+
+def show(thing: object) -> ViewModel:
+    """Show `thing` in the Workbench panel, as the latest of its view, and return its view model.
+
+    `thing` is a `ViewModel`, or anything that a rule of `renderers` can make one of: a tensor, a graph. Works
+    without a front end, too: a page that connects later draws it. At most `MAXIMUM_SHOWN` view models of one
+    view are kept; beyond that the oldest is withdrawn.
+
+    Raises:
+        TypeError: nothing draws `thing`.
+    """
+    return renderers.show(thing)

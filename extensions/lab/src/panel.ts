@@ -1,6 +1,7 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import { launchIcon } from '@jupyterlab/ui-components';
 import { Panel, Widget } from '@lumino/widgets';
 import type { ViewName } from '../../protocol/src/index';
 import { h, replace } from '../../views/src/common/dom';
@@ -85,11 +86,8 @@ class SectionHead extends Widget {
       TITLES[name]
     );
     const label = `Open ${TITLES[name]} in a tab`;
-    const tab = h(
-      'button',
-      { type: 'button', class: 'wb-section-tab', title: label, 'aria-label': label },
-      '⧉'
-    );
+    const tab = h('button', { type: 'button', class: 'wb-section-tab', title: label, 'aria-label': label });
+    launchIcon.element({ container: tab, height: '14px', width: '14px' });
     this.node.append(this.fold, tab);
     this.fold.addEventListener('click', () => this.set(body, !body.isHidden));
     tab.addEventListener('click', openTab);

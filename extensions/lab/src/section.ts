@@ -7,7 +7,7 @@ import { h, replace, setText } from '../../views/src/common/dom';
 import { freshness, LinkedHost } from '../../widgets/src/shared/host';
 import type { KernelLink, Shown } from '../../widgets/src/shared/link';
 import type { IFrontLink } from './tokens';
-import { TITLES } from './tokens';
+import { RUN, TITLES } from './tokens';
 
 const NEWEST = '';
 
@@ -132,7 +132,7 @@ export class ViewSection extends Widget {
           throw new Error(this.front.absence);
         }
         if (this.drawn.past) {
-          throw new Error('the kernel restarted; run the cell again');
+          throw new Error('kernel restarted; run the cell again');
         }
         return link.request(this.drawn.model, event);
       },
@@ -141,7 +141,8 @@ export class ViewSection extends Widget {
       ...this.surroundings
     });
     replace(this.root);
-    this.view = mounts[this.name](this.root, this.host as never) as View<unknown>;
+    const options = { empty: RUN[this.name] };
+    this.view = mounts[this.name](this.root, this.host as never, options) as View<unknown>;
   }
 
   private status(): Status {
@@ -149,10 +150,10 @@ export class ViewSection extends Widget {
       return { kind: 'disconnected', reason: 'no kernel' };
     }
     if (this.link.status !== 'open') {
-      return { kind: 'disconnected', reason: this.link.describe() };
+      return { kind: 'disconnected', reason: this.link.brief };
     }
     if (this.drawn?.past) {
-      return { kind: 'disconnected', reason: 'the kernel restarted' };
+      return { kind: 'disconnected', reason: 'kernel restarted' };
     }
     return this.drawn ? freshness(this.drawn.state) : { kind: 'live' };
   }

@@ -43,6 +43,15 @@ export const TITLES: Readonly<Record<ViewName, string>> = {
 /** The views in the order in which the sidebar shows them. */
 export const VIEW_NAMES = Object.keys(TITLES) as ViewName[];
 
+/** For each view the line that fills its section. */
+export const RUN: Readonly<Record<ViewName, string>> = {
+  shapes: 'wb.live.show(x)  # a tensor',
+  histogram: 'prepared = wb.quantization.prepare(model); prepared(batch)',
+  graph: 'wb.live.show(wb.fx.symbolic_trace(model).graph)',
+  heatmap: 'wb.attribution.IntegratedGradients(model).attribute(batch, target=0)',
+  scatter: 'wb.live.show(projection)'
+};
+
 /** Commands of this extension. */
 export const COMMANDS = {
   /** Shows the sidebar; argument `view` names a section. */

@@ -100,8 +100,8 @@ describe('door', () => {
     const told: unknown[] = [];
     host.onStatus(status => told.push(status));
     kernel.welcome('process 2');
-    expect(told).toEqual([{ kind: 'disconnected', reason: 'the kernel restarted' }]);
-    await expect(host.send({ type: 'undo' })).rejects.toThrow('the kernel restarted; run the cell again');
+    expect(told).toEqual([{ kind: 'disconnected', reason: 'kernel restarted' }]);
+    await expect(host.send({ type: 'undo' })).rejects.toThrow('kernel restarted; run the cell again');
     expect(kernel.said.filter(one => one.data['type'] === 'event')).toEqual([]);
   });
 

@@ -109,11 +109,11 @@ class Shown<S, E> {
       return { kind: 'disconnected', reason: 'no kernel' };
     }
     if (this.link.status !== 'open') {
-      const reason = this.link.status === 'absent' ? 'made by an earlier kernel' : this.link.describe();
+      const reason = this.link.status === 'absent' ? 'kernel restarted' : this.link.brief;
       return { kind: 'disconnected', reason };
     }
     if (this.link.processId !== this.model.get('kernel')) {
-      return { kind: 'disconnected', reason: 'the kernel restarted' };
+      return { kind: 'disconnected', reason: 'kernel restarted' };
     }
     return freshness(this.model.get('state'));
   }

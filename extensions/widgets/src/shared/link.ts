@@ -151,6 +151,20 @@ export class KernelLink {
     return () => this.listeners.delete(listener);
   }
 
+  /** The state of the link in two words, for the line above a view. */
+  get brief(): string {
+    const words: Record<LinkStatus, string> = {
+      absent: 'not connected',
+      connecting: 'connecting',
+      open: 'connected',
+      restarted: 'kernel restarted',
+      dead: 'kernel died',
+      lost: 'connection lost',
+      refused: 'not connected'
+    };
+    return words[this.standing];
+  }
+
   /** The state of the link in a person's words. */
   describe(): string {
     const words: Record<LinkStatus, string> = {
