@@ -22,7 +22,8 @@ def run(graph: Graph, *inputs: Any, observe: Observer | None = None) -> Any:
     Sizes may differ from those of the trace where the ops allow it. Several threads may run one graph at once. With
     `observe`, ``observe(node, results, seconds)`` is called after each node.
 
-    Raises `DimensionError` where inputs are missing, or have other names or another number of dims than the trace.
+    Raises `DimensionError` where inputs are missing, have other names or another number of dims than the trace, or
+    where a size differs that the traced function used as a number.
     """
     if len(inputs) != len(graph.inputs):
         raise DimensionError(
@@ -33,6 +34,7 @@ def run(graph: Graph, *inputs: Any, observe: Observer | None = None) -> Any:
     environment: dict[Value, Any] = dict(graph.held())
     for value, tensor in zip(graph.inputs, inputs, strict=True):
         _check(graph, value, tensor)
+        _check_sizes(graph, value, tensor)
         environment[value] = tensor
     last = _last_uses(graph)
     for position, node in enumerate(graph.nodes):
@@ -42,7 +44,10 @@ def run(graph: Graph, *inputs: Any, observe: Observer | None = None) -> Any:
         if observe is not None:
             observe(node, results, time.perf_counter() - start)
         several = results if isinstance(results, tuple) else (results,)
-        environment.update(zip(node.outputs, several, strict=True))
+        for value, result in zip(node.outputs, several, strict=True):
+            environment[value] = result
+            if value.type.fixed:
+                _check_sizes(graph, value, result)
         del arguments, results, several
         for value in last.get(position, ()):
             del environment[value]
@@ -80,3 +85,18 @@ def _check(graph: Graph, value: Value, tensor: Any) -> None:
                 operands=(expected.operand("traced", [i]), given.operand(value.name, [i])),
                 fix=f"{value.name}.align_to({', '.join(repr(one) for one in expected.names)})",
             )
+
+
+def _check_sizes(graph: Graph, value: Value, tensor: Any) -> None:
+    """Refuse a size other than the one that the function used as a number while it was traced."""
+    traced, given = value.type.dims, dims_of(tensor)
+    wrong = [i for i in sorted(value.type.fixed) if traced.sizes[i] != given.sizes[i]]
+    if wrong:
+        name, size = traced.names[wrong[0]] or f"dim {wrong[0]}", traced.sizes[wrong[0]]
+        raise DimensionError(
+            f"{name} of {value.name} was {size} in the trace, where the function used that size as a number; now it is "
+            f"{given.sizes[wrong[0]]}. Trace again with this size, or write the function without it: "
+            "x.flatten(1) needs no size where x.reshape(x.shape[0], -1) does.",
+            op=graph.name,
+            operands=(traced.operand("traced", wrong), given.operand(value.name, wrong)),
+        )

@@ -7,14 +7,14 @@ every node knows the module it came from and the line of code that made it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from workbench.base import rich
 from workbench.base.dims import Dims
-from workbench.base.dtypes import dtype_of
+from workbench.base.dtypes import DType, dtype_of
 from workbench.core.op import Op
 
 __all__ = ["Graph", "GraphError", "Node", "Type", "Value"]
@@ -26,17 +26,26 @@ class GraphError(RuntimeError):
 
 @dataclass(frozen=True)
 class Type:
-    """What is known of a value before it is computed: its data type and its dims.
+    """What is known of a value before it is computed: its data type, its dims, and which sizes are fixed.
 
-    >>> print(Type(np.dtype("f4"), Dims(("N", "C"), (32, 3))))
-    f32[N:32, C:3]
+    Sizes are those of the trace; a graph runs for others too, except where one is fixed.
+
+    >>> print(Type(np.dtype("f4"), Dims(("N", "C"), (32, 3)), frozenset({1})))
+    f32[N:32, C=3]
     """
 
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any] | DType
+    """NumPy's type, or the type of codes that stand for real numbers."""
     dims: Dims
+    fixed: frozenset[int] = frozenset()
+    """Positions of dims whose size the function used as a number: no other size will do."""
 
     def __str__(self) -> str:
-        return f"{dtype_of(self).short}{self.dims}"
+        dims = zip(self.dims.names, self.dims.sizes, strict=True)
+        parts = [
+            f"{name or '·'}{'=' if i in self.fixed else ':'}{size}" for i, (name, size) in enumerate(dims)
+        ]
+        return f"{dtype_of(self).short}[{', '.join(parts)}]"
 
 
 @dataclass(eq=False)
@@ -122,7 +131,8 @@ class Graph:
         return found
 
     def replace(self, old: Value, new: Value) -> None:
-        """Let everything that reads `old` read `new`."""
+        """Let everything that reads `old` read `new`; sizes that are fixed for `old` are then fixed for `new`."""
+        new.type = replace(new.type, fixed=new.type.fixed | old.type.fixed)
         for node in self.nodes:
             node.inputs = tuple(new if one is old else one for one in node.inputs)
         self.outputs = tuple(new if one is old else one for one in self.outputs)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import ops
-from workbench.core.value import Abstract, dims_of, new
+from workbench.core.value import Abstract, new
 from workbench.graph.ir import Graph, GraphError, Node, Value
+from workbench.graph.sizes import type_of
 
 __all__ = ["check"]
 
@@ -27,10 +26,9 @@ def check(graph: Graph) -> Graph:
     for value in (*graph.inputs, *graph.parameters, *graph.constants):
         _define(value, known, names)
     for value, tensor in graph.held().items():
-        if dims_of(tensor) != value.type.dims:
-            raise GraphError(
-                f"{value.name} is written as {value.type} and its tensor has dims {dims_of(tensor)}"
-            )
+        given = type_of(tensor)
+        if (given.dtype, given.dims) != (value.type.dtype, value.type.dims):
+            raise GraphError(f"{value.name} is written as {value.type} and its tensor is {given}")
     for node in graph.nodes:
         if node.op.name not in ops:
             raise GraphError(f"{node.name} calls {node.op.name!r}, which is not an op of the table")
@@ -51,6 +49,8 @@ def check(graph: Graph) -> Graph:
 def _define(value: Value, known: set[Value], names: set[str]) -> None:
     if value.name in names:
         raise GraphError(f"the name {value.name} is taken twice")
+    if not all(0 <= dim < len(value.type.dims.sizes) for dim in value.type.fixed):
+        raise GraphError(f"{value.name} : {value.type} has no dims {sorted(value.type.fixed)} to be fixed")
     known.add(value)
     names.add(value.name)
 
@@ -65,16 +65,21 @@ def _stand_in(one: Any) -> Any:
 
 
 def _check_types(node: Node) -> None:
-    with interpreting(WithoutNumbers()):
-        results = node.op(*(_stand_in(one) for one in node.inputs), **node.params)
+    try:
+        with interpreting(WithoutNumbers()):
+            results = node.op(*(_stand_in(one) for one in node.inputs), **node.params)
+    except (TypeError, ValueError, LookupError, RuntimeError) as error:
+        # Whatever a rule says to wrong operands.
+        message = f"{node.name}: {node.op.name} does not take these inputs and parameters: {error}"
+        raise GraphError(message) from error
     several = results if isinstance(results, tuple) else (results,)
     if len(several) != len(node.outputs):
         raise GraphError(
             f"{node.name}: {node.op.name} makes {len(several)} values, the node has {len(node.outputs)}"
         )
     for value, result in zip(node.outputs, several, strict=True):
-        if dims_of(result) != value.type.dims or np.dtype(result._array.dtype) != value.type.dtype:
+        given = type_of(result)
+        if (given.dtype, given.dims) != (value.type.dtype, value.type.dims):
             raise GraphError(
-                f"{value.name} is written as {value.type}, the rules of {node.op.name} give "
-                f"{result.dtype.short}{dims_of(result)}"
+                f"{value.name} is written as {value.type}, the rules of {node.op.name} give {given}"
             )

@@ -2,100 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from workbench.base.errors import DTypeError
+from workbench.base.dims import Names, check_names
+from workbench.base.dtypes import float32
+from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.places import calling_frame, place
+from workbench.base.random import default_generator
 from workbench.core import scope
-from workbench.core.dispatch import apply, interpreting, without_numbers
-from workbench.core.op import Op
+from workbench.core.dispatch import apply, grad_enabled, interpreting, without_numbers
+from workbench.core.op import Op, ops
+from workbench.core.tape import leaf_of
 from workbench.core.value import Abstract, dims_of, new
-from workbench.graph.ir import Graph, GraphError, Node, Type, Value
+from workbench.graph.ir import Graph, GraphError, Node, Value
+from workbench.graph.sizes import note_sizes, sizes_of, type_of
 from workbench.tensor import Tensor
 
 __all__ = ["Traced", "trace"]
 
+Example = Tensor | Mapping[str, int]
+
 
 class Traced(Abstract):
-    """The payload of a traced tensor: a shape, a type, and its value in the graph."""
+    """The payload of a traced tensor: a shape, a type, and its value in the graph of its tracer."""
 
-    __slots__ = ("value",)
+    __slots__ = ("tracer", "value")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, value: Value) -> None:
-        super().__init__(shape, dtype)
+    def __init__(self, value: Value, tracer: Tracer) -> None:
+        super().__init__(sizes_of(value), value.type.dtype)
         self.value = value
+        self.tracer = tracer
 
 
 class Tracer:
-    """The interpreter that writes a graph. Ops without a traced input are computed by the interpreter below."""
+    """The interpreter that writes a graph: of ops on traced values, and on the tensors of the traced module.
 
-    def __init__(self, graph: Graph, held: dict[int, tuple[str, Tensor]]) -> None:
+    All other ops are run by the interpreter below, and what comes of them is a constant where a traced op reads it.
+    """
+
+    def __init__(self, graph: Graph, module: Any) -> None:
         self.graph = graph
-        self.held = held
-        self.met: dict[int, tuple[Value, Any]] = {}
+        self.active = True
+        self.records_gradients = grad_enabled()
+        self.held = _held(module)
+        """Tensors of the module by the identity of their payload, with their dotted names."""
+        self.constants: dict[int, tuple[Value, Any]] = {}
+        """By the identity of a payload: its value, and the payload, so that the identity stays taken."""
+        self.renamed: dict[tuple[Value, Names], Value] = {}
+        self.ends: dict[Value, Value] = {}
+        """For values that were computed without recording gradients: the node that says so, once one is needed."""
+        self.unrecorded: set[Value] = set()
+        self.gradients: dict[int, tuple[Tensor, Tensor | None]] = {}
+        """Leaves that the function met, and the gradients they had before."""
+        for _, tensor in self.held.values():
+            self._meet(tensor)
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Add a node for the call; its results have dims and types."""
-        if not any(isinstance(one, Tensor) and isinstance(one._array, Traced) for one in inputs):
+        if not any(isinstance(one, Tensor) and self._is_mine(one) for one in inputs):
             return apply(op, *inputs, **params)
-        results = without_numbers(op, inputs, params)
-        several = results if isinstance(results, tuple) else (results,)
-        frame = calling_frame()
-        node = Node(
-            op,
-            tuple(self.value_of(one) if isinstance(one, Tensor) else one for one in inputs),
-            dict(params),
-            (),
-            scope.current(),
-            place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else "",
+        operands = tuple(self.value_of(one) if isinstance(one, Tensor) else note_sizes(one) for one in inputs)
+        # The rules follow the operands as the caller names them; their sizes are plain numbers.
+        plain = tuple(
+            new(Abstract(value.type.dims.sizes, value.type.dtype), one._names)
+            if isinstance(one, Tensor)
+            else value
+            for one, value in zip(inputs, operands, strict=True)
         )
-        outputs = []
-        for result in several:
-            payload = result._array
-            value = Value(self.graph.fresh(op.name), Type(np.dtype(payload.dtype), dims_of(result)), node)
-            result._array = Traced(payload.shape, payload.dtype, value)
-            outputs.append(value)
-        node.outputs = tuple(outputs)
-        self.graph.nodes.append(node)
+        params = {key: note_sizes(one) for key, one in params.items()}
+        results = without_numbers(op, plain, params)
+        self._record(op, operands, params, results)
         return results
 
-    def value_of(self, tensor: Tensor) -> Value:
-        """Return the value of a tensor: its own while traced, else a parameter or a constant of the graph."""
+    def _record(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], results: Any) -> None:
+        """Add a node; `results` become the values that it makes."""
+        frame = calling_frame()
+        source = place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
+        node = Node(op, operands, params, (), scope.current(), source)
+        several = results if isinstance(results, tuple) else (results,)
+        for result in several:
+            value = Value(self.graph.fresh(op.name), type_of(result), node)
+            node.outputs += (value,)
+            result._array = Traced(value, self)
+        if self.records_gradients and not grad_enabled():
+            self.unrecorded.update(node.outputs)
+        self.graph.nodes.append(node)
+
+    def _is_mine(self, tensor: Tensor) -> bool:
         payload = tensor._array
-        if isinstance(payload, Traced):
-            return payload.value
+        return payload.tracer is self if isinstance(payload, Traced) else id(payload) in self.held
+
+    def value_of(self, tensor: Tensor) -> Value:
+        """Return the value of a tensor under its names, and with its gradients ending where they do."""
+        payload = tensor._array
+        if isinstance(payload, Traced) and payload.tracer is self:
+            value = payload.value
+            if value in self.unrecorded and grad_enabled():
+                value = self._once(self.ends, value, value, ops.detach, {})
+        elif id(payload) in self.held:
+            value = self._parameter(id(payload))
+        else:
+            value = self._constant(tensor)
+        names = tensor.names
+        if names != value.type.dims.names:
+            # Another name for the same payload, such as the unnamed values that gradient rules work on.
+            value = self._once(self.renamed, (value, names), value, ops.rename, {"names": tensor._names})
+        return value
+
+    def _once(self, made: dict[Any, Value], key: Any, value: Value, op: Op, params: dict[str, Any]) -> Value:
+        """Return what `op` makes of `value`, by a node that is added the first time."""
+        if key not in made:
+            names = value.type.dims.names
+            stand_in = new(Abstract(value.type.dims.sizes, value.type.dtype), names if any(names) else None)
+            result = without_numbers(op, (stand_in,), params)
+            self._record(op, (value,), params, result)
+            made[key] = result._array.value
+        return made[key]
+
+    def _parameter(self, key: int) -> Value:
+        if key not in self.constants:
+            name, tensor = self.held[key]
+            value = Value(name, type_of(tensor))
+            self.graph.parameters[value] = tensor
+            self.constants[key] = value, tensor._array
+        return self.constants[key][0]
+
+    def _constant(self, tensor: Tensor) -> Value:
+        """Return the value of a tensor from outside: a copy, as the function may change it afterwards."""
+        payload = tensor._array
         if isinstance(payload, Abstract):
-            raise GraphError(
-                "a value without numbers from outside met the trace: it cannot become a constant"
-            )
-        key = id(payload)
-        if key not in self.met:
-            kind = Type(np.dtype(payload.dtype), dims_of(tensor))
-            named = self.held.get(key)
-            if named is not None:
-                value = Value(named[0], kind)
-                self.graph.parameters[value] = named[1]
-            else:
-                value = Value(self.graph.fresh("constant"), kind)
-                self.graph.constants[value] = tensor.detach()
-            # The payload is kept, so that its identity stays taken while the trace goes on.
-            self.met[key] = (value, payload)
-        return self.met[key][0]
+            if not (isinstance(payload, Traced) and payload.tracer.active):
+                raise GraphError(
+                    f"a value without numbers {dims_of(tensor)} met the trace: it is left over from another trace, "
+                    "or was dropped from the tape"
+                )
+        else:
+            self._meet(tensor)
+        known = self.constants.get(id(payload))
+        if known is not None and _same(self.graph.constants[known[0]]._array, payload):
+            return known[0]
+        value = Value(self.graph.fresh("constant"), type_of(tensor))
+        # Codes, and values of a trace around this one, are not changed in place: nothing need be copied.
+        held = new(payload.copy(), tensor._names) if isinstance(payload, np.ndarray) else tensor
+        self.graph.constants[value] = held
+        self.constants[id(payload)] = value, payload
+        return value
+
+    def _meet(self, tensor: Tensor) -> None:
+        leaf = leaf_of(tensor)
+        self.gradients.setdefault(id(leaf), (leaf, leaf.grad))
+
+    def take_back_gradients(self) -> bool:
+        """Restore the gradients of the leaves, and say whether the function had changed any."""
+        changed = [(leaf, before) for leaf, before in self.gradients.values() if leaf.grad is not before]
+        for leaf, before in changed:
+            leaf.grad = before
+        return bool(changed)
 
 
-def trace(function: Callable[..., Any], *examples: Tensor) -> Graph:
+def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     """Return the graph of `function` (a function of tensors, or a module) for inputs like `examples`.
 
-    Only dims and types of the examples are used. Ops keep positions and names rather than sizes wherever they can, so
-    a graph traced for one batch size runs for others. Python's control flow is followed as it goes.
+    An example is a tensor, of which only dims and type are used, or the sizes by name, which means float32:
+    ``trace(model, {"N": 64, "C": 1, "H": 28, "W": 28})``. Parameters and buffers of a module keep their dotted names;
+    every other tensor that the function meets becomes a constant, a copy.
+
+    A graph runs for other sizes than those of the trace wherever the function does not use a size as a number;
+    where it does, as ``x.reshape(x.shape[0], -1)``, the graph says so by ``N=64`` and refuses other sizes. Python's
+    control flow is followed as it goes: a loop over the entries of a dim is unrolled.
 
     Raises:
-        GraphError: a module whose layers behave otherwise in training is still training, or the function returns
-            something else than tensors.
+        GraphError: the function does what a graph cannot repeat: it draws random numbers, changes a module's
+            buffers, leaves gradients with ``backward()``, or returns something else than tensors.
         NoNumbersError: the function asks a traced tensor for numbers, as ``if x.sum() > 0`` does.
 
     >>> import workbench as wb
@@ -106,58 +189,131 @@ def trace(function: Callable[..., Any], *examples: Tensor) -> Graph:
       %sum : f32[N:2] = sum(%mul, dim=(1,), keepdim=False)  # ...
       return %sum
     """
-    for i, example in enumerate(examples):
-        if not isinstance(example, Tensor):
-            raise DTypeError(f"trace takes tensors as examples; number {i} is {type(example).__name__}")
+    stand_ins = [_stand_in(example, number) for number, example in enumerate(examples)]
     module = function if hasattr(function, "named_modules") else None
     if module is not None:
         _check_mode(module)
     graph = Graph(type(function).__name__ if module is not None else getattr(function, "__name__", "graph"))
     if not graph.name.isidentifier():
         graph.name = "graph"
-    tracer = Tracer(graph, _held(module))
-    inputs = []
-    for example, name in zip(examples, _input_names(function, module, len(examples)), strict=True):
-        value = Value(graph.fresh(name), Type(np.dtype(example._array.dtype), dims_of(example)))
+    tracer = Tracer(graph, module)
+    for name, _ in tracer.held.values():
+        graph.fresh(name)
+    for example, name in zip(stand_ins, _input_names(function, module, len(examples)), strict=True):
+        value = Value(graph.fresh(name), type_of(example))
         graph.inputs.append(value)
-        tensor = new(Traced(example.shape, example._array.dtype, value), example._names)
-        if example.requires_grad:
-            tensor.requires_grad_()
-        inputs.append(tensor)
-    with interpreting(tracer), scope.tracking(module) if module is not None else nullcontext():
-        result = function(*inputs)
-    graph.single = not isinstance(result, tuple | list)
-    results = (result,) if graph.single else tuple(result)
-    for one in results:
-        if not isinstance(one, Tensor):
-            raise GraphError(
-                "a traced function returns tensors, or a tuple of them; "
-                f"this one returned {type(one).__name__}"
-            )
-    graph.outputs = tuple(tracer.value_of(one) for one in results)
+        example._array = Traced(value, tracer)
+    with _unchanged(module, tracer), scope.tracking(module) if module is not None else nullcontext():
+        with interpreting(tracer):
+            result = function(*stand_ins)
+        graph.single = not isinstance(result, tuple | list)
+        results = (result,) if graph.single else tuple(result)
+        for one in results:
+            if not isinstance(one, Tensor):
+                raise GraphError(
+                    "a traced function returns tensors, or a tuple of them; "
+                    f"this one returned {type(one).__name__}"
+                )
+        graph.outputs = tuple(tracer.value_of(one) for one in results)
     return graph
+
+
+@contextmanager
+def _unchanged(module: Any, tracer: Tracer) -> Iterator[None]:
+    """Refuse what a graph could not repeat, leave things as they were, and say which line asked for numbers."""
+    buffers = [
+        (name, one, one._version, one._array.copy())
+        for name, one in (module.named_buffers() if module is not None else ())
+        if isinstance(one._array, np.ndarray)
+    ]
+    state = default_generator.get_state()
+    refusal = ""
+    try:
+        yield
+    except NoNumbersError as error:
+        line = _line_of(error)
+        raise NoNumbersError(f"{line}: {error}" if line else str(error)) from error
+    finally:
+        tracer.active = False
+        if tracer.take_back_gradients():
+            refusal = (
+                "the traced function calls backward(), which leaves gradients at tensors outside the graph. Return "
+                "wb.autograd.grad(loss, inputs) instead"
+            )
+        for name, tensor, version, before in buffers:
+            if tensor._version != version:
+                tensor._array[...] = before
+                refusal = (
+                    f"the traced function changes the buffer {name} of the module: call model.eval() first"
+                )
+        if default_generator.get_state() != state:
+            default_generator.set_state(state)
+            refusal = (
+                "the traced function draws random numbers, which would be the same at every run of the graph. Call "
+                "model.eval() first, or draw them outside and pass them as an input"
+            )
+    if refusal:
+        raise GraphError(f"{refusal}.")
+
+
+def _line_of(error: BaseException) -> str:
+    """Return the line of the user's code that led to `error`, the innermost one."""
+    line = ""
+    step = error.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_globals.get("__name__", "").startswith("workbench."):
+            line = place(step.tb_frame.f_code.co_filename, step.tb_lineno)
+        step = step.tb_next
+    return line
+
+
+def _stand_in(example: Any, number: int) -> Tensor:
+    """Return a tensor with the dims and the type of an example."""
+    if isinstance(example, Mapping):
+        names = check_names(tuple(example), len(example))
+        sizes = tuple(example.values())
+        if any(type(size) is not int or size < 0 for size in sizes):
+            raise DTypeError(f"sizes are whole numbers from 0; example {number} has {dict(example)}")
+        result: Tensor = new(Abstract(sizes, float32.numpy), names)
+        return result
+    if not isinstance(example, Tensor):
+        raise DTypeError(
+            f"trace takes tensors, or sizes by name, as examples; number {number} is {type(example).__name__}"
+        )
+    kind = type_of(example)
+    result = new(Abstract(kind.dims.sizes, kind.dtype), example._names)
+    return result.requires_grad_(example.requires_grad)
+
+
+def _same(copy: Any, payload: Any) -> bool:
+    """Say whether a constant still has the values that it had when it was copied."""
+    if not isinstance(payload, np.ndarray) or not isinstance(copy, np.ndarray):
+        return copy is payload
+    return np.array_equal(copy, payload, equal_nan=payload.dtype.kind in "fc")
 
 
 def _check_mode(module: Any) -> None:
     for name, one in module.named_modules():
-        if one.training and type(one).__name__ in ("BatchNorm1d", "BatchNorm2d", "Dropout"):
+        if one.training and getattr(one, "running_mean", None) is not None:
             raise GraphError(
-                f"{name or 'the module'} ({type(one).__name__}) is in training mode: it would change its "
-                "statistics, or draw random numbers, while it is traced. Call model.eval() first."
+                f"{name or 'the module'} ({type(one).__name__}) is in training mode: it would change its statistics "
+                "while it is traced. Call model.eval() first."
             )
 
 
 def _held(module: Any) -> dict[int, tuple[str, Tensor]]:
-    """Tensors of a module by the identity of their payload, with their dotted names."""
     if module is None:
         return {}
     named = [*module.named_parameters(), *module.named_buffers()]
-    return {id(tensor._array): (name, tensor) for name, tensor in named}
+    return {id(one._array): (name, one) for name, one in named if not isinstance(one._array, Abstract)}
 
 
 def _input_names(function: Any, module: Any, count: int) -> list[str]:
-    code = getattr(module.forward if module is not None else function, "__code__", None)
-    if code is None:
-        return ["x" if i == 0 else f"x_{i}" for i in range(count)]
-    names = [name for name in code.co_varnames[: code.co_argcount] if name != "self"]
-    return [names[i] if i < len(names) else f"x_{i}" for i in range(count)]
+    """Return the names of the function's parameters; those of ``*inputs`` are numbered."""
+    try:
+        found = inspect.signature(module.forward if module is not None else function).parameters.values()
+    except (TypeError, ValueError):  # built-in functions have no signature
+        found = ()  # type: ignore[assignment]
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [one.name for one in found if one.kind in positional]
+    return [names[i] if i < len(names) else "x" for i in range(count)]

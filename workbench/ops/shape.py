@@ -12,7 +12,7 @@ from workbench.base.dims import Dims, broadcast, dim_index, dim_indices, unify_n
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid
-from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 
@@ -308,6 +308,19 @@ RENAME = _move(
     quantized=_on_codes(lambda x, names: x),
     vjp=lambda c, g: (g,),
     samples=lambda: [Sample((grid(2, 3),), {"names": ("N", "C")})],
+)
+
+DETACH = _move(
+    "detach",
+    "The same values off the tape.",
+    "y = x",
+    dims=lambda x: x,
+    rule="names and sizes pass through",
+    forward=lambda x: x,
+    quantized=_on_codes(lambda x: x),
+    vjp=Absent("it is there to stop gradients"),
+    samples=lambda: [Sample((grid(2, 3),), names=(("N", "C"),))],
+    properties=frozenset({"view"}),
 )
 
 FLIP = _move(

@@ -14,7 +14,7 @@ from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.op import ops
 from workbench.core.tape import Node
-from workbench.core.value import Value, dims_of, new, use_type
+from workbench.core.value import Abstract, Value, dims_of, new, use_type
 from workbench.ops import elementwise as e
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
@@ -256,6 +256,8 @@ class Tensor(Value):
 
     def detach(self) -> Tensor:
         """Return the same values off the tape; memory is shared."""
+        if isinstance(self._array, Abstract):
+            return ops.detach(self)  # type: ignore[no-any-return]  # a graph must know that gradients end here
         return new(self._array, self._names)  # type: ignore[no-any-return]
 
     @property
@@ -397,7 +399,7 @@ class Tensor(Value):
             raise DTypeError(
                 f"result type {result.dtype.name} can't be cast to the desired output type {self.dtype.name}"
             )
-        dispatch.numbers(self)[...] = result._array
+        dispatch.numbers(self)[...] = dispatch.numbers(result)
         self._names = result._names
         self._version += 1
         return self
@@ -534,6 +536,8 @@ def _operand(other: Any) -> Any:
         return other
     if isinstance(other, np.ndarray | np.generic):
         return new(np.asarray(other))
+    if isinstance(other, int):
+        return int(other)  # a kind of int that knows more than its value, such as the size of a traced dim
     raise TypeError(
         f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number"
     )

@@ -16,9 +16,11 @@ def constant_fold(graph: Graph) -> Graph:
     """Return a graph in which calls on constants and parameters alone have become constants.
 
     >>> import workbench as wb
-    >>> scale = wb.tensor([1.0, 2.0])
-    >>> len(constant_fold(wb.graph.trace(lambda x: x * (scale + (x * 0).detach()), wb.ones(2))).nodes)
-    3
+    >>> model = wb.nn.Linear(2, 2)
+    >>> model.forward = lambda x: x @ (model.weight * 2).t()
+    >>> graph = wb.graph.trace(model, wb.ones(1, 2))
+    >>> len(graph.nodes), len(constant_fold(graph).nodes)
+    (3, 1)
     """
     result = graph.copy()
     held = result.held()
