@@ -1,0 +1,113 @@
+"""Embeddings: what they are made of, projection, selection both ways, and what is refused without a trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.base import events
+from workbench.embedding import Embedding
+
+
+def embedding(**more: Any) -> Embedding:
+    return Embedding(np.random.default_rng(1).standard_normal((6, 4)), **more)
+
+
+def test_labels_are_text_and_sorted_as_numbers_where_they_are() -> None:
+    made = embedding(labels=wb.tensor([10, 9, 2, 9, 10, 2]))
+    assert made.labels == ("10", "9", "2", "9", "10", "2")
+    assert made.categories == ("2", "9", "10")
+    assert made.codes is not None and made.codes.tolist() == [2, 1, 0, 1, 2, 0]
+    assert embedding(labels=["b", "nan", "1", "a", "<b>", "b"]).categories == ("1", "<b>", "a", "b", "nan")
+
+
+def test_projection_is_published_and_told() -> None:
+    made = embedding()
+    published: list[object] = []
+    told: list[Embedding] = []
+    stop = events.subscribe("scatter", lambda topic, source: published.append(source))
+    try:
+        made.listen(told.append)
+        assert made.project(dims=2) is made
+    finally:
+        stop()
+    assert published == told == [made]
+    assert made.projection is not None
+    assert made.projection.positions.dtype == np.float32
+    assert made.projection.positions.shape == (6, 2)
+    assert len(made.projection.explained) == 2
+    assert repr(made) == "Embedding(6 points, 4 features, PCA 2-D)"
+
+
+def test_a_projection_that_fails_leaves_the_earlier_one() -> None:
+    made = embedding().project()
+    before = made.projection
+    with pytest.raises(ValueError, match="there is no projection 'umap'; there is pca"):
+        made.project("umap")
+    with pytest.raises(ValueError, match="2 or 3 dims, not 4"):
+        made.project(dims=4)
+    made.vectors[0, 0] = np.nan
+    with pytest.raises(ValueError, match="1 of 6 points cannot be placed"):
+        made.project()
+    assert made.projection is before
+
+
+def test_selection_is_checked_told_once_and_keeps_its_order() -> None:
+    made = embedding()
+    told: list[tuple[int, ...]] = []
+    stop = made.listen(lambda one: told.append(one.selected))
+    made.selected = [4, 1, 4]
+    made.selected = np.array([4, 1])
+    made.selected = ()
+    assert told == [(4, 1), ()]
+    made.selected = [2]
+    for wrong, error, words in (
+        ([1, 6], IndexError, "there is no point 6; the points are 0 to 5"),
+        ([-1], IndexError, "there is no point -1"),
+        ([1.5], TypeError, "whole numbers, got float"),
+        ([True], TypeError, "whole numbers, got bool"),
+        ("12", TypeError, "a sequence of points' numbers"),
+    ):
+        with pytest.raises(error, match=words):
+            made.selected = wrong
+    assert made.selected == (2,)
+    stop()
+    made.selected = [0]
+    assert told == [(4, 1), (), (2,)]
+
+
+def test_neighbours_are_those_of_the_original_space() -> None:
+    made = Embedding([[0.0, 0, 9], [0, 0, 8.5], [0, 1, 0], [5, 5, 0]])
+    assert made.neighbours(0, 1, "euclidean").indices.tolist() == [1]
+
+
+def test_some_of_the_points_are_an_embedding_too() -> None:
+    made = embedding(
+        labels=list("abcdef"),
+        metadata={"size": range(6)},
+        images=np.arange(24, dtype=np.uint8).reshape(6, 2, 2),
+        title="t",
+    )
+    for part in (made.take([3, 1]), made.take(np.array([3, 1]))):
+        assert part.labels == ("d", "b")
+        assert part.metadata == {"size": ("3", "1")}
+        assert part.thumbnails is not None and part.thumbnails[0, 0, 0] == 12
+        np.testing.assert_array_equal(part.vectors, made.vectors[[3, 1]])
+    assert len(made.take(np.array([True, False, False, False, False, True]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "words"),
+    [
+        ({"labels": [1, 2]}, wb.DimensionError, "2 values of 'labels' for 6 points"),
+        ({"metadata": {"name": ["x"] * 7}}, wb.DimensionError, "7 values of 'name' for 6 points"),
+        ({"metadata": {"name": "abcdef"}}, TypeError, "column 'name' is one text"),
+        ({"images": np.zeros((5, 2, 2))}, wb.DimensionError, "5 images for 6 points"),
+    ],
+)
+def test_what_does_not_go_with_the_points(more: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        embedding(**more)

@@ -1,0 +1,89 @@
+"""The nearest points to a point, exactly, in the space the points come from."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from workbench.embedding.vectors import as_points, is_whole
+
+__all__ = ["METRICS", "Metric", "Near", "neighbours"]
+
+Array = np.ndarray[Any, Any]
+Metric = Literal["cosine", "euclidean"]
+
+METRICS: tuple[Metric, ...] = ("cosine", "euclidean")
+"""The ways of measuring distance."""
+
+CHUNK = 1 << 22
+"""Values that are brought to float64 at a time."""
+
+
+class Near(NamedTuple):
+    """The nearest points, nearest first."""
+
+    indices: Array
+    """int64 [k]"""
+    distances: Array
+    """float64 [k]"""
+
+
+def neighbours(points: Any, index: int, k: int = 10, metric: Metric = "cosine") -> Near:
+    """Return the `k` points nearest to point `index` of `points` [N, features], without itself.
+
+    euclidean: ‖x − y‖; cosine: 1 − x·y / (‖x‖ ‖y‖), from 0 (same direction) to 2. Every point is compared; of points
+    equally far the one with the lower index comes first. Points with NaN are never near; for cosine neither is a
+    point that is zero, which has no direction. There may be fewer than `k`.
+
+    Raises:
+        IndexError: there is no point `index`.
+        ValueError: `k` or `metric` is not possible, or the point itself has no distance to others.
+
+    >>> neighbours([[0.0, 1.0], [0.0, 5.0], [1.0, 1.0]], 0, k=1, metric="euclidean")
+    Near(indices=array([2]), distances=array([1.]))
+    >>> neighbours([[0.0, 1.0], [0.0, 5.0], [1.0, 1.0]], 0, k=1, metric="cosine").indices.tolist()
+    [1]
+    """
+    array = as_points(points, "neighbours")
+    if not is_whole(index) or not 0 <= index < len(array):
+        raise IndexError(f"neighbours: there are points 0 to {len(array) - 1:,}, not {index!r}")
+    if not is_whole(k) or k < 1:
+        raise ValueError(f"neighbours: k is a whole number from 1, got {k!r}")
+    if metric not in METRICS:
+        raise ValueError(f"neighbours: there is no metric {metric!r}; there are {', '.join(METRICS)}")
+    own = array[index].astype(np.float64)
+    if not np.isfinite(own).all():
+        raise ValueError(f"neighbours: point {index} holds NaN or infinite values: it is near nothing")
+    if metric == "cosine" and not own.any():
+        raise ValueError(f"neighbours: point {index} is zero and has no direction; use metric='euclidean'")
+    distances = _distances(array, own, metric)
+    distances[index] = np.nan
+    return _nearest(distances, k)
+
+
+def _distances(array: Array, own: Array, metric: Metric) -> Array:
+    """Return the distance of every point to `own`; NaN where there is none."""
+    distances = np.empty(len(array))
+    rows = max(1, CHUNK // array.shape[1])
+    direction = own / np.linalg.norm(own) if metric == "cosine" else own
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for start in range(0, len(array), rows):
+            part = array[start : start + rows].astype(np.float64)
+            if metric == "euclidean":
+                part -= own
+                distances[start : start + rows] = np.sqrt(np.einsum("nf,nf->n", part, part))
+            else:
+                lengths = np.sqrt(np.einsum("nf,nf->n", part, part))
+                distances[start : start + rows] = np.clip(1 - (part @ direction) / lengths, 0, 2)
+    return distances
+
+
+def _nearest(distances: Array, k: int) -> Near:
+    usable = np.flatnonzero(np.isfinite(distances))
+    if len(usable) > k:
+        # All that are as near as the k-th, then sorted: the lower index wins among equals.
+        furthest = np.partition(distances[usable], k - 1)[k - 1]
+        usable = usable[distances[usable] <= furthest]
+    order = usable[np.argsort(distances[usable], kind="stable")][:k]
+    return Near(order, distances[order])

@@ -1,0 +1,133 @@
+"""Pictures of points: images as small grey tiles, and tiles laid out in one large image."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.value import dims_of
+from workbench.tensor import Tensor
+
+__all__ = ["Sheet", "cut", "lay_out", "thumbnails"]
+
+Array = np.ndarray[Any, Any]
+
+MOST_SIDE = 8_192
+"""Greatest height and width of a sheet, in pixels: what browsers and TensorBoard take."""
+
+MOST_PIXELS = 1 << 25
+"""Greatest number of pixels of a sheet, at one byte each."""
+
+
+class Sheet(NamedTuple):
+    """Tiles laid out row by row in one image."""
+
+    image: Array
+    """uint8 [rows · height, columns · width]"""
+    height: int
+    """Of one tile."""
+    width: int
+    """Of one tile."""
+    columns: int
+    rows: int
+
+
+def thumbnails(images: Any, count: int) -> Array:
+    """Return images as grey pictures, uint8 [N, H, W].
+
+    Takes a tensor or an array [N, H, W], or with C (1, or 3 for colours, which are averaged) at the place that its
+    names say, [N, C, H, W] without names. uint8 stays as it is; other values are stretched from their least to
+    their greatest over all images. What is not finite is black.
+
+    Raises:
+        DTypeError: the values are not real numbers.
+        DimensionError: the dims are not those of images, or there are not `count` of them.
+    """
+    array = _plain(images)
+    if len(array) != count:
+        raise DimensionError(f"{len(array):,} images for {count:,} points", op="Embedding")
+    bytes_ = array.dtype == np.uint8
+    if array.ndim == 4:
+        array = array[:, 0] if array.shape[1] == 1 else array.mean(axis=1, dtype=np.float32)
+    if bytes_:
+        return np.ascontiguousarray(array.round().astype(np.uint8))
+    finite = np.isfinite(array)
+    low = float(array.min(where=finite, initial=np.inf))
+    high = float(array.max(where=finite, initial=-np.inf))
+    if not high > low:
+        return np.zeros(array.shape, np.uint8)
+    grey = np.where(finite, (array.astype(np.float64) - low) * (255 / (high - low)), 0)
+    return grey.round().astype(np.uint8)
+
+
+def _plain(images: Any) -> Array:
+    """Return images as an array [N, H, W] or [N, C, H, W]."""
+    array = images.detach()._plain() if isinstance(images, Tensor) else np.asarray(images)
+    if array.dtype.kind not in "fiub":
+        raise DTypeError(f"Embedding: images are real numbers, got {array.dtype.name}")
+    names = images.names if isinstance(images, Tensor) else (None,) * array.ndim
+    if {"C", "H", "W"} <= set(names) and array.ndim == 4:
+        batch = next(i for i, name in enumerate(names) if name not in ("C", "H", "W"))
+        array = array.transpose(batch, names.index("C"), names.index("H"), names.index("W"))
+    fits = array.ndim in (3, 4) and (array.ndim == 3 or array.shape[1] in (1, 3)) and array.size > 0
+    if not fits:
+        raise DimensionError(
+            f"images are [N, H, W] or [N, C, H, W] with C 1 or 3, got shape {list(array.shape)}",
+            op="Embedding",
+            operands=(dims_of(images).operand("images"),) if isinstance(images, Tensor) else (),
+        )
+    return array
+
+
+def lay_out(tiles: Array, most_pixels: int = MOST_PIXELS) -> Sheet:
+    """Return tiles, uint8 [N, H, W], in one image as square as can be, made smaller where they would not fit.
+
+    >>> lay_out(np.zeros((5, 28, 28), np.uint8))[1:]
+    (28, 28, 3, 2)
+    """
+    count, height, width = tiles.shape
+    shrink = 1
+    while True:
+        small_height, small_width = max(1, height // shrink), max(1, width // shrink)
+        columns = max(1, min(count, math.ceil(math.sqrt(count * small_height / small_width))))
+        rows = math.ceil(count / columns)
+        across, down = columns * small_width, rows * small_height
+        if (
+            max(across, down) <= MOST_SIDE and across * down <= most_pixels
+        ) or small_height == small_width == 1:
+            break
+        shrink += 1
+    if shrink > 1:
+        tiles = _shrink(tiles, small_height, small_width)
+    image = np.zeros((rows, small_height, columns, small_width), np.uint8)
+    for row in range(rows):
+        part = tiles[row * columns : (row + 1) * columns]
+        image[row, :, : len(part)] = part.transpose(1, 0, 2)
+    return Sheet(image.reshape(down, across), small_height, small_width, columns, rows)
+
+
+def _shrink(tiles: Array, height: int, width: int) -> Array:
+    """Return tiles of a smaller size: the mean of each block of pixels; pixels left over at the edges are dropped."""
+    down, across = max(1, tiles.shape[1] // height), max(1, tiles.shape[2] // width)
+    blocks = tiles[:, : height * down, : width * across].reshape(len(tiles), height, down, width, across)
+    small: Array = blocks.mean(axis=(2, 4), dtype=np.float32).round().astype(np.uint8)
+    return small
+
+
+def cut(image: Array, count: int, height: int, width: int) -> Array:
+    """Return the first `count` tiles of a sheet, uint8 [count, height, width].
+
+    Raises:
+        ValueError: the image does not hold so many.
+    """
+    columns, rows = image.shape[1] // width, image.shape[0] // height
+    if columns * rows < count:
+        raise ValueError(
+            f"an image of {image.shape[1]} by {image.shape[0]} pixels holds {columns * rows} tiles of {width} by "
+            f"{height}, not {count}"
+        )
+    grid = image[: rows * height, : columns * width].reshape(rows, height, columns, width)
+    return np.ascontiguousarray(grid.transpose(0, 2, 1, 3).reshape(-1, height, width)[:count])
