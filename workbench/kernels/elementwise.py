@@ -63,10 +63,13 @@ def _accepts_sum(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> bool:
     return type(x) is np.ndarray and x.size >= 4 * MEDIUM and x.ndim > 0 and x.dtype == FLOAT32
 
 
-def _over_last(run: Callable[..., Any], arguments: int, logarithm: bool) -> Callable[..., Any]:
-    if arguments == 1:
-        return lambda x, *, dim=-1: run(x, logarithm=logarithm)
-    return lambda gradient, y, *, dim=-1: run(gradient, y, logarithm=logarithm)
+def _over_last(run: Callable[..., Any], logarithm: bool) -> Callable[..., Any]:
+    def along(*arrays: Any, dim: int = -1) -> Any:
+        if dim not in (-1, arrays[-1].ndim - 1):
+            raise ValueError(f"the softmax kernel works along the last dimension, not along {dim}")
+        return run(*arrays, logarithm=logarithm)
+
+    return along
 
 
 if native is not None:
@@ -87,11 +90,11 @@ if native is not None:
     register(Kernel("sum", native.sum, _accepts_sum))
     register(Kernel("relu_gradient", native.relu_gradient, _accepts_same))
     for _prefix, _logarithm in (("", False), ("log_", True)):
-        register(Kernel(f"{_prefix}softmax", _over_last(native.softmax, 1, _logarithm), _accepts_softmax))
+        register(Kernel(f"{_prefix}softmax", _over_last(native.softmax, _logarithm), _accepts_softmax))
         register(
             Kernel(
                 f"{_prefix}softmax_gradient",
-                _over_last(native.softmax_gradient, 2, _logarithm),
+                _over_last(native.softmax_gradient, _logarithm),
                 _accepts_softmax_gradient,
             )
         )

@@ -133,7 +133,7 @@ nb::object binary_scalar(const Input<float>& a, float b, Binary kind) {
 }
 
 // Sums over the dimensions in `dim`. The input is walked in the order of its memory, so that both sums along memory
-// and sums of whole rows read it once; every thread sums its part into doubles of its own.
+// and sums of whole rows read it once; every part is summed into doubles of its own.
 nb::object sum(const Input<float>& x, const Dims& dim, bool keepdim) {
     const Dims shape = shape_of(x);
     std::vector<bool> reduced(shape.size(), false);
@@ -160,10 +160,10 @@ nb::object sum(const Input<float>& x, const Dims& dim, bool keepdim) {
         const std::int64_t run = walk.sizes.back(), step = walk.steps.back();
         const std::int64_t rows = count ? count / run : 0;
         const bool few = walk.sizes.size() == 2 && walk.steps[0] == 0 && step == 1;
-        const Buffer<double> totals(results);
-        std::fill_n(totals.data(), results, 0.0);
-        // Threads add into separate doubles, which pays while there are few of them.
-        const bool alone = results > count / 8 + 1;
+        // Parts add into doubles of their own, which pays while there are few of them.
+        const std::int64_t parts = results > count / 8 + 1 ? 1 : part_count(rows, grain_for(run));
+        const Buffer<double> totals((parts + 1) * results);
+        std::fill_n(totals.data(), (parts + 1) * results, 0.0);
         const auto add = [&](std::int64_t begin, std::int64_t end, double* into) {
             if (few) {
                 LEAF(sum_rows)(input.data() + begin * run, end - begin, run, run, into);
@@ -185,22 +185,18 @@ nb::object sum(const Input<float>& x, const Dims& dim, bool keepdim) {
                 }
             }
         };
-        if (alone) {
-            add(0, rows, totals.data());
-        } else if (walk.sizes.size() == 1 && step == 0) {
-            parallel_for(run, 16384, [&](std::int64_t begin, std::int64_t end) {
-                const double part = LEAF(sum_run)(input.data() + begin, end - begin);
-#pragma omp atomic
-                totals.data()[0] += part;
+        if (walk.sizes.size() == 1 && step == 0) {
+            const std::int64_t pieces = part_count(run, 16384);
+            const Buffer<double> sums(std::max<std::int64_t>(1, pieces));
+            parallel_parts(run, count ? pieces : 0, [&](std::int64_t piece, std::int64_t begin, std::int64_t end) {
+                sums.data()[piece] = LEAF(sum_run)(input.data() + begin, end - begin);
             });
+            for (std::int64_t piece = 0; count && piece < pieces; ++piece) totals.data()[0] += sums.data()[piece];
         } else {
-            parallel_for(rows, grain_for(run), [&](std::int64_t begin, std::int64_t end) {
-                const Buffer<double> mine(results);
-                std::fill_n(mine.data(), results, 0.0);
-                add(begin, end, mine.data());
-#pragma omp critical(workbench_sum)
-                for (std::int64_t i = 0; i < results; ++i) totals.data()[i] += mine.data()[i];
+            parallel_parts(rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+                add(begin, end, totals.data() + (part + 1) * results);
             });
+            for (std::int64_t i = results; i < (parts + 1) * results; ++i) totals.data()[i % results] += totals.data()[i];
         }
         for (std::int64_t i = 0; i < results; ++i) out.data()[i] = static_cast<float>(totals.data()[i]);
     }

@@ -34,43 +34,41 @@ const float* channel_vector(const Input<float>& values, std::int64_t channels, c
     return copy.data();
 }
 
-// Combines blocks' moments into running double ones (Chan's formula).
-void merge_moments(double count, double* mean, double* deviation, double more, const float* block_mean,
-                   const float* block_deviation, std::int64_t channels) {
+// Adds the moments of `more` rows to those of `count` rows (Chan's formula).
+template <typename Real>
+void merge_moments(double count, double* mean, double* deviation, double more, const Real* more_mean,
+                   const Real* more_deviation, std::int64_t channels) {
     const double all = count + more;
     for (std::int64_t c = 0; c < channels; ++c) {
-        const double distance = block_mean[c] - mean[c];
+        const double distance = more_mean[c] - mean[c];
         mean[c] += distance * (more / all);
-        deviation[c] += block_deviation[c] + distance * distance * (count * more / all);
+        deviation[c] += more_deviation[c] + distance * distance * (count * more / all);
     }
 }
 
 void channel_moments(const float* x, const Rows& size, double* mean, double* deviation) {
-    const std::int64_t channels = size.channels;
-    std::fill_n(mean, channels, 0.0);
-    std::fill_n(deviation, channels, 0.0);
-    double merged = 0;
-    parallel_for(size.rows, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
-        const Buffer<float> block(2 * channels);
-        const Buffer<double> mine(2 * channels);
-        std::fill_n(mine.data(), 2 * channels, 0.0);
+    const std::int64_t channels = size.channels, parts = part_count(size.rows, grain_for(channels));
+    const Buffer<double> partial(parts * 2 * channels);
+    const Buffer<float> blocks(parts * 2 * channels);
+    std::fill_n(partial.data(), parts * 2 * channels, 0.0);
+    parallel_parts(size.rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+        float* block = blocks.data() + part * 2 * channels;
+        double* mine = partial.data() + part * 2 * channels;
         for (std::int64_t row = begin; row < end; row += size.block()) {
             const std::int64_t rows = std::min(size.block(), end - row);
-            LEAF(block_moments)(x + row * channels, rows, channels, block.data(), block.data() + channels);
-            merge_moments(static_cast<double>(row - begin), mine.data(), mine.data() + channels,
-                          static_cast<double>(rows), block.data(), block.data() + channels, channels);
-        }
-#pragma omp critical(workbench_merge_moments)
-        {
-            const double more = static_cast<double>(end - begin), all = merged + more;
-            for (std::int64_t c = 0; c < channels; ++c) {
-                const double distance = mine.data()[c] - mean[c];
-                mean[c] += distance * (more / all);
-                deviation[c] += mine.data()[channels + c] + distance * distance * (merged * more / all);
-            }
-            merged = all;
+            LEAF(block_moments)(x + row * channels, rows, channels, block, block + channels);
+            merge_moments(static_cast<double>(row - begin), mine, mine + channels, static_cast<double>(rows), block,
+                          block + channels, channels);
         }
     });
+    std::fill_n(mean, channels, 0.0);
+    std::fill_n(deviation, channels, 0.0);
+    for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t begin = size.rows * part / parts, end = size.rows * (part + 1) / parts;
+        const double* other = partial.data() + part * 2 * channels;
+        merge_moments(static_cast<double>(begin), mean, deviation, static_cast<double>(end - begin), other,
+                      other + channels, channels);
+    }
 }
 
 nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const Input<float>& bias, double eps,
@@ -123,22 +121,22 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
         KernelScope scope;
         const auto input = channels_last(x);
         const auto gradients = channels_last(gradient);
-        const Buffer<double> totals(2 * channels);
-        std::fill_n(totals.data(), 2 * channels, 0.0);
-        parallel_for(size.rows, grain_for(2 * channels), [&](std::int64_t begin, std::int64_t end) {
-            const Buffer<float> block(2 * channels);
-            const Buffer<double> mine(2 * channels);
-            std::fill_n(mine.data(), 2 * channels, 0.0);
+        const std::int64_t parts = part_count(size.rows, grain_for(2 * channels));
+        const Buffer<double> totals((parts + 1) * 2 * channels);
+        const Buffer<float> blocks(parts * 2 * channels);
+        std::fill_n(totals.data(), (parts + 1) * 2 * channels, 0.0);
+        parallel_parts(size.rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+            float* block = blocks.data() + part * 2 * channels;
+            double* mine = totals.data() + (part + 1) * 2 * channels;
             for (std::int64_t row = begin; row < end; row += size.block()) {
-                std::fill_n(block.data(), 2 * channels, 0.f);
+                std::fill_n(block, 2 * channels, 0.f);
                 LEAF(gradient_sums)(gradients.data() + row * channels, input.data() + row * channels,
-                              std::min(size.block(), end - row), channels, centre, block.data(),
-                              block.data() + channels);
-                for (std::int64_t c = 0; c < 2 * channels; ++c) mine.data()[c] += block.data()[c];
+                                    std::min(size.block(), end - row), channels, centre, block, block + channels);
+                for (std::int64_t c = 0; c < 2 * channels; ++c) mine[c] += block[c];
             }
-#pragma omp critical(workbench_gradient_sums)
-            for (std::int64_t c = 0; c < 2 * channels; ++c) totals.data()[c] += mine.data()[c];
         });
+        for (std::int64_t i = 2 * channels; i < (parts + 1) * 2 * channels; ++i)
+            totals.data()[i % (2 * channels)] += totals.data()[i];
         const Buffer<float> factors(3 * channels);
         for (std::int64_t c = 0; c < channels; ++c) {
             const double sum = totals.data()[c], product = totals.data()[channels + c];

@@ -37,15 +37,16 @@ template <typename Leaf>
 Moments observe(const Input<float>& x, Leaf&& leaf) {
     const Dims shape = shape_of(x);
     const std::int64_t count = count_of(shape);
-    Moments total = nothing();
     KernelScope scope;
     const Dense<float> input(x, dense_strides_like(shape, strides_of(x)));
-    parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
-        Moments mine = nothing();
+    const std::int64_t parts = part_count(count, 16384);
+    std::vector<Moments> found(static_cast<std::size_t>(parts), nothing());
+    parallel_parts(count, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+        Moments& mine = found[static_cast<std::size_t>(part)];
         for (std::int64_t i = begin; i < end; i += block) merge(mine, leaf(input.data() + i, std::min(block, end - i)));
-#pragma omp critical(workbench_statistics)
-        merge(total, mine);
     });
+    Moments total = nothing();
+    for (const Moments& part : found) merge(total, part);
     return total;
 }
 
@@ -84,14 +85,14 @@ nb::object histogram(const Input<float>& x, double low, double high, std::int64_
         KernelScope scope;
         const Dense<float> input(x, dense_strides_like(shape, strides_of(x)));
         const double per_unit = static_cast<double>(bins) / (high - low);
-        parallel_for(count, std::max<std::int64_t>(16384, 8 * bins), [&](std::int64_t begin, std::int64_t end) {
-            const Buffer<std::int32_t> tables(4 * (bins + 1));
-            std::fill_n(tables.data(), 4 * (bins + 1), 0);
-            LEAF(histogram_run)(input.data() + begin, end - begin, low, high, per_unit, bins, tables.data());
-#pragma omp critical(workbench_histogram)
-            for (std::int64_t table = 0; table < 4; ++table)
-                for (std::int64_t i = 0; i < bins; ++i) out.data()[i] += tables.data()[table * (bins + 1) + i];
+        const std::int64_t parts = part_count(count, std::max<std::int64_t>(16384, 8 * bins)), size = 4 * (bins + 1);
+        const Buffer<std::int32_t> tables(parts * size);
+        std::fill_n(tables.data(), parts * size, 0);
+        parallel_parts(count, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+            LEAF(histogram_run)(input.data() + begin, end - begin, low, high, per_unit, bins, tables.data() + part * size);
         });
+        for (std::int64_t table = 0; table < parts * 4; ++table)
+            for (std::int64_t i = 0; i < bins; ++i) out.data()[i] += tables.data()[table * (bins + 1) + i];
     }
     return out.to_python();
 }

@@ -45,6 +45,22 @@ void parallel_for(std::int64_t total, std::int64_t grain, Body&& body) {
     }
 }
 
+// How many ranges parallel_parts makes of `total`.
+inline std::int64_t part_count(std::int64_t total, std::int64_t grain) {
+    if (total <= 0) return 0;
+    return std::min<std::int64_t>(thread_count(), std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain)));
+}
+
+// Calls body(part, begin, end) for part_count disjoint ranges that cover [0, total). The ranges depend on the number of
+// threads only: who keeps results by part and adds them up in order afterwards gets the same sum every time.
+template <typename Body>
+void parallel_parts(std::int64_t total, std::int64_t parts, Body&& body) {
+    parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t part = first; part < last; ++part)
+            body(part, total * part / parts, total * (part + 1) / parts);
+    });
+}
+
 // A grain for loops whose one step touches `floats_per_step` floats: 16k floats are worth a second thread.
 inline std::int64_t grain_for(std::int64_t floats_per_step) {
     return std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, floats_per_step));
