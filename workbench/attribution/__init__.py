@@ -1,0 +1,27 @@
+"""Why a model answers as it does: how much each value of an input contributed, and how far to trust that.
+
+>>> import workbench as wb
+>>> model = wb.models.DigitsNet()
+>>> images = wb.zeros(N=2, C=1, H=28, W=28)
+>>> wb.attribution.Saliency(model).attribute(images, target=3).names
+('N', 'C', 'H', 'W')
+"""
+
+from __future__ import annotations
+
+from workbench.attribution.base import Attribution, ConvergenceWarning
+from workbench.attribution.explain import explain
+from workbench.attribution.input_x_gradient import InputXGradient
+from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.result import AttributionResult
+from workbench.attribution.saliency import Saliency
+
+__all__ = [
+    "Attribution",
+    "AttributionResult",
+    "ConvergenceWarning",
+    "InputXGradient",
+    "IntegratedGradients",
+    "Saliency",
+    "explain",
+]

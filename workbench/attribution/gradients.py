@@ -1,0 +1,107 @@
+"""Running a model for attributions: in evaluation mode, in batches of bounded size, leaving nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from workbench import autograd
+from workbench.attribution.question import Question
+from workbench.attribution.target import check_output, select
+from workbench.base.errors import AutogradError
+from workbench.core.dispatch import enable_grad, no_grad
+from workbench.core.value import new
+from workbench.nn import Module
+from workbench.tensor import Tensor
+
+__all__ = ["MOST_ROWS", "evaluating", "gradients", "outputs"]
+
+Array = np.ndarray[Any, Any]
+Forward = Callable[..., Any]
+
+MOST_ROWS = 256
+"""Most samples that go through a model at once, unless a method is told otherwise."""
+
+
+@contextmanager
+def evaluating(forward: Forward) -> Iterator[None]:
+    """Put the module that `forward` is, or is a method of, into evaluation mode; put each part back afterwards."""
+    owner = forward if isinstance(forward, Module) else getattr(forward, "__self__", None)
+    learning = [part for part in owner.modules() if part.training] if isinstance(owner, Module) else []
+    for part in learning:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in learning:
+            part.training = True
+
+
+def gradients(
+    forward: Forward, question: Question, values: Sequence[Array], rows: Array
+) -> tuple[list[Array], Array]:
+    """Return the gradients of the rows' targets for `values`, one array an input, and the targets' values [rows].
+
+    Row i is of sample ``rows[i]``. Parameters collect no gradients.
+
+    Raises:
+        AutogradError: the output does not depend on the inputs through ops that have gradients.
+    """
+    leaves = []
+    for array, value in zip(values, question.inputs, strict=True):
+        leaf: Tensor = new(array, value._names)
+        leaves.append(leaf.requires_grad_())
+    with enable_grad():
+        output = forward(*leaves, *question.arguments(rows))
+        index = select(output, question.target, rows, question.method)
+        if not output.requires_grad:
+            raise AutogradError(_UNCONNECTED.format(method=question.method))
+        seed = np.zeros(output.shape, output._array.dtype)
+        seed[index] = 1
+        found = autograd.grad(output, leaves, new(seed, output._names), allow_unused=True)
+    if all(one is None for one in found):
+        raise AutogradError(_UNCONNECTED.format(method=question.method))
+    arrays = [
+        np.zeros_like(leaf._array) if one is None else one.detach()._plain()
+        for leaf, one in zip(leaves, found, strict=True)
+    ]
+    return arrays, output.detach()._plain()[index]
+
+
+_UNCONNECTED = (
+    "{method}: the output does not depend on the inputs through ops that have gradients: something between them "
+    "leaves the tape, such as detach(), numpy() or argmax()"
+)
+
+
+def outputs(
+    forward: Forward, question: Question, values: Sequence[Array], selecting: bool = True
+) -> tuple[Array, Array]:
+    """Return the value of each sample's target [N] and the model's whole output, computed without gradients.
+
+    `values` hold one row a sample, or a single one for all. If not `selecting`, the target is not looked at and
+    the first is empty.
+    """
+    picked: list[Array] = [np.zeros(0)]
+    whole: list[Array] = []
+    with no_grad():
+        for start in range(0, question.samples, MOST_ROWS):
+            rows = np.arange(start, min(start + MOST_ROWS, question.samples))
+            inputs = [
+                new(_rows_of(array, value.shape, rows), value._names)
+                for array, value in zip(values, question.inputs, strict=True)
+            ]
+            output = forward(*inputs, *question.arguments(rows))
+            check_output(output, rows, question.method)
+            whole.append(output._plain())
+            if selecting:
+                picked.append(whole[-1][select(output, question.target, rows, question.method)])
+    return np.concatenate(picked), np.concatenate(whole)
+
+
+def _rows_of(array: Array, shape: tuple[int, ...], rows: Array) -> Array:
+    chosen = array[rows] if len(array) == shape[0] else array
+    return np.ascontiguousarray(np.broadcast_to(chosen, (len(rows), *shape[1:])))

@@ -1,0 +1,37 @@
+"""Input times gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.attribution.base import Answer, Attribution
+from workbench.attribution.gradients import gradients
+from workbench.attribution.question import Question, ask
+
+__all__ = ["InputXGradient"]
+
+
+class InputXGradient(Attribution):
+    """What each value of the input would contribute to a linear model of the same gradient, ``x · ∂F/∂x``.
+
+    Source: Shrikumar, Greenside, Kundaje: Not Just a Black Box (2016).
+
+    >>> import workbench as wb
+    >>> x = wb.tensor([[1.0, -3.0]], names=("N", "features"))
+    >>> InputXGradient(lambda x: (x * x).sum("features")).attribute(x).tolist()
+    [[2.0, 18.0]]
+    """
+
+    name = "Input × Gradient"
+
+    def attribute(self, inputs: Any, target: Any = None, additional_forward_args: Any = None) -> Any:
+        """Return the inputs times the gradients of the target, of the inputs' shape and names."""
+        question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
+        return question.named(self.answer(question).attributions)
+
+    def _compute(self, question: Question) -> Answer:  # type: ignore[override]
+        values = [one.numpy() for one in question.inputs]
+        found, _ = gradients(self.forward, question, values, np.arange(question.samples))
+        return Answer([value * gradient for value, gradient in zip(values, found, strict=True)])

@@ -1,0 +1,113 @@
+"""What came out of asking a model why: attributions with everything that is needed to read them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.tensor import Tensor
+
+__all__ = ["AttributionResult"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class AttributionResult:
+    """Attributions of a batch, and what they explain."""
+
+    method: str
+    """The method's name."""
+    settings: dict[str, str]
+    """How it was set, as text."""
+    inputs: Tensor
+    """[N, …], off the tape."""
+    attributions: Tensor
+    """Of the inputs' shape and names."""
+    targets: tuple[tuple[int, ...], ...]
+    """For each sample where in the output that is which is explained; () for the only number."""
+    scores: Tensor | None
+    """The model's output for the inputs, [N, …]."""
+    class_names: tuple[str, ...] | None
+    """Names of the entries of the output's last dim."""
+    delta: Tensor | None
+    """float64 [N]: Σ attributions − (F(input) − F(baseline)); None where the method promises no sum."""
+    tolerance: Tensor | None
+    """float64 [N]: a delta beyond this says that the attributions are off by as much."""
+    seconds: float
+    """How long it took for the whole batch."""
+    title: str = ""
+    """What was explained."""
+    code: str = ""
+    """Python that does it again; empty if unknown."""
+
+    def __len__(self) -> int:
+        return self.inputs.shape[0]
+
+    @functools.cached_property
+    def probabilities(self) -> Array | None:
+        """Probabilities of the classes, [N, classes]; None where the model's output is not [N, classes].
+
+        Outputs that are probabilities already (none negative, each row sums to 1) are taken as they are, others
+        go through a softmax.
+        """
+        if self.scores is None or self.scores.ndim != 2 or self.scores.shape[1] < 2:
+            return None
+        scores = self.scores.detach().numpy().astype(np.float64)
+        if scores.min() >= 0 and np.allclose(scores.sum(axis=1), 1, atol=1e-4):
+            return scores
+        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+    def predictions(self, sample: int, count: int = 10) -> list[tuple[str, float]]:
+        """Return the classes that the model gives a sample, with their probabilities, most probable first."""
+        if self.probabilities is None:
+            return []
+        row = self.probabilities[sample]
+        best = np.argsort(-row, kind="stable")[:count]
+        return [(self.class_name(int(one)), float(row[one])) for one in best]
+
+    def class_name(self, index: int) -> str:
+        """Return what a class is called; its number where it has no name."""
+        return self.class_names[index] if self.class_names else str(index)
+
+    def target_name(self, sample: int) -> str:
+        """Return what is explained of a sample: the class's name, the place in the output, or ``output``."""
+        target = self.targets[sample]
+        if len(target) == 1:
+            return self.class_name(target[0])
+        return str(target) if target else "output"
+
+    def within_tolerance(self) -> bool:
+        """Say whether all attributions add up to what they explain, where the method promises that."""
+        if self.delta is None or self.tolerance is None:
+            return True
+        return bool(np.all(np.abs(self.delta.numpy()) <= self.tolerance.numpy()))
+
+    def __repr__(self) -> str:
+        delta = "none" if self.delta is None else f"{float(np.abs(self.delta.numpy()).max()):.3g}"
+        names = " · ".join(
+            f"{name or '·'} {size}" for name, size in zip(self.inputs.names, self.inputs.shape, strict=True)
+        )
+        return f"AttributionResult({self.method}, [{names}], greatest |delta| {delta}, {self.seconds:.3g} s)"
+
+
+def check_class_names(names: Sequence[Any] | None, scores: Any) -> tuple[str, ...] | None:
+    """Return the names of classes as text, checked against the model's output.
+
+    Raises:
+        ValueError: there are not as many as the output has entries.
+    """
+    if names is None:
+        return None
+    checked = tuple(str(one) for one in names)
+    count = scores.shape[-1] if scores.ndim > 1 else 1
+    if len(checked) != count:
+        raise ValueError(
+            f"{len(checked)} class names for {count} classes: the model's output has shape {list(scores.shape)}"
+        )
+    return checked
