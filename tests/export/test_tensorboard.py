@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from tensorboardX.proto.event_pb2 import Event
 
 import workbench as wb
@@ -103,6 +105,30 @@ def test_what_is_no_scalar_and_no_picture_is_refused(tmp_path: Path, write: obje
     assert message in str(caught.value)
 
 
+def test_pictures_out_of_range_are_cut_off(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_image("x", wb.tensor([[np.nan, np.inf], [-3.0, 0.5]], names=("H", "W")))
+    encoded = events_of(tmp_path)[1].summary.value[0].image.encoded_image_string
+    pixels = np.asarray(Image.open(io.BytesIO(encoded)).convert("L"))
+    assert pixels.tolist() == [[0, 255], [0, 127]]
+
+
+def test_what_is_flushed_can_be_read_at_once_and_writers_do_not_meet(tmp_path: Path) -> None:
+    writers = [SummaryWriter(tmp_path) for _ in range(3)]
+    for i, writer in enumerate(writers):
+        for step in range(50):
+            writer.add_scalar(f"run{i}", step, step)
+        writer.flush()
+    written = read(tmp_path)
+    assert written.problems == []
+    assert [len(written.scalars[f"run{i}"].steps) for i in range(3)] == [50, 50, 50]
+    for writer in writers:
+        writer.close()
+        writer.close()
+    with pytest.raises(ValueError, match="is closed: make a new SummaryWriter"):
+        writers[0].add_text("note", "late")
+
+
 def test_a_file_is_no_folder_to_write_to(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("")
@@ -127,7 +153,7 @@ def test_a_log_that_ends_early_gives_what_it_has(log: Path) -> None:
     assert found["loss"].steps == list(range(9))
     words = str(caught[0].message)
     assert str(path) in words
-    assert "this record should have" in words
+    assert "bytes more and the file has" in words
     assert f"of {len(content) - 5}" in words
 
 
@@ -159,7 +185,7 @@ def test_a_damaged_length_ends_the_file_and_takes_no_memory(log: Path) -> None:
     assert "the file ends within the head of a record" in read(log).problems[0]
     header = struct.pack("<Q", 1 << 60)
     path.write_bytes(content + header + struct.pack("<I", tensorboard.masked_crc32c(header)) + b"\0" * 8)
-    assert f"this record should have {1 << 60} bytes and the file has 8 left" in read(log).problems[0]
+    assert f"this record takes {(1 << 60) + 4} bytes more and the file has 8 left" in read(log).problems[0]
     assert len(read(log).scalars["loss"].steps) == 10
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import struct
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +14,9 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorboardX
 from google.protobuf.message import DecodeError
+from tensorboardX import summary
+from tensorboardX.event_file_writer import EventsWriter
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
@@ -29,13 +33,18 @@ FOOTER = struct.Struct("<I")
 MAXIMUM_RECORD = 256 << 20
 """Largest record, in bytes, that is believed."""
 
+_serial = itertools.count()
+_POSITIVE = 1e-12 * 1.1 ** np.arange(774)
+_BINS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
+"""Borders of histogram bins: those that TensorFlow uses."""
 _FORMATS = {("H", "W"): "HW", ("C", "H", "W"): "CHW", ("H", "W", "C"): "HWC", ("N", "C", "H", "W"): "NCHW"}
 
 
 class SummaryWriter:
     """Writes scalars, histograms and images of tensors to a TensorBoard log.
 
-    Use it in a ``with`` block, or close it. Anything else that tensorboardX writes is reached through `writer`.
+    Use it in a ``with`` block, or close it. Events are written at once, in the caller's thread; every writer has a
+    file of its own. `add_summary` takes anything else that `tensorboardX.summary` makes.
 
     >>> import tempfile, workbench as wb
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -49,11 +58,21 @@ class SummaryWriter:
         self.logdir = Path(logdir)
         if self.logdir.exists() and not self.logdir.is_dir():
             raise NotADirectoryError(f"a log is written to a folder, and {self.logdir} is a file")
-        self.writer = tensorboardX.SummaryWriter(str(logdir))
+        self.logdir.mkdir(parents=True, exist_ok=True)
+        # Two writers that start in the same second must not take the same file.
+        suffix = f".{os.getpid()}.{next(_serial)}"
+        self._events: Any = EventsWriter(str(self.logdir / "events"), suffix)
+        self._closed = False
+
+    def add_summary(self, made: Any, global_step: int | None = None) -> None:
+        """Write a summary that was made with `tensorboardX.summary`."""
+        if self._closed:
+            raise ValueError(f"the log in {self.logdir} is closed: make a new SummaryWriter")
+        self._events.write_event(Event(summary=made, wall_time=time.time(), step=global_step))
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None:
         """Write one number."""
-        self.writer.add_scalar(tag, _number(tag, scalar_value), global_step)
+        self.add_summary(summary.scalar(tag, _number(tag, scalar_value)), global_step)
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None
@@ -62,12 +81,12 @@ class SummaryWriter:
         for tag, value in tag_scalar_dict.items():
             self.add_scalar(f"{main_tag}/{tag}", value, global_step)
 
-    def add_histogram(
-        self, tag: str, values: Any, global_step: int | None = None, bins: str | int = "tensorflow"
-    ) -> None:
+    def add_histogram(self, tag: str, values: Any, global_step: int | None = None, bins: Any = None) -> None:
         """Write how values are distributed; NaN and infinite values are left out.
 
-        Where no value is left, nothing is written, and a warning says so.
+        `bins` are what `numpy.histogram` takes; by default they grow by a tenth, from 1e-12 to 1e20, on both sides of
+        0, so that histograms of all steps go together. Where no value is left, nothing is written, and a warning says
+        so.
         """
         array = _array(values).astype(np.float64).reshape(-1)
         finite = array[np.isfinite(array)]
@@ -76,7 +95,7 @@ class SummaryWriter:
                 f"histogram {tag!r}: none of {array.size} values is finite, nothing was written", stacklevel=2
             )
             return
-        self.writer.add_histogram(tag, finite, global_step, bins=bins)
+        self.add_summary(summary.histogram(tag, finite, _BINS if bins is None else bins), global_step)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, dataformats: str | None = None
@@ -87,20 +106,24 @@ class SummaryWriter:
         `dataformats` does: ``"CHW"`` (the default), ``"HW"``, ``"HWC"`` or ``"NCHW"``.
         """
         array, order = _picture(img_tensor, dataformats)
-        write = self.writer.add_images if len(order) == 4 else self.writer.add_image
-        write(tag, array, global_step, dataformats=order)
+        if array.dtype.kind == "f":
+            array = np.clip(np.nan_to_num(array), 0.0, 1.0)
+        self.add_summary(summary.image(tag, array, dataformats=order), global_step)
 
     def add_text(self, tag: str, text_string: str, global_step: int | None = None) -> None:
         """Write text, which TensorBoard shows as Markdown."""
-        self.writer.add_text(tag, text_string, global_step)
+        self.add_summary(summary.text(tag, text_string), global_step)
 
     def flush(self) -> None:
-        """Write what has been collected."""
-        self.writer.flush()
+        """Have everything so far on the disk."""
+        if not self._closed:
+            self._events.flush()
 
     def close(self) -> None:
-        """Write what has been collected, and end."""
-        self.writer.close()
+        """Have everything on the disk, and end."""
+        if not self._closed:
+            self._events.close()
+            self._closed = True
 
     def __enter__(self) -> SummaryWriter:
         return self
@@ -200,9 +223,9 @@ def _records(path: Path) -> Iterator[_Record]:
                 )
                 return
             if length > MAXIMUM_RECORD or offset + HEADER.size + length + FOOTER.size > size:
-                left = size - offset - HEADER.size
+                needed, left = length + FOOTER.size, size - offset - HEADER.size
                 yield _Record(
-                    b"", f"{where}: this record should have {length} bytes and the file has {left} left"
+                    b"", f"{where}: this record takes {needed} bytes more and the file has {left} left"
                 )
                 return
             data = stream.read(length)
