@@ -12,7 +12,8 @@ from workbench.graph import ir, passes
 from workbench.graph.cost import Cost, cost, total
 from workbench.graph.interpreter import run
 from workbench.graph.ir import Graph, GraphError, Node, Type, Value
-from workbench.graph.printing import parse, python_text, text
+from workbench.graph.printing import python_text, text
+from workbench.graph.reading import parse
 from workbench.graph.spec import check
 from workbench.graph.trace import trace
 

@@ -17,7 +17,10 @@ from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, dtype_of
 from workbench.core.op import Op
 
-__all__ = ["Graph", "GraphError", "Node", "Type", "Value"]
+__all__ = ["NAME", "Graph", "GraphError", "Node", "Type", "Value"]
+
+NAME = r"""[^\s,()\[\]:=%'"]+"""
+"""What a value may be called: anything that the text of a graph does not use otherwise."""
 
 
 class GraphError(RuntimeError):

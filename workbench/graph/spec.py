@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import ops
 from workbench.core.value import Abstract, new
-from workbench.graph.ir import Graph, GraphError, Node, Value
+from workbench.graph.ir import NAME, Graph, GraphError, Node, Value
 from workbench.graph.sizes import type_of
 
 __all__ = ["check"]
@@ -49,6 +50,10 @@ def check(graph: Graph) -> Graph:
 def _define(value: Value, known: set[Value], names: set[str]) -> None:
     if value.name in names:
         raise GraphError(f"the name {value.name} is taken twice")
+    if not re.fullmatch(NAME, value.name):
+        raise GraphError(
+            f"{value.name!r} cannot be a name in a graph: it is empty, or has brackets or the like in it"
+        )
     if not all(0 <= dim < len(value.type.dims.sizes) for dim in value.type.fixed):
         raise GraphError(f"{value.name} : {value.type} has no dims {sorted(value.type.fixed)} to be fixed")
     known.add(value)
