@@ -1,7 +1,7 @@
-"""Leaving the workbench: TensorBoard logs, and what other tools read."""
+"""Leaving the workbench: TensorBoard logs, embeddings for its projector, and what other tools read."""
 
 from __future__ import annotations
 
-from workbench.export import tensorboard
+from workbench.export import projector, tensorboard
 
-__all__ = ["tensorboard"]
+__all__ = ["projector", "tensorboard"]

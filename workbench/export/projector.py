@@ -1,0 +1,329 @@
+"""TensorBoard's projector format: embeddings written to a log, and read back.
+
+A log's folder holds ``projector_config.pbtxt``, which names the files of each embedding: ``tensors.tsv``,
+``metadata.tsv`` and ``sprite.png``, in a folder of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from PIL import Image, UnidentifiedImageError
+
+from workbench.embedding import Embedding
+from workbench.embedding.thumbnails import MOST_SIDE, cut, lay_out
+
+__all__ = ["DamagedProjectorError", "read", "write"]
+
+Array = np.ndarray[Any, Any]
+
+CONFIG = "projector_config.pbtxt"
+MOST_BYTES = 2 << 30
+"""Largest file of vectors or metadata that is read, in bytes."""
+MOST_CONFIG_BYTES = 1 << 20
+"""Largest configuration that is read, in bytes."""
+PART = 1 << 16
+"""How many values become text at a time."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
+
+
+class DamagedProjectorError(ValueError):
+    """A file of a projector's log that cannot be read; the message names it."""
+
+
+# ---------------------------------------------------------------------------------------------- the format
+
+
+def _config_type() -> Any:
+    """Return the type of the configuration's message, as TensorBoard declares it."""
+    text, number, several = 9, 13, 3  # kinds of fields, in protobuf's numbers
+    file = descriptor_pb2.FileDescriptorProto(
+        name="workbench/projector_config.proto", package="workbench.projector", syntax="proto3"
+    )
+    messages: dict[str, list[tuple[str, int, Any, bool]]] = {
+        "SpriteMetadata": [("image_path", 1, text, False), ("single_image_dim", 2, number, True)],
+        "EmbeddingInfo": [
+            ("tensor_name", 1, text, False),
+            ("metadata_path", 2, text, False),
+            ("bookmarks_path", 3, text, False),
+            ("tensor_shape", 4, number, True),
+            ("sprite", 5, "SpriteMetadata", False),
+            ("tensor_path", 6, text, False),
+        ],
+        "ProjectorConfig": [
+            ("model_checkpoint_path", 1, text, False),
+            ("embeddings", 2, "EmbeddingInfo", True),
+            ("model_checkpoint_dir", 3, text, False),
+        ],
+    }
+    for message, fields in messages.items():
+        declared = file.message_type.add(name=message)
+        for name, place, kind, repeated in fields:
+            one = declared.field.add(name=name, number=place, label=several if repeated else 1)
+            if isinstance(kind, str):
+                one.type, one.type_name = 11, f".workbench.projector.{kind}"
+            else:
+                one.type = kind
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("workbench.projector.ProjectorConfig"))
+
+
+_Config = _config_type()
+
+# TensorBoard splits at tabs and line ends and unescapes nothing, so what is in a cell must not hold them.
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPED = re.compile(r"[\\\t\n\r]")
+_UNESCAPES = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r", "\\e": ""}
+_UNESCAPED = re.compile(r"\\[\\tnre]")
+
+
+def _escape(cell: str) -> str:
+    return _ESCAPED.sub(lambda found: _ESCAPES[found.group()], cell)
+
+
+def _unescape(cell: str) -> str:
+    return _UNESCAPED.sub(lambda found: _UNESCAPES[found.group()], cell)
+
+
+def _line(cells: Sequence[str]) -> str:
+    """Return cells as a line; TensorBoard skips blank lines, so one that would be blank starts with a mark."""
+    line = "\t".join(map(_escape, cells))
+    return f"\\e{line}\n" if not line.strip() else f"{line}\n"
+
+
+# ------------------------------------------------------------------------------------------------- writing
+
+
+def write(embedding: Embedding, logdir: str | Path, name: str = "embedding") -> Path:
+    r"""Write `embedding` to a log's folder under `name`, for ``tensorboard --logdir``; return the configuration's path.
+
+    Vectors (float32), labels, columns and thumbnails are written; the selection is not. An embedding of the same
+    name is replaced, others in the log stay. Tabs, line ends and backslashes in texts are written as \t, \n, \\.
+
+    Raises:
+        ValueError: `name` is not fit for a folder, or the vectors hold NaN, which TensorBoard does not read.
+        NotADirectoryError: `logdir` is a file.
+        DamagedProjectorError: there is a configuration that cannot be read; nothing was written.
+    """
+    root = Path(logdir)
+    if root.exists() and not root.is_dir():
+        raise NotADirectoryError(f"a log is written to a folder, and {root} is a file")
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            f"{name!r} cannot name an embedding: use up to 100 letters, digits, '_', '.' and '-', no sign first"
+        )
+    vectors = _as_float32(embedding)
+    config = _read_config(root) if (root / CONFIG).exists() else _Config()
+    folder = root / name
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = [one for one in config.embeddings if one.tensor_name != name]
+    del config.embeddings[:]
+    config.embeddings.extend(kept)
+    info = config.embeddings.add(
+        tensor_name=name, tensor_path=f"{name}/tensors.tsv", tensor_shape=vectors.shape
+    )
+    _write_vectors(folder / "tensors.tsv", vectors)
+    if embedding.labels is not None or embedding.metadata:
+        _write_metadata(folder / "metadata.tsv", embedding)
+        info.metadata_path = f"{name}/metadata.tsv"
+    if embedding.thumbnails is not None:
+        sheet = lay_out(embedding.thumbnails)
+        Image.fromarray(sheet.image).save(folder / "sprite.png")
+        info.sprite.image_path = f"{name}/sprite.png"
+        info.sprite.single_image_dim.extend((sheet.width, sheet.height))
+    # Last, and in one step: a log that is read meanwhile names only files that are whole.
+    fresh = root / f".{CONFIG}.new"
+    fresh.write_text(text_format.MessageToString(config, as_utf8=True), encoding="utf-8", newline="\n")
+    fresh.replace(root / CONFIG)
+    return root / CONFIG
+
+
+def _as_float32(embedding: Embedding) -> Array:
+    with np.errstate(over="ignore"):
+        vectors = embedding.vectors.astype(np.float32)
+    wrong = int((~np.isfinite(vectors)).any(axis=1).sum())
+    if wrong:
+        raise ValueError(
+            f"{wrong:,} of {len(vectors):,} points hold NaN or infinite values (as float32); leave them out with "
+            "embedding.take(...)"
+        )
+    return vectors
+
+
+def _write_vectors(path: Path, vectors: Array) -> None:
+    """Write values with as many digits as it takes to read the same ones back."""
+    rows = max(1, PART // vectors.shape[1])
+    with path.open("w", encoding="ascii", newline="\n") as stream:
+        for start in range(0, len(vectors), rows):
+            part = vectors[start : start + rows].astype("U32")
+            stream.writelines("\t".join(row) + "\n" for row in part.tolist())
+
+
+def _write_metadata(path: Path, embedding: Embedding) -> None:
+    columns = dict(embedding.metadata)
+    if embedding.labels is not None:
+        columns = {_free_name(embedding.label_name, columns): embedding.labels, **columns}
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        if len(columns) > 1:  # TensorBoard takes the first line for names only where there are several
+            stream.write(_line(list(columns)))
+        stream.writelines(_line(cells) for cells in zip(*columns.values(), strict=True))
+
+
+def _free_name(name: str, taken: dict[str, Any]) -> str:
+    return name if name not in taken else _free_name(f"{name}_", taken)
+
+
+# ------------------------------------------------------------------------------------------------- reading
+
+
+def read(logdir: str | Path) -> dict[str, Embedding]:
+    r"""Return the embeddings of a log's folder by name: vectors, labels, columns and thumbnails.
+
+    The first column is taken for the labels. Files outside the folder are not read.
+
+    Raises:
+        FileNotFoundError: there is no such folder, or no configuration in it.
+        DamagedProjectorError: a file is missing, damaged, too large, or does not go with the others; names it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write(Embedding([[1.0, 2.0], [3.0, 4.0]], labels=["<b>", "tab\there"]), folder, "letters")
+    ...     read(folder)["letters"].labels
+    ('<b>', 'tab\there')
+    """
+    root = Path(logdir)
+    if not (root / CONFIG).is_file():
+        raise FileNotFoundError(f"{root} holds no embeddings for the projector: there is no {CONFIG} in it")
+    found: dict[str, Embedding] = {}
+    for info in _read_config(root).embeddings:
+        name = info.tensor_name or info.tensor_path
+        if not info.tensor_path:
+            raise DamagedProjectorError(
+                f"{root / CONFIG}: embedding {name!r} names no tensor_path; values in checkpoints are not read"
+            )
+        found[name] = _read_one(root, info, name)
+    return found
+
+
+def _read_config(root: Path) -> Any:
+    path = root / CONFIG
+    config = _Config()
+    try:
+        text_format.Parse(_text(path, MOST_CONFIG_BYTES), config)
+    except text_format.ParseError as error:
+        raise DamagedProjectorError(f"{path} is damaged at line {error}") from None
+    return config
+
+
+def _read_one(root: Path, info: Any, name: str) -> Embedding:
+    vectors = _read_vectors(_inside(root, info.tensor_path), tuple(info.tensor_shape))
+    columns: dict[str, list[str]] = {}
+    if info.metadata_path:
+        columns = _read_metadata(_inside(root, info.metadata_path), len(vectors))
+    images = None
+    if info.sprite.image_path:
+        images = _read_sprite(
+            _inside(root, info.sprite.image_path), len(vectors), tuple(info.sprite.single_image_dim)
+        )
+    labels = columns.pop(label_name, None) if (label_name := next(iter(columns), "")) else None
+    return Embedding(
+        vectors, labels, metadata=columns, images=images, label_name=label_name or "label", title=name
+    )
+
+
+def _inside(root: Path, named: str) -> Path:
+    """Return the path that a configuration names; refuse one outside the log."""
+    path = (root / named).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise DamagedProjectorError(f"{root / CONFIG} names {named!r}, which lies outside the log's folder")
+    if not path.is_file():
+        raise DamagedProjectorError(f"{root / CONFIG} names {named!r}, and there is no such file")
+    return path
+
+
+def _text(path: Path, most: int) -> str:
+    size = path.stat().st_size
+    if size > most:
+        raise DamagedProjectorError(f"{path} has {size:,} bytes, more than the {most:,} that are read")
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DamagedProjectorError(f"{path} is no text: byte {error.start} is not UTF-8") from None
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file that are not blank, as TensorBoard does."""
+    return [line.removesuffix("\r") for line in _text(path, MOST_BYTES).split("\n") if line.strip()]
+
+
+def _read_vectors(path: Path, shape: tuple[int, ...]) -> Array:
+    if path.suffix == ".bytes":
+        return _read_raw(path, shape)
+    lines = _lines(path)
+    if not lines:
+        raise DamagedProjectorError(f"{path} holds no vectors")
+    width = lines[0].count("\t") + 1
+    vectors = np.empty((len(lines), width), np.float32)
+    for row, line in enumerate(lines):
+        try:
+            vectors[row] = np.array(line.split("\t"), np.float32)
+        except ValueError:
+            cells = line.count("\t") + 1
+            why = "a value is no number" if cells == width else f"{cells} values instead of {width}"
+            raise DamagedProjectorError(f"{path} is damaged in vector {row}: {why}") from None
+    if shape and shape != vectors.shape:
+        raise DamagedProjectorError(f"{path} holds {list(vectors.shape)} values, not {list(shape)}")
+    return vectors
+
+
+def _read_raw(path: Path, shape: tuple[int, ...]) -> Array:
+    """Return values that were written as float32 one after the other."""
+    size = path.stat().st_size
+    if len(shape) != 2 or size > MOST_BYTES or size != 4 * shape[0] * shape[1] or size == 0:
+        raise DamagedProjectorError(f"{path} has {size:,} bytes, which is not float32 {list(shape)}")
+    return np.fromfile(path, np.dtype("<f4")).reshape(shape)
+
+
+def _read_metadata(path: Path, count: int) -> dict[str, list[str]]:
+    lines = [list(map(_unescape, line.split("\t"))) for line in _lines(path)]
+    names = lines.pop(0) if lines and len(lines[0]) > 1 else ["label"]
+    if len(lines) != count:
+        raise DamagedProjectorError(f"{path} holds {len(lines):,} rows for {count:,} vectors")
+    if len(set(names)) != len(names):
+        raise DamagedProjectorError(f"{path} names two columns alike: {', '.join(names)[:200]}")
+    for row, cells in enumerate(lines):
+        if len(cells) != len(names):
+            raise DamagedProjectorError(
+                f"{path} is damaged in row {row}: {len(cells)} cells for {len(names)} columns"
+            )
+    return {name: [cells[place] for cells in lines] for place, name in enumerate(names)}
+
+
+def _read_sprite(path: Path, count: int, dims: tuple[int, ...]) -> Array:
+    if len(dims) != 2 or not all(0 < one <= MOST_SIDE for one in dims):
+        raise DamagedProjectorError(f"{path}: single_image_dim is {list(dims)}, not [width, height]")
+    try:
+        # Pillow warns of pictures that would take much memory; here their size is checked instead.
+        with (
+            warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning),
+            Image.open(path) as file,
+        ):
+            if max(file.size) > MOST_SIDE:
+                raise DamagedProjectorError(
+                    f"{path} has {file.size[0]} by {file.size[1]} pixels, more than {MOST_SIDE:,} on a side"
+                )
+            image = np.asarray(file.convert("L"))
+        return cut(image, count, height=dims[1], width=dims[0])
+    except DamagedProjectorError:
+        raise
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:
+        raise DamagedProjectorError(f"{path} is no picture that can be read: {error}") from None
+    except ValueError as error:
+        raise DamagedProjectorError(f"{path}: {error}") from None
