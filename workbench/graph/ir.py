@@ -6,6 +6,7 @@ every node knows the module it came from and the line of code that made it.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,9 +16,11 @@ import numpy as np
 from workbench.base import rich
 from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, dtype_of
+from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import Op
+from workbench.core.value import Abstract, dims_of, new
 
-__all__ = ["NAME", "Graph", "GraphError", "Node", "Type", "Value"]
+__all__ = ["NAME", "Graph", "GraphError", "Node", "Type", "Value", "type_of"]
 
 NAME = r"""[^\s,()\[\]:=%'"]+"""
 """What a value may be called: anything that the text of a graph does not use otherwise."""
@@ -51,6 +54,18 @@ class Type:
         return f"{dtype_of(self).short}[{', '.join(parts)}]"
 
 
+def type_of(tensor: Any) -> Type:
+    """Return the type of a tensor; sizes of traced tensors become plain numbers.
+
+    >>> import workbench as wb
+    >>> print(type_of(wb.ones(N=2)))
+    f32[N:2]
+    """
+    dims, dtype = dims_of(tensor), tensor._array.dtype
+    plain = Dims(dims.names, tuple(map(operator.index, dims.sizes)))
+    return Type(dtype if isinstance(dtype, DType) else np.dtype(dtype), plain)
+
+
 @dataclass(eq=False)
 class Value:
     """One value: its name in the graph, its type, and the node that makes it (None for what comes from outside)."""
@@ -58,6 +73,11 @@ class Value:
     name: str
     type: Type
     node: Node | None = None
+
+    def stand_in(self) -> Any:
+        """Return a tensor of this type without numbers."""
+        names = self.type.dims.names
+        return new(Abstract(self.type.dims.sizes, self.type.dtype), names if any(names) else None)
 
     def __repr__(self) -> str:
         return f"%{self.name} : {self.type}"
@@ -129,7 +149,7 @@ class Graph:
         """For each value, the nodes that read it, in order."""
         found: dict[Value, list[Node]] = {value: [] for value in self.values()}
         for node in self.nodes:
-            for value in node.values:
+            for value in dict.fromkeys(node.values):
                 found.setdefault(value, []).append(node)
         return found
 
@@ -139,6 +159,38 @@ class Graph:
         for node in self.nodes:
             node.inputs = tuple(new if one is old else one for one in node.inputs)
         self.outputs = tuple(new if one is old else one for one in self.outputs)
+
+    def hold(self, tensor: Any, name: str = "constant") -> Value:
+        """Take `tensor` in as a constant, under `name` or a name like it."""
+        value = Value(self.fresh(name), type_of(tensor))
+        self.constants[value] = tensor
+        return value
+
+    def insert(
+        self, op: Op, *inputs: Any, before: Node | None = None, like: Node | None = None, **params: Any
+    ) -> Node:
+        """Add a call of `op` on values and numbers in front of the node `before`, or at the end, and return it.
+
+        Types follow from the op's rules; scope and source are those of the node `like`. Raises what the rules raise.
+
+        >>> import workbench as wb
+        >>> graph = wb.graph.trace(lambda x: x * 2, wb.ones(N=2))
+        >>> graph.outputs = graph.insert(wb.core.ops.relu, graph.outputs[0]).outputs
+        >>> graph(wb.tensor([1.0, -1.0]))
+        tensor([2.0000, 0.0000])
+        """
+        position = len(self.nodes) if before is None else self.nodes.index(before)
+        operands = (one.stand_in() if isinstance(one, Value) else one for one in inputs)
+        with interpreting(WithoutNumbers()):
+            results = op(*operands, **params)
+        several = results if isinstance(results, tuple) else (results,)
+        node = Node(op, inputs, params, tuple(Value(self.fresh(op.name), type_of(one)) for one in several))
+        for value in node.outputs:
+            value.node = node
+        if like is not None:
+            node.scope, node.source = like.scope, like.source
+        self.nodes.insert(position, node)
+        return node
 
     def remove(self, node: Node) -> None:
         """Take a node out; raise `GraphError` while anything reads what it makes."""

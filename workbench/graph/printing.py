@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dtypes import DType
 from workbench.graph.ir import Graph, GraphError, Node, Value
 
-__all__ = ["IMPORTS", "TAKEN", "python_text", "text"]
+__all__ = ["IMPORTS", "TAKEN", "literal", "python_text", "text"]
 
 IMPORTS = ("from numpy import array, dtype, empty, inf, nan", "from workbench.core import ops")
 """What the Python form stands on."""

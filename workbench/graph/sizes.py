@@ -12,14 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
+from workbench.graph.ir import Value
 
-from workbench.base.dims import Dims
-from workbench.base.dtypes import DType
-from workbench.core.value import dims_of
-from workbench.graph.ir import Type, Value
-
-__all__ = ["Size", "note_sizes", "sizes_of", "type_of"]
+__all__ = ["Size", "note_sizes", "sizes_of"]
 
 Origin = tuple["weakref.ref[Value]", int]
 
@@ -82,13 +77,6 @@ def sizes_of(value: Value) -> tuple[int, ...]:
     """Return the shape that a traced tensor shows to the function."""
     reference = weakref.ref(value)
     return tuple(Size(size, ((reference, dim),)) for dim, size in enumerate(value.type.dims.sizes))
-
-
-def type_of(tensor: Any) -> Type:
-    """Return the type of a tensor, with plain numbers as sizes."""
-    dims, dtype = dims_of(tensor), tensor._array.dtype
-    plain = Dims(dims.names, tuple(map(operator.index, dims.sizes)))
-    return Type(dtype if isinstance(dtype, DType) else np.dtype(dtype), plain)
 
 
 def note_sizes(parameter: Any) -> Any:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import ops
-from workbench.core.value import Abstract, new
-from workbench.graph.ir import NAME, Graph, GraphError, Node, Value
-from workbench.graph.sizes import type_of
+from workbench.graph.ir import NAME, Graph, GraphError, Node, Value, type_of
 
 __all__ = ["check"]
 
@@ -60,19 +57,11 @@ def _define(value: Value, known: set[Value], names: set[str]) -> None:
     names.add(value.name)
 
 
-def _stand_in(one: Any) -> Any:
-    if not isinstance(one, Value):
-        return one
-    return new(
-        Abstract(one.type.dims.sizes, one.type.dtype),
-        one.type.dims.names if any(one.type.dims.names) else None,
-    )
-
-
 def _check_types(node: Node) -> None:
+    operands = (one.stand_in() if isinstance(one, Value) else one for one in node.inputs)
     try:
         with interpreting(WithoutNumbers()):
-            results = node.op(*(_stand_in(one) for one in node.inputs), **node.params)
+            results = node.op(*operands, **node.params)
     except (TypeError, ValueError, LookupError, RuntimeError) as error:
         # Whatever a rule says to wrong operands.
         message = f"{node.name}: {node.op.name} does not take these inputs and parameters: {error}"

@@ -19,8 +19,8 @@ from workbench.core.dispatch import apply, grad_enabled, interpreting, without_n
 from workbench.core.op import Op, ops
 from workbench.core.tape import leaf_of
 from workbench.core.value import Abstract, dims_of, new
-from workbench.graph.ir import Graph, GraphError, Node, Value
-from workbench.graph.sizes import note_sizes, sizes_of, type_of
+from workbench.graph.ir import Graph, GraphError, Node, Value, type_of
+from workbench.graph.sizes import note_sizes, sizes_of
 from workbench.tensor import Tensor
 
 __all__ = ["Traced", "trace"]
@@ -117,9 +117,7 @@ class Tracer:
     def _once(self, made: dict[Any, Value], key: Any, value: Value, op: Op, params: dict[str, Any]) -> Value:
         """Return what `op` makes of `value`, by a node that is added the first time."""
         if key not in made:
-            names = value.type.dims.names
-            stand_in = new(Abstract(value.type.dims.sizes, value.type.dtype), names if any(names) else None)
-            result = without_numbers(op, (stand_in,), params)
+            result = without_numbers(op, (value.stand_in(),), params)
             self._record(op, (value,), params, result)
             made[key] = result._array.value
         return made[key]
@@ -146,10 +144,9 @@ class Tracer:
         known = self.constants.get(id(payload))
         if known is not None and _same(self.graph.constants[known[0]]._array, payload):
             return known[0]
-        value = Value(self.graph.fresh("constant"), type_of(tensor))
         # Codes, and values of a trace around this one, are not changed in place: nothing need be copied.
-        held = new(payload.copy(), tensor._names) if isinstance(payload, np.ndarray) else tensor
-        self.graph.constants[value] = held
+        copy = new(payload.copy(), tensor._names) if isinstance(payload, np.ndarray) else tensor
+        value = self.graph.hold(copy)
         self.constants[id(payload)] = value, payload
         return value
 

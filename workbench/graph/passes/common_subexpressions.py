@@ -6,13 +6,14 @@ from typing import Any
 
 from workbench.graph.ir import Graph, Node, Value
 from workbench.graph.passes.dead_code import dead_code
+from workbench.graph.printing import literal
 
 __all__ = ["common_subexpressions"]
 
 
 def _key(node: Node) -> tuple[Any, ...]:
-    inputs = tuple(id(one) if isinstance(one, Value) else repr(one) for one in node.inputs)
-    return node.op.name, inputs, repr(sorted(node.params.items()))
+    inputs = tuple(id(one) if isinstance(one, Value) else literal(one) for one in node.inputs)
+    return node.op.name, inputs, tuple((key, literal(node.params[key])) for key in sorted(node.params))
 
 
 def common_subexpressions(graph: Graph) -> Graph:

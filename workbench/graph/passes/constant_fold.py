@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from workbench.core.dispatch import apply, no_grad
-from workbench.graph.ir import Graph, Value
+from workbench.core.value import new
+from workbench.graph.ir import Graph
 from workbench.graph.passes.dead_code import dead_code
 
 __all__ = ["constant_fold"]
@@ -14,6 +19,8 @@ LARGEST = 1 << 22
 
 def constant_fold(graph: Graph) -> Graph:
     """Return a graph in which calls on constants and parameters alone have become constants.
+
+    Their values are those of now: a parameter that changes afterwards changes nothing here.
 
     >>> import workbench as wb
     >>> model = wb.nn.Linear(2, 2)
@@ -32,13 +39,15 @@ def constant_fold(graph: Graph) -> Graph:
             kept.append(node)
             continue
         with no_grad():
-            results = apply(
-                node.op, *(held[one] if isinstance(one, Value) else one for one in node.inputs), **node.params
-            )
-        for value, tensor in zip(
-            node.outputs, results if isinstance(results, tuple) else (results,), strict=True
-        ):
+            results = apply(node.op, *(held.get(one, one) for one in node.inputs), **node.params)
+        several = results if isinstance(results, tuple) else (results,)
+        for value, tensor in zip(node.outputs, several, strict=True):
             value.node = None
-            held[value] = result.constants[value] = tensor
+            held[value] = result.constants[value] = _own(tensor)
     result.nodes = kept
     return dead_code(result)
+
+
+def _own(tensor: Any) -> Any:
+    """Return `tensor` in memory of its own: what moves values gives views, which would follow their parameter."""
+    return new(tensor._array.copy(), tensor._names) if isinstance(tensor._array, np.ndarray) else tensor

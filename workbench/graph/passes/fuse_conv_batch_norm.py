@@ -6,8 +6,7 @@ from typing import Any
 
 from workbench.core.dispatch import no_grad
 from workbench.core.op import ops
-from workbench.core.value import dims_of
-from workbench.graph.ir import Graph, Node, Type, Value
+from workbench.graph.ir import Graph, Node, Value
 from workbench.graph.passes.dead_code import dead_code
 
 __all__ = ["fuse_conv_batch_norm"]
@@ -42,10 +41,11 @@ def _fold(graph: Graph, held: dict[Value, Any], conv: Node, norm: Node) -> None:
         folded = (weight.rename(None) * scale.reshape(-1, 1, 1, 1)).rename(*weight.names)
         before = held[conv.inputs[2]].detach().rename(None) if len(conv.inputs) > 2 else mean * 0
         bias = ((before - mean) * scale + beta).rename(weight.names[0])
-    made = []
-    for tensor, base in ((folded, conv.inputs[1].name), (bias, f"{conv.inputs[1].name}_bias")):
-        value = Value(graph.fresh(f"{base}_folded"), Type(tensor._array.dtype, dims_of(tensor)))
-        graph.constants[value] = held[value] = tensor
-        made.append(value)
+    base = conv.inputs[1].name
+    made = {
+        graph.hold(tensor, f"{base}_{what}"): tensor
+        for tensor, what in ((folded, "folded"), (bias, "bias_folded"))
+    }
+    held.update(made)
     conv.inputs = (conv.inputs[0], *made)
     graph.replace(norm.outputs[0], conv.outputs[0])
