@@ -208,12 +208,13 @@ export const histogramStates: Record<string, () => Example> = {
   },
   nothing: () => usual({ observers: [], detail: null, selected: null }),
   unseen: () => usual({ detail: null }),
-  huge: () =>
-    usual({
-      observers: Array.from({ length: 2000 }, (_, index) => ({
-        ...row(NAMES[index % 13]!, index % 13),
-        id: index === 6 ? 'conv2.output' : `layer${index}`,
-        name: `layers.${index}.${NAMES[index % 13]}`
-      }))
-    })
+  huge: () => {
+    const kinds = NAMES.map(row);
+    const observers = Array.from({ length: 2000 }, (_, index) => ({
+      ...kinds[index % 13]!,
+      id: index === 6 ? 'conv2.output' : `layer${index}`,
+      name: `layers.${index}.${NAMES[index % 13]}`
+    }));
+    return usual({ observers });
+  }
 };

@@ -1,6 +1,6 @@
 /** What draws points, and the way without WebGL. */
 import type { Rgb } from '../common/colours';
-import { project, type Projection } from './camera';
+import type { Projection } from './camera';
 import { BRIGHT, DIM, HIDDEN, type Cloud } from './cloud';
 
 /** One frame. */
@@ -29,21 +29,34 @@ export interface Renderer {
   destroy(): void;
 }
 
-/** More points than this are written as pixels instead of discs. */
-const DISC_LIMIT = 24_000;
+/** With more points than this thumbnails would be a blur and slow: discs are drawn. */
+const PICTURE_LIMIT = 12_000;
 
-/** Draws with the 2-D canvas alone. */
+/** How finely points are sorted by depth. */
+const DEPTH_STEPS = 1024;
+
+/** Draws with the 2-D canvas alone: discs are written pixel by pixel, which is far faster than the canvas's own. */
 export class CanvasRenderer implements Renderer {
   readonly kind = 'canvas';
   readonly canDrawPictures = true;
   private cloud: Cloud | null = null;
   private styles: Uint8Array = new Uint8Array();
-  private readonly discs = new Map<number, HTMLCanvasElement>();
+  private x = new Float32Array();
+  private y = new Float32Array();
+  private depth = new Float32Array();
+  private size = new Float32Array();
+  private order = new Uint32Array();
+  private image: ImageData | null = null;
   private tiles: HTMLCanvasElement | null = null;
 
   setCloud(cloud: Cloud): void {
     this.cloud = cloud;
     this.tiles = null;
+    this.x = new Float32Array(cloud.count);
+    this.y = new Float32Array(cloud.count);
+    this.depth = new Float32Array(cloud.count);
+    this.size = new Float32Array(cloud.count);
+    this.order = new Uint32Array(cloud.count);
   }
 
   setStyles(styles: Uint8Array): void {
@@ -55,106 +68,97 @@ export class CanvasRenderer implements Renderer {
     if (!cloud) {
       return;
     }
-    const { count, positions } = cloud;
-    const x = new Float32Array(count);
-    const y = new Float32Array(count);
-    const depth = new Float32Array(count);
-    const size = new Float32Array(count);
-    const order: number[] = [];
-    for (let point = 0; point < count; point++) {
-      if (this.styles[point * 4 + 3] === HIDDEN) {
-        continue;
-      }
-      const [px, py, pz, ps] = project(
-        shot.projection,
-        positions[point * 3]!,
-        positions[point * 3 + 1]!,
-        positions[point * 3 + 2]!
-      );
-      if (px > -20 && py > -20 && px < shot.width + 20 && py < shot.height + 20) {
-        x[point] = px;
-        y[point] = py;
-        depth[point] = pz;
-        size[point] = ps;
-        order.push(point);
-      }
-    }
-    const rank = (point: number): number => depth[point]! + (this.styles[point * 4 + 3] === BRIGHT ? 10 : 0);
-    order.sort((a, b) => rank(a) - rank(b));
-    if (shot.pictures && cloud.sprite && order.length <= DISC_LIMIT) {
-      this.drawPictures(context, cloud, order, x, y, size);
-    } else if (order.length <= DISC_LIMIT) {
-      this.drawDiscs(context, shot, order, x, y, depth, size);
+    const shown = this.arrange(cloud, shot);
+    if (shot.pictures && cloud.sprite && shown.length <= PICTURE_LIMIT) {
+      this.drawPictures(context, cloud, shown);
     } else {
-      this.drawPixels(context, shot, order, x, y);
+      this.drawDiscs(context, shot, shown);
     }
-    context.globalAlpha = 1;
   }
 
   destroy(): void {
-    this.discs.clear();
     this.cloud = null;
+    this.image = null;
+    this.tiles = null;
   }
 
-  private drawDiscs(
-    context: CanvasRenderingContext2D,
-    shot: Shot,
-    order: readonly number[],
-    x: Float32Array,
-    y: Float32Array,
-    depth: Float32Array,
-    size: Float32Array
-  ): void {
-    for (const point of order) {
-      const style = this.styles[point * 4 + 3]!;
-      const radius = shot.radius * size[point]! * (style === BRIGHT ? 1.5 : 1);
-      const disc = this.disc(point);
-      context.globalAlpha =
-        style === DIM ? 0.22 : 1 - shot.fog * (1 - (Math.min(1, Math.max(-1, depth[point]!)) + 1) / 2);
-      context.drawImage(disc, x[point]! - radius, y[point]! - radius, 2 * radius, 2 * radius);
-    }
-  }
-
-  /** A disc of a colour, drawn once and then stamped. */
-  private disc(point: number): HTMLCanvasElement {
-    const [red, green, blue] = [
-      this.styles[point * 4]!,
-      this.styles[point * 4 + 1]!,
-      this.styles[point * 4 + 2]!
-    ];
-    const key = (red << 16) | (green << 8) | blue;
-    let disc = this.discs.get(key);
-    if (!disc) {
-      disc = document.createElement('canvas');
-      disc.width = disc.height = 32;
-      const pen = disc.getContext('2d');
-      if (pen) {
-        pen.fillStyle = `rgb(${red * 0.78}, ${green * 0.78}, ${blue * 0.78})`;
-        pen.beginPath();
-        pen.arc(16, 16, 15.5, 0, 7);
-        pen.fill();
-        pen.fillStyle = `rgb(${red}, ${green}, ${blue})`;
-        pen.beginPath();
-        pen.arc(16, 16, 12, 0, 7);
-        pen.fill();
+  /** Projects all points; returns those in the picture, the farthest first and what stands out last. */
+  private arrange(cloud: Cloud, shot: Shot): Uint32Array {
+    const { positions, count } = cloud;
+    const { rows: r, perspective, unit, centerX, centerY } = shot.projection;
+    const { x, y, depth, size, styles } = this;
+    const starts = new Uint32Array(DEPTH_STEPS + 2);
+    const step = new Uint16Array(count);
+    for (let point = 0; point < count; point++) {
+      const style = styles[point * 4 + 3]!;
+      if (style === HIDDEN) {
+        continue;
       }
-      this.discs.set(key, disc);
+      const [px, py, pz] = [positions[point * 3]!, positions[point * 3 + 1]!, positions[point * 3 + 2]!];
+      const near = r[6]! * px + r[7]! * py + r[8]! * pz;
+      const scale = 1 / Math.max(0.2, 1 - near * perspective);
+      const across = centerX + (r[0]! * px + r[1]! * py + r[2]! * pz) * unit * scale;
+      const down = centerY - (r[3]! * px + r[4]! * py + r[5]! * pz) * unit * scale;
+      if (across < -20 || down < -20 || across > shot.width + 20 || down > shot.height + 20) {
+        continue;
+      }
+      x[point] = across;
+      y[point] = down;
+      depth[point] = near;
+      size[point] = scale;
+      // Step 0 means that a point is not in the picture.
+      const place = Math.floor(((Math.min(1.5, Math.max(-1.5, near)) + 1.5) / 3) * (DEPTH_STEPS - 2)) + 1;
+      step[point] = style === BRIGHT ? DEPTH_STEPS : place;
+      starts[step[point]! + 1]! += 1;
     }
-    return disc;
+    for (let at = 1; at < starts.length; at++) {
+      starts[at]! += starts[at - 1]!;
+    }
+    const total = starts[DEPTH_STEPS + 1]!;
+    for (let point = 0; point < count; point++) {
+      if (step[point]! > 0) {
+        this.order[starts[step[point]!]!++] = point;
+      }
+    }
+    return this.order.subarray(0, total);
   }
 
-  private drawPictures(
-    context: CanvasRenderingContext2D,
-    cloud: Cloud,
-    order: readonly number[],
-    x: Float32Array,
-    y: Float32Array,
-    size: Float32Array
-  ): void {
+  private drawDiscs(context: CanvasRenderingContext2D, shot: Shot, shown: Uint32Array): void {
+    const width = Math.max(1, Math.round(shot.width * shot.ratio));
+    const height = Math.max(1, Math.round(shot.height * shot.ratio));
+    if (this.image?.width !== width || this.image.height !== height) {
+      this.image = new ImageData(width, height);
+    } else {
+      this.image.data.fill(0);
+    }
+    const { data } = this.image;
+    const { styles } = this;
+    const [red, green, blue] = shot.paper;
+    for (let at = 0; at < shown.length; at++) {
+      const point = shown[at]!;
+      const style = styles[point * 4 + 3]!;
+      const fade = shot.fog * (1 - (Math.min(1, Math.max(-1, this.depth[point]!)) + 1) / 2);
+      disc(
+        data,
+        width,
+        height,
+        this.x[point]! * shot.ratio,
+        this.y[point]! * shot.ratio,
+        shot.radius * this.size[point]! * shot.ratio * (style === BRIGHT ? 1.5 : 1),
+        styles[point * 4]! + (red - styles[point * 4]!) * fade,
+        styles[point * 4 + 1]! + (green - styles[point * 4 + 1]!) * fade,
+        styles[point * 4 + 2]! + (blue - styles[point * 4 + 2]!) * fade,
+        style === DIM ? 0.2 : 1
+      );
+    }
+    context.putImageData(this.image, 0, 0);
+  }
+
+  private drawPictures(context: CanvasRenderingContext2D, cloud: Cloud, shown: Uint32Array): void {
     const tiles = (this.tiles ??= spriteCanvas(cloud));
     const sprite = cloud.sprite!;
-    for (const point of order) {
-      const side = 20 * size[point]!;
+    for (const point of shown) {
+      const side = 20 * this.size[point]!;
       const left = (point % sprite.columns) * sprite.width;
       const top = Math.floor(point / sprite.columns) * sprite.height;
       context.globalAlpha = this.styles[point * 4 + 3] === DIM ? 0.25 : 1;
@@ -164,42 +168,53 @@ export class CanvasRenderer implements Renderer {
         top,
         sprite.width,
         sprite.height,
-        x[point]! - side / 2,
-        y[point]! - side / 2,
+        this.x[point]! - side / 2,
+        this.y[point]! - side / 2,
         side,
         side
       );
     }
+    context.globalAlpha = 1;
   }
+}
 
-  private drawPixels(
-    context: CanvasRenderingContext2D,
-    shot: Shot,
-    order: readonly number[],
-    x: Float32Array,
-    y: Float32Array
-  ): void {
-    const width = Math.round(shot.width * shot.ratio);
-    const height = Math.round(shot.height * shot.ratio);
-    const image = context.getImageData(0, 0, width, height);
-    const words = new Uint32Array(image.data.buffer);
-    const side = Math.max(1, Math.round(shot.radius * shot.ratio));
-    for (const point of order) {
-      const style = this.styles[point * 4 + 3]!;
-      const colour =
-        ((style === DIM ? 90 : 255) << 24) |
-        (this.styles[point * 4 + 2]! << 16) |
-        (this.styles[point * 4 + 1]! << 8) |
-        this.styles[point * 4]!;
-      const left = Math.round(x[point]! * shot.ratio - side / 2);
-      const top = Math.round(y[point]! * shot.ratio - side / 2);
-      for (let row = Math.max(0, top); row < Math.min(height, top + side); row++) {
-        for (let column = Math.max(0, left); column < Math.min(width, left + side); column++) {
-          words[row * width + column] = colour;
-        }
+/** Writes one disc with a soft edge and a darker rim into pixels that are not premultiplied. */
+function disc(
+  data: Uint8ClampedArray,
+  width: number,
+  height: number,
+  x: number,
+  y: number,
+  radius: number,
+  red: number,
+  green: number,
+  blue: number,
+  alpha: number
+): void {
+  const left = Math.max(0, Math.floor(x - radius));
+  const right = Math.min(width - 1, Math.ceil(x + radius));
+  const top = Math.max(0, Math.floor(y - radius));
+  const bottom = Math.min(height - 1, Math.ceil(y + radius));
+  const rim = radius > 2.2 ? (radius * 0.74) ** 2 : Infinity;
+  for (let row = top; row <= bottom; row++) {
+    const down = row + 0.5 - y;
+    for (let column = left; column <= right; column++) {
+      const across = column + 0.5 - x;
+      const away = across * across + down * down;
+      const cover = Math.min(1, radius + 0.5 - Math.sqrt(away)) * alpha;
+      if (cover <= 0.03) {
+        continue;
       }
+      const shade = away > rim ? 0.8 : 1;
+      const to = (row * width + column) * 4;
+      const below = data[to + 3]! / 255;
+      const keep = below * (1 - cover);
+      const total = cover + keep;
+      data[to] = (red * shade * cover + data[to]! * keep) / total;
+      data[to + 1] = (green * shade * cover + data[to + 1]! * keep) / total;
+      data[to + 2] = (blue * shade * cover + data[to + 2]! * keep) / total;
+      data[to + 3] = total * 255;
     }
-    context.putImageData(image, 0, 0);
   }
 }
 

@@ -11,6 +11,9 @@ import type { Act, Stage } from './stage';
 
 const MOST_ROWS = 2000;
 
+/** So many rows are drawn at once; the others when they come near the window. */
+const EAGER_ROWS = 24;
+
 function marks(operand: FlowOperand, dim: number): BarMarks {
   return {
     contracted: operand.contracted.includes(dim),
@@ -59,6 +62,11 @@ export class FlowPicture implements Act<FlowState> {
   private rows: HTMLElement[] = [];
   private selected: string | null = null;
   private drawnFor = '';
+  private readonly later = new Map<Element, () => void>();
+  private readonly near =
+    typeof IntersectionObserver === 'undefined'
+      ? null
+      : new IntersectionObserver(entries => this.approach(entries), { rootMargin: '600px' });
 
   constructor(private readonly stage: Stage) {
     this.listeners.on(this.element, 'keydown', event => this.key(event));
@@ -75,6 +83,10 @@ export class FlowPicture implements Act<FlowState> {
     this.state = state;
     this.drawnFor = '';
     this.selected = state.selected;
+    // Names get their colours in the order of the ops, however far a person has scrolled.
+    state.rows.forEach(row =>
+      [...row.inputs, row.output].forEach(({ dims }) => dims.forEach(dim => dimensionColour(dim.name)))
+    );
   }
 
   draw(): void {
@@ -86,6 +98,8 @@ export class FlowPicture implements Act<FlowState> {
       return;
     }
     this.drawnFor = key;
+    this.near?.disconnect();
+    this.later.clear();
     const narrow = width <= 560;
     const available = Math.max(120, narrow ? width - 12 : width - 108 - Math.min(150, width * 0.2) - 28);
     this.rows = state.rows
@@ -122,7 +136,18 @@ export class FlowPicture implements Act<FlowState> {
   }
 
   destroy(): void {
+    this.near?.disconnect();
     this.listeners.release();
+  }
+
+  private approach(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { isIntersecting, target } of entries) {
+      if (isIntersecting) {
+        this.later.get(target)?.();
+        this.later.delete(target);
+        this.near?.unobserve(target);
+      }
+    }
   }
 
   private row(row: FlowRow, index: number, available: number, dark: boolean): HTMLElement {
@@ -136,7 +161,13 @@ export class FlowPicture implements Act<FlowState> {
       viewBox: `0 0 ${available} ${layout.height}`,
       preserveAspectRatio: 'xMinYMin meet'
     });
-    svg.append(this.drawing(row, layout, dark));
+    const draw = (): void => svg.append(this.drawing(row, layout, dark));
+    if (index < EAGER_ROWS || !this.near) {
+      draw();
+    } else {
+      this.later.set(svg, draw);
+      this.near.observe(svg);
+    }
     const { openSource } = this.stage.host;
     const source =
       openSource && row.source
