@@ -49,6 +49,11 @@ struct Geometry {
         return span / stride + 1;
     }
 
+    // Multiplications of the whole convolution.
+    std::int64_t products() const {
+        const double exact = static_cast<double>(count_of(output)) * static_cast<double>(count_of(weight) / weight[0]);
+        return static_cast<std::int64_t>(std::min(exact, 1e15));
+    }
     bool empty() const { return count_of(input) == 0 || count_of(output) == 0; }
 
     Dims grouped_weight() const {
@@ -78,7 +83,7 @@ struct Geometry {
         key.insert(key.end(), input.begin(), input.end());
         key.insert(key.end(), weight.begin(), weight.end());
         key.insert(key.end(), {stride.first, stride.second, padding.first, padding.second, dilation.first,
-                               dilation.second, groups, thread_count()});
+                               dilation.second, groups, omp_get_max_threads()});
         return key;
     }
 };
@@ -200,7 +205,7 @@ nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias&
     const Geometry g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
     auto out = Output<float>::channels_last(g.output);
     {
-        KernelScope scope;
+        KernelScope scope(g.products());
         const auto biases = dense_bias(bias, g.output[1]);
         if (g.empty()) {
             fill_channels(out.data(), g.output, biases ? biases->data() : nullptr, relu);
@@ -224,7 +229,7 @@ nb::object conv2d_input_gradient(const Input<float>& gradient, const Input<float
     check_gradient_shape(gradient, g);
     auto out = Output<float>::channels_last(g.input);
     {
-        KernelScope scope;
+        KernelScope scope(g.products());
         if (g.empty()) {
             fill_channels(out.data(), g.input, nullptr);
         } else {
@@ -252,7 +257,7 @@ nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<floa
     check_gradient_shape(gradient, g);
     auto out = Output<float>::row_major(g.weight);
     {
-        KernelScope scope;
+        KernelScope scope(g.products());
         if (g.empty()) {
             std::fill_n(out.data(), count_of(g.weight), 0.f);
         } else {
@@ -278,7 +283,7 @@ nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<floa
 std::string conv2d_implementation(const std::string& which, const Dims& input_shape, const Dims& weight_shape,
                                   Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
     const Geometry g(input_shape, weight_shape, stride, padding, dilation, groups);
-    KernelScope scope;
+    KernelScope scope(g.products());
     if (which == "forward") return prepare_forward(g, true, false)->implementation;
     if (which == "input_gradient") return prepare_input_gradient(g)->implementation;
     if (which == "weight_gradient") return prepare_weight_gradient(g)->implementation;
@@ -317,7 +322,7 @@ class PackedConv2d {
         const Buffer<float> full(count_of(g.output));
         convolve(g, x, relu, full.data());
         {
-            KernelScope scope;
+            KernelScope scope(g.products());
             max_pool_tiles(full.data(), g.output, high, wide, out.data());
         }
         return out.to_python();
@@ -325,7 +330,7 @@ class PackedConv2d {
 
    private:
     void convolve(const Geometry& g, const Input<float>& x, bool relu, float* out) {
-        KernelScope scope;
+        KernelScope scope(g.products());
         if (g.empty()) {
             fill_channels(out, g.output, bias_.data(), relu);
             return;

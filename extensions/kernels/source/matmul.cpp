@@ -69,7 +69,7 @@ nb::object matmul(const Input<float>& left, const Input<float>& right) {
     const std::int64_t rows = static_cast<std::int64_t>(left.shape(0));
     auto out = Output<float>::row_major({rows, static_cast<std::int64_t>(right.shape(1))});
     {
-        KernelScope scope;
+        KernelScope scope(count_of(shape_of(left)) * static_cast<std::int64_t>(right.shape(1)));
         const Matrix a(left), b(right);
         gemm(a, b, false, false, a.rows, b.columns, a.columns, out.data());
     }
@@ -91,7 +91,7 @@ nb::object linear(const Input<float>& x, const Input<float>& weight, const std::
     out_shape.back() = outputs;
     auto out = Output<float>::row_major(out_shape);
     {
-        KernelScope scope;
+        KernelScope scope(count_of(shape) * outputs);
         const Matrix a(x), b(weight);
         gemm(a, b, false, true, a.rows, outputs, a.columns, out.data());
         if (bias || relu) {
@@ -113,7 +113,7 @@ nb::object linear_weight_gradient(const Input<float>& gradient, const Input<floa
         refuse("linear gradient has shape " + text(g) + ", which does not belong to an input of shape " + text(shape));
     auto out = Output<float>::row_major({g.back(), shape.back()});
     {
-        KernelScope scope;
+        KernelScope scope(count_of(g) * shape.back());
         const Matrix a(gradient), b(x);
         gemm(a, b, true, false, a.columns, b.columns, a.rows, out.data());
     }

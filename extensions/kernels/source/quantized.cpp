@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t slack = 64;  // bytes that a last step may read beyond an image
+constexpr std::int64_t worth_a_thread = 4000000;  // products that take as long as waking another thread
 
 // The weights of one group: output channels by runs of input bytes. A run is a stretch of input bytes that lie together;
 // each is cut into steps of four bytes, with zero weights in what is left over.
@@ -265,7 +266,7 @@ class PackedQuantizedConv2d {
         const std::int64_t blocks = weights_[0].blocks(), per_group = blocks * groups_;
         const std::int64_t out_image = (pool ? (output[2] / 2) * (output[3] / 2) : output[2] * output[3]) * shape_[0];
         const std::int64_t products = output[2] * output[3] * weights_[0].steps() * 4 * lanes;
-        parallel_for(input[0] * per_group, 1 + 1000000 / products, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(input[0] * per_group, 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t item = begin; item < end; ++item) {
                 const std::int64_t n = item / per_group, group = item % per_group / blocks, b = item % blocks;
                 const std::int64_t first = group * (shape_[0] / groups_);
@@ -397,7 +398,7 @@ class PackedQuantizedLinear {
         constexpr std::int64_t band = 32;
         const std::int64_t bands = (rows + band - 1) / band, blocks = weights_.blocks();
         const std::int64_t products = std::min(rows, band) * inputs * lanes;
-        parallel_for(bands * blocks, 1 + 1000000 / products, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(bands * blocks, 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t item = begin; item < end; ++item) {
                 const std::int64_t b = item / bands, first = item % bands * band;
                 QuantizedBlock block = channels_.block(weights_, b, 0, q, bytes == nullptr);

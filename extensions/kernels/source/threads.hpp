@@ -15,11 +15,16 @@ void set_thread_count(int count);
 void bind_threads(nanobind::module_& module);
 
 // Entered by every heavy kernel: lets other Python threads run, and tells OpenMP (whose setting is per thread) how many
-// workers this call may use; oneDNN reads the same setting.
+// workers this call may use; oneDNN reads the same setting. A call with few products stays on one thread: waking another
+// takes as long as some two million of them.
 class KernelScope {
    public:
-    KernelScope() {
-        if (omp_get_max_threads() != thread_count()) omp_set_num_threads(thread_count());
+    KernelScope() : KernelScope(std::int64_t{1} << 62) {}
+    explicit KernelScope(std::int64_t products) {
+        constexpr std::int64_t worth_a_thread = 2000000;
+        const int workers =
+            static_cast<int>(std::clamp<std::int64_t>(products / worth_a_thread, 1, thread_count()));
+        if (omp_get_max_threads() != workers) omp_set_num_threads(workers);
     }
 
    private:
