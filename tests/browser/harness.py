@@ -23,12 +23,9 @@ def build_harness(folder: Path) -> Path:
             f"esbuild is not installed under {EXTENSIONS}; run `npm ci` there, or `make install`"
         )
     source = EXTENSIONS / "views" / "harness"
-    subprocess.run(
-        [str(found[0]), str(source / "main.ts"), "--bundle", "--target=es2022", "--log-level=warning"]
-        + [f"--outfile={folder / 'harness.js'}"],
-        check=True,
-        cwd=EXTENSIONS,
-    )
+    output = f"--outfile={folder / 'harness.js'}"
+    options = ["--bundle", "--target=es2022", "--log-level=warning", output]
+    subprocess.run([str(found[0]), str(source / "main.ts"), *options], check=True, cwd=EXTENSIONS)
     shutil.copy(source / "index.html", folder / "index.html")
     return folder / "index.html"
 

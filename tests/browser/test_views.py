@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def test_a_view_is_empty_at_first_and_says_what_to_run(harness: Harness, view: s
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [300, 900])
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_fits_wide_and_narrow_light_and_dark(harness: Harness, view: str, width: int, theme: str) -> None:
+def test_a_view_fits_wide_and_narrow_light_and_dark(
+    harness: Harness, view: str, width: int, theme: str
+) -> None:
     root = harness.open(view, width=width, theme=theme, height=700)
     expect(root).to_have_attribute("data-theme", theme)
     expect(root.get_by_test_id("wb-title")).not_to_be_empty()
@@ -98,7 +101,9 @@ def test_an_exported_page_holds_no_markup_from_data(harness: Harness, view: str)
 def test_exports_are_not_empty(harness: Harness, view: str) -> None:
     root = harness.open(view, width=900, height=700)
     root.get_by_test_id("wb-menu-button").click()
-    names = [name for name in harness.at("wb-menu").get_by_role("menuitem").all_inner_texts() if "Export" in name]
+    names = [
+        name for name in harness.at("wb-menu").get_by_role("menuitem").all_inner_texts() if "Export" in name
+    ]
     harness.page.keyboard.press("Escape")
     assert {"Export PNG", "Export HTML", "Export CSV", "Export JSON"} <= set(names)
     assert ("Export SVG" in names) == (view in ("histogram", "graph"))
@@ -317,7 +322,14 @@ def test_after_a_drag_the_state_of_python_wins(harness: Harness) -> None:
 
 @pytest.mark.parametrize(
     ("key", "change"),
-    [("ArrowRight", 1), ("ArrowLeft", -1), ("Shift+ArrowRight", 1), ("PageDown", -1), ("End", 1), ("Home", -1)],
+    [
+        ("ArrowRight", 1),
+        ("ArrowLeft", -1),
+        ("Shift+ArrowRight", 1),
+        ("PageDown", -1),
+        ("End", 1),
+        ("Home", -1),
+    ],
 )
 def test_keys_move_a_handle(harness: Harness, key: str, change: int) -> None:
     root = harness.open("histogram", height=700)
@@ -590,7 +602,7 @@ def test_instant_controls_change_the_picture_and_ask_nobody(harness: Harness) ->
     root.get_by_test_id("wb-map").select_option("grey")
     harness.settle()
     seen.append(pixels(harness, "wb-heat-map"))
-    assert all(one != other for one, other in zip(seen, seen[1:], strict=False))
+    assert all(one != other for one, other in pairwise(seen))
     assert harness.events() == []
 
 
@@ -685,7 +697,9 @@ def test_the_card_does_not_cover_its_point(harness: Harness) -> None:
             break
     card = harness.at("wb-tooltip").bounding_box()
     assert card
-    outside = x < card["x"] or x > card["x"] + card["width"] or y < card["y"] or y > card["y"] + card["height"]
+    outside = (
+        x < card["x"] or x > card["x"] + card["width"] or y < card["y"] or y > card["y"] + card["height"]
+    )
     assert outside
     expect(harness.at("wb-tooltip").locator("canvas.wb-thumbnail")).to_have_count(1)
     harness.picture("scatter-card")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from workbench.widgets import generate
@@ -12,16 +14,18 @@ def test_the_committed_types_are_those_of_the_messages(capsys: pytest.CaptureFix
 
 
 def test_a_changed_message_is_noticed(
-    tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = tmp_path / "messages.py"
-    changed.write_text(generate.MESSAGES.read_text(encoding="utf-8").replace("class Dim:", "class Dimension:"))
+    changed.write_text(
+        generate.MESSAGES.read_text(encoding="utf-8").replace("class Dim:", "class Dimension:")
+    )
     monkeypatch.setattr(generate, "MESSAGES", changed)
     assert generate.main(["--check"]) == 1
     assert "run: python -m workbench.widgets.generate" in capsys.readouterr().err
 
 
-def test_writing_makes_the_check_pass(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_makes_the_check_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate, "TARGET", tmp_path / "src" / "messages.ts")
     assert generate.main(["--check"]) == 1
     assert generate.main([]) == 0
@@ -45,7 +49,9 @@ def test_each_annotation_has_its_type(python: str, typescript: str) -> None:
 
 
 def test_a_comment_stays_with_its_field() -> None:
-    text = generate.typescript('class M:\n    """A message."""\n    a: int\n    """In ``dB``."""\n    b: int\n')
+    text = generate.typescript(
+        'class M:\n    """A message."""\n    a: int\n    """In ``dB``."""\n    b: int\n'
+    )
     assert "  /** In `dB`. */\n  readonly b" not in text
     assert "  /** In `dB`. */\n  readonly a: number;\n" in text
 
