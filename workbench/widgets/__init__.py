@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from workbench.widgets.flow import FlowWidget, flow
 from workbench.widgets.graph import GraphWidget, graph
+from workbench.widgets.heatmap import HeatmapWidget, heatmap
+from workbench.widgets.scatter import ScatterWidget, scatter
 from workbench.widgets.tensor import TensorWidget
 
-__all__ = ["FlowWidget", "GraphWidget", "TensorWidget", "flow", "graph"]
+__all__ = [
+    "FlowWidget",
+    "GraphWidget",
+    "HeatmapWidget",
+    "ScatterWidget",
+    "TensorWidget",
+    "flow",
+    "graph",
+    "heatmap",
+    "scatter",
+]

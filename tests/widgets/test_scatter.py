@@ -1,0 +1,209 @@
+"""The projector's view model: what it draws of an embedding, and the selection it shares."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.embedding import Embedding
+from workbench.live.answer import answer
+from workbench.live.encode import encode_snapshot
+from workbench.live.messages import (
+    PROTOCOL_VERSION,
+    Request,
+    SampleEvent,
+    ScatterState,
+    SelectPointsEvent,
+    SetMetricEvent,
+)
+from workbench.live.model import Refused
+from workbench.live.registry import registry
+from workbench.live.renderers import renderers
+from workbench.live.selection import selection
+from workbench.widgets.scatter import ScatterModel
+
+room = sys.modules[ScatterModel.__module__]
+"""The module, whose name in the package is that of the function."""
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    yield
+    renderers.stop()
+    for model in registry.models():
+        registry.withdraw(model)
+    selection.clear()
+
+
+def embedding(count: int = 7, **more: Any) -> Embedding:
+    return Embedding(np.random.default_rng(4).standard_normal((count, 5)), title="features", **more)
+
+
+def state(model: ScatterModel) -> tuple[ScatterState, list[bytes]]:
+    plain, buffers = encode_snapshot(model.view, model.snapshot())
+    json.dumps(plain)
+    drawn = model.snapshot().state
+    assert isinstance(drawn, ScatterState)
+    return drawn, buffers
+
+
+def test_everything_that_is_known_travels() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (7, 3, 2), np.uint8)
+    made = embedding(
+        labels=[3, 1, 3, 10, 1, 1, 3],
+        label_name="digit",
+        images=images,
+        metadata={"name": [f"<{i}>" for i in range(7)]},
+    )
+    made.selected = [5, 2]
+    model = ScatterModel(made)
+    drawn, buffers = state(model)
+    assert made.projection is not None
+    positions = np.frombuffer(buffers[drawn.positions_buffer], "<f4").reshape(drawn.count, drawn.dims)
+    np.testing.assert_array_equal(positions, made.projection.positions)
+    assert (drawn.head.title, drawn.method, drawn.count, drawn.total, drawn.dims) == (
+        "features",
+        "PCA",
+        7,
+        7,
+        3,
+    )
+    assert drawn.explained == list(made.projection.explained)
+    assert drawn.categories == ["1", "3", "10"]
+    assert drawn.category_buffer is not None
+    assert np.frombuffer(buffers[drawn.category_buffer], "<u2").tolist() == [1, 0, 1, 2, 0, 0, 1]
+    assert drawn.label_name == "digit"
+    assert (drawn.columns, drawn.rows, drawn.selected) == (["name"], [["<5>"], ["<2>"]], [5, 2])
+    sprite = drawn.sprite
+    assert sprite is not None
+    sheet = np.frombuffer(buffers[sprite.image_buffer], np.uint8).reshape(sprite.rows * 3, sprite.columns * 2)
+    np.testing.assert_array_equal(sheet[:3, 2:4], images[1])
+
+
+def test_a_bare_embedding_is_projected_and_drawn() -> None:
+    drawn, buffers = state(ScatterModel(embedding()))
+    assert (drawn.category_buffer, drawn.sprite, drawn.columns, len(buffers)) == (None, None, [], 1)
+
+
+def test_neighbours_of_the_first_selected_point_by_either_metric() -> None:
+    made = embedding(40)
+    model = ScatterModel(made)
+    assert state(model)[0].neighbours == []
+    made.selected = [3, 9]
+    for metric in ("cosine", "euclidean"):
+        model.handle(SetMetricEvent("set_metric", metric))  # type: ignore[arg-type]
+        drawn, _ = state(model)
+        near = made.neighbours(3, 12, metric)  # type: ignore[arg-type]
+        assert (drawn.metric, [one.index for one in drawn.neighbours]) == (metric, near.indices.tolist())
+        assert [one.distance for one in drawn.neighbours] == near.distances.tolist()
+
+
+def test_a_point_without_direction_says_why_it_has_no_neighbours() -> None:
+    made = Embedding(np.vstack([np.zeros(3), np.eye(3)]))
+    made.selected = [0]
+    model = ScatterModel(made)
+    drawn, _ = state(model)
+    assert drawn.neighbours == []
+    assert drawn.refusal is not None and "point 0 is zero and has no direction" in drawn.refusal.reason
+    model.handle(SetMetricEvent("set_metric", "euclidean"))
+    drawn, _ = state(model)
+    assert (len(drawn.neighbours), drawn.refusal) == (3, None)
+
+
+def test_a_pick_in_the_view_changes_python_and_the_other_views() -> None:
+    made = embedding()
+    panel, widget, other = ScatterModel(made), ScatterModel(made), ScatterModel(embedding(3))
+    for model in (panel, widget, other):
+        registry.know(model)
+    told: list[tuple[int, ...]] = []
+    made.listen(lambda one: told.append(one.selected))
+    event = {"type": "select_points", "indices": [6, 2, 6]}
+    reply = answer(Request("request", PROTOCOL_VERSION, panel.id, event), registry, selection)
+    assert reply.accepted
+    assert made.selected == (6, 2)
+    assert told == [(6, 2)]
+    assert state(widget)[0].selected == [6, 2]
+    assert other.embedding.selected == ()  # it has no point 6
+    selection.points = [1]
+    assert (made.selected, other.embedding.selected) == ((1,), (1,))
+
+
+def test_a_selection_in_python_is_that_of_all_views() -> None:
+    made = embedding()
+    model = ScatterModel(made)
+    changed: list[Any] = []
+    model.listen(changed.append)
+    made.selected = [4]
+    assert selection.points == (4,)
+    assert len(changed) == 1
+    assert state(model)[0].selected == [4]
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
+    made = embedding()
+    made.selected = [1]
+    model = ScatterModel(made)
+    for indices in ([7], [0, -1]):
+        with pytest.raises(Refused, match=r"there is no point (7|-1); the points are 0 to 6"):
+            model.handle(SelectPointsEvent("select_points", indices))
+    with pytest.raises(Refused, match="there is no metric 'manhattan'"):
+        model.handle(SetMetricEvent("set_metric", "manhattan"))  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="one selects points"):
+        model.handle(SampleEvent("sample", 0))
+    assert (made.selected, model.metric) == ((1,), "cosine")
+
+
+def test_points_that_are_left_out_are_the_last_and_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_POINTS", 5)
+    made = embedding(labels=list("abcdefg"), images=np.zeros((7, 2, 2)))
+    model = ScatterModel(made)
+    made.selected = [0]
+    drawn, buffers = state(model)
+    assert (drawn.count, drawn.total, len(buffers[0])) == (5, 7, 5 * 3 * 4)
+    assert {one.index for one in drawn.neighbours} == {1, 2, 3, 4}
+    made.selected = [6]
+    drawn, _ = state(model)
+    assert (drawn.selected, drawn.neighbours) == ([6], [])
+
+
+def test_more_labels_than_can_be_coloured_become_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_CATEGORIES", 3)
+    made = embedding(labels=list("abcdefg"), metadata={"n": range(7)}, label_name="letter")
+    made.selected = [2]
+    drawn, _ = state(ScatterModel(made))
+    assert (drawn.categories, drawn.category_buffer, drawn.label_name) == ([], None, "")
+    assert (drawn.columns, drawn.rows) == (["letter", "n"], [["c", "2"]])
+
+
+def test_another_projection_is_drawn_by_the_same_model() -> None:
+    made = embedding().project(dims=3)
+    model = ScatterModel(made)
+    made.project(dims=2)
+    assert state(model)[0].dims == 2
+
+
+def test_what_is_projected_reaches_the_panel_once() -> None:
+    renderers.start()
+    made = embedding().project(dims=2)
+    made.project(dims=3)
+    (model,) = registry.models("scatter")
+    assert isinstance(model, ScatterModel)
+    assert model.embedding is made
+
+
+def test_an_embedding_does_not_keep_its_pictures_alive() -> None:
+    made = embedding()
+    model = ScatterModel(made)
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+    made.selected = [1]
+    assert made._listeners == []
