@@ -116,9 +116,26 @@ def test_several_pages_are_served_until_the_last_one_leaves(world: World) -> Non
     world.link.leave(one)
     model.changed()
     assert world.draw() == []
-    assert events.listening("histogram")
     world.link.leave(other)
+    assert world.link.watched() == frozenset()
+
+
+def test_what_is_published_while_a_page_is_loaded_is_shown_and_later_nobody_listens(world: World) -> None:
+    events.publish("histogram", [1, 2])
+    assert world.draw() == []
+    control = world.page("histogram")
+    assert [one["type"] for one in world.draw()] == ["state"]
+    world.link.leave(control)
+    events.publish("histogram", [3, 4])
+    control = world.page("histogram")
+    assert len(world.draw()) == 2
+    world.link.leave(control)
+    world.clock.now += SILENCE + 1
+    assert events.listening("histogram")
+    events.publish("histogram", [5, 6])
     assert not events.listening("histogram")
+    world.page("histogram")
+    assert events.listening("histogram")
 
 
 def test_a_page_that_fell_silent_is_forgotten_and_heartbeats_keep_it(world: World) -> None:
@@ -129,7 +146,6 @@ def test_a_page_that_fell_silent_is_forgotten_and_heartbeats_keep_it(world: Worl
     assert world.link.watched() == {"histogram"}
     world.clock.now += SILENCE + 1
     assert world.link.watched() == frozenset()
-    assert not events.listening("histogram")
 
 
 def test_published_sources_are_drawn_while_a_page_is_there(world: World) -> None:

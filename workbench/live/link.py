@@ -8,7 +8,8 @@ last wrote to it:
 - *data*, one for all pages, carries states. The thread that makes pictures writes to it.
 
 A page says hello with the views that it draws and repeats it every half minute. Pages that fell silent are
-forgotten after three minutes; with no page left nothing is listened to and nothing is built.
+forgotten after three minutes. Without a page nothing is built; what is published is noted for three minutes
+more, because a page that is being loaded, or reloaded, will want to show it, and then nobody listens.
 """
 
 from __future__ import annotations
@@ -101,14 +102,20 @@ class KernelLink:
         self._clock = clock
         self._lock = threading.RLock()
         self._pages: dict[str, Page] = {}
+        self._watched: frozenset[str] = frozenset()
+        self._alone_since = clock()
         self._throttle = throttle
         registry.listen(self._registry_changed)
+        renderers.start()
 
     def watched(self) -> frozenset[str]:
         """Return the views that some page draws now."""
-        self._forget_silent_pages()
+        now = self._clock()
         with self._lock:
-            return frozenset[str]().union(*(page.views for page in self._pages.values()))
+            silent = [identity for identity, page in self._pages.items() if page.expires < now]
+            for identity in silent:
+                self._forget(identity)
+            return self._watched
 
     # ------------------------------------------------------------------------------- what a page says
 
@@ -129,8 +136,7 @@ class KernelLink:
     def leave(self, control: Channel) -> None:
         """Forget the page of this control channel: it has closed it."""
         with self._lock:
-            self._pages.pop(control.comm_id, None)
-        self._rest_if_alone()
+            self._forget(control.comm_id)
 
     def _greet(self, control: Channel, hello: Hello) -> None:
         unknown = [view for view in hello.views if view not in VIEWS]
@@ -140,6 +146,7 @@ class KernelLink:
         with self._lock:
             before = self._pages.get(control.comm_id)
             self._pages[control.comm_id] = Page(views, self._clock() + SILENCE)
+            self._watched = self._union()
         self._renderers.start()
         control.send(vars(Welcome("welcome", PROTOCOL_VERSION, KERNEL, self._data.comm_id)))
         for model in self._registry.models():
@@ -150,11 +157,11 @@ class KernelLink:
 
     def _registry_changed(self, change: Change, model: ViewModel) -> None:
         if not self._pages:
-            return
-        if change == "gone":
+            self._rest()
+        elif change == "gone":
             self._throttle.forget(self._key(model.id))
             self._send(vars(Withdrawal("gone", PROTOCOL_VERSION, model.id)))
-        elif model.view in self.watched():
+        elif model.view in self._watched:
             self._request(model.id, urgent=answering())
 
     def _request(self, identity: str, *, urgent: bool) -> None:
@@ -185,19 +192,15 @@ class KernelLink:
 
     # --------------------------------------------------------------------------------- who is listening
 
-    def _forget_silent_pages(self) -> None:
-        now = self._clock()
-        with self._lock:
-            silent = [identity for identity, page in self._pages.items() if page.expires < now]
-            for identity in silent:
-                del self._pages[identity]
-        if silent:
-            self._rest_if_alone()
+    def _union(self) -> frozenset[str]:
+        return frozenset[str]().union(*(page.views for page in self._pages.values()))
 
-    def _rest_if_alone(self) -> None:
-        with self._lock:
-            if self._pages:
-                return
-        self._renderers.stop()
-        for model in self._registry.models():
-            self._throttle.forget(self._key(model.id))
+    def _forget(self, page: str) -> None:
+        self._pages.pop(page, None)
+        self._watched = self._union()
+        self._alone_since = self._clock()
+
+    def _rest(self) -> None:
+        """Listen no longer, if no page has been there for long: publishing then costs nothing again."""
+        if self._clock() - self._alone_since > SILENCE:
+            self._renderers.stop()

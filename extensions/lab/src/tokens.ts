@@ -47,8 +47,8 @@ export const VIEW_NAMES = Object.keys(TITLES) as ViewName[];
 export const RUN: Readonly<Record<ViewName, string>> = {
   shapes: 'wb.live.show(x)  # a tensor',
   histogram: 'prepared = wb.quantization.prepare(model); prepared(batch)',
-  graph: 'wb.live.show(wb.fx.symbolic_trace(model).graph)',
-  heatmap: 'wb.attribution.IntegratedGradients(model).attribute(batch, target=0)',
+  graph: 'wb.live.show(wb.graph.trace(model, batch))',
+  heatmap: 'wb.attribution.explain(model, batch)',
   scatter: 'wb.live.show(projection)'
 };
 
