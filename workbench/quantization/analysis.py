@@ -1,0 +1,156 @@
+"""What quantization costs and what it buys: error layer by layer, accuracy, size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import DimensionError, QuantizationError
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core import dispatch
+from workbench.core.value import Value, dims_of
+from workbench.nn import Identity, Module
+from workbench.quantization import quantized
+from workbench.quantization.intrinsic import ConvReLU2d, LinearReLU
+from workbench.quantization.noise import decibels
+from workbench.quantization.observing import unobserved
+
+__all__ = ["LayerError", "accuracy", "compare_layers", "model_size", "sqnr"]
+
+
+def _numbers(value: Any) -> Any:
+    payload = value._array if isinstance(value, Value) else value
+    return payload.dequantize() if isinstance(payload, QuantizedArray) else np.asarray(payload)
+
+
+def sqnr(signal: Any, approximation: Any) -> float:
+    """Return the signal to quantization noise ratio, 10·log10(Σ x² / Σ (x - y)²), in dB.
+
+    Infinite where both are equal. Takes tensors, quantized ones too, or arrays of one shape.
+
+    >>> import workbench as wb
+    >>> round(sqnr(wb.tensor([1.0, -1.0]), wb.tensor([1.1, -1.1])), 3)
+    20.0
+    """
+    a, b = _numbers(signal).astype(np.float64), _numbers(approximation).astype(np.float64)
+    if a.shape != b.shape:
+        raise DimensionError(
+            f"sqnr compares values of one shape, and got {list(a.shape)} and {list(b.shape)}"
+        )
+    return float(decibels(np.sum(a * a), np.sum((a - b) ** 2)))
+
+
+def model_size(model: Module) -> int:
+    """Return the bytes that the state of `model` takes: parameters, buffers, codes with their scales.
+
+    >>> import workbench as wb
+    >>> model_size(wb.nn.Linear(10, 10))
+    440
+    """
+    return sum(int(tensor._array.nbytes) for tensor in model.state_dict().values())
+
+
+def accuracy(model: Any, batches: Iterable[Any]) -> float:
+    """Return the fraction of the labels that the largest score hits, over batches (input, label)."""
+    right = count = 0
+    with dispatch.no_grad(), unobserved():
+        for inputs, labels in batches:
+            right += hits(model(inputs), labels)
+            count += labels.shape[0]
+    if count == 0:
+        raise ValueError("there is nothing to evaluate: no batch was given")
+    return right / count
+
+
+def hits(scores: Any, labels: Any) -> int:
+    """Return how many of the labels [N] the largest score of [N, classes] hits."""
+    if len(scores.shape) != 2 or tuple(scores.shape[:1]) != tuple(labels.shape):
+        raise DimensionError(
+            "accuracy takes scores [N, classes] and labels [N].",
+            op="accuracy",
+            operands=(dims_of(scores).operand("scores"), dims_of(labels).operand("labels")),
+        )
+    return int(np.count_nonzero(_numbers(scores).argmax(1) == _numbers(labels)))
+
+
+@dataclass(frozen=True)
+class LayerError:
+    """How far the output of one layer is from that of the floating point model."""
+
+    name: str
+    kind: str
+    """Type of the layer in the quantized model."""
+    sqnr: float
+    """In dB."""
+
+
+_SAME = {quantized.ConvReLU2d: ConvReLU2d, quantized.LinearReLU: LinearReLU}
+
+
+def compare_layers(model: Module, converted: Module, *inputs: Any) -> list[LayerError]:
+    """Call both models with the same inputs and compare the outputs of the layers that mean the same, in order.
+
+    `model` is the floating point model; fused or not. Where a layer of `converted` has swallowed those behind it,
+    the output of the last of these is compared.
+
+    Raises `QuantizationError` where the two have no layer in common.
+    """
+    wanted = dict(model.named_modules())
+    pairs = [
+        name
+        for name, made in _leaves(converted)
+        if name in wanted and _comparable(name, made, wanted, converted)
+    ]
+    if not pairs:
+        raise QuantizationError(
+            "the two models have no layer in common: convert the model that you compare with"
+        )
+    before, after = _outputs(model, pairs, inputs), _outputs(converted, pairs, inputs)
+    kinds = {name: type(module).__name__ for name, module in converted.named_modules()}
+    return [
+        LayerError(name, kinds[name], sqnr(before[name], after[name]))
+        for name in after
+        if name in before and _numbers(before[name]).shape == _numbers(after[name]).shape
+    ]
+
+
+def _leaves(model: Module) -> Iterator[tuple[str, Module]]:
+    return ((name, module) for name, module in model.named_modules() if name and not list(module.children()))
+
+
+def _comparable(name: str, made: Module, wanted: dict[str, Module], converted: Module) -> bool:
+    """Say whether the layer `made` computes what the one of that name does in the floating point model."""
+    if type(made) in _SAME:
+        return isinstance(wanted[name], _SAME[type(made)])
+    names = [one for one, _ in _leaves(converted)]
+    following = names[names.index(name) + 1 : names.index(name) + 2]
+    swallowed = (
+        following
+        and following[0] in wanted
+        and isinstance(converted.get_submodule(following[0]), Identity)
+        and not isinstance(wanted[following[0]], Identity)
+    )
+    return not swallowed and not (isinstance(made, Identity) and isinstance(wanted[name], Identity))
+
+
+def _outputs(model: Module, names: list[str], inputs: tuple[Any, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+
+    def keep(name: str) -> Any:
+        def hook(module: Any, arguments: tuple[Any, ...], output: Any) -> None:
+            if isinstance(output, Value):
+                found[name] = output
+
+        return hook
+
+    stops = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    try:
+        with dispatch.no_grad(), unobserved():
+            model(*inputs)
+    finally:
+        for stop in stops:
+            stop()
+    return found

@@ -1,0 +1,341 @@
+"""The observers of a model as one thing: named, in order, judged together, their ranges changed and changed back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.base import events
+from workbench.base.dims import near_miss
+from workbench.base.errors import QuantizationError
+from workbench.quantization.evidence import ChannelValues, Evidence, density_of
+from workbench.quantization.fake_quantize import FakeQuantize
+from workbench.quantization.figures import Figures, Measurement
+from workbench.quantization.intrinsic import weighted_layer
+from workbench.quantization.noise import Density
+from workbench.quantization.observer_base import ObserverBase
+
+__all__ = ["Calibration", "Change", "Entry"]
+
+TOPIC = "histogram"
+MOST_CHANGES = 200
+"""How many changes can be undone."""
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a range: before and after, as set by hand; None means left to the observer."""
+
+    name: str
+    before: Range | None
+    after: Range | None
+    undone: bool = False
+
+
+class Entry:
+    """One observer of a model: what it is called, and the values that it knows."""
+
+    def __init__(self, name: str, observer: ObserverBase, layer: Any = None) -> None:
+        self.name = name
+        self.observer = observer
+        self.layer = layer
+        """The layer whose weight is observed; None for activations."""
+        self._known: tuple[int, Evidence | None] = (-1, None)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The values seen so far, or None where no histogram of them is kept."""
+        version = self.observer.data_version
+        if self._known[0] != version:
+            self._known = version, self._gather()
+        return self._known[1]
+
+    def _gather(self) -> Evidence | None:
+        observer = self.observer
+        if self.layer is not None:
+            values = self.layer.weight._array
+            if observer.qscheme.per_channel:
+                return ChannelValues(values, getattr(observer, "ch_axis", 0) % values.ndim)
+            found = density_of(values)
+        else:
+            found = observer.density() if hasattr(observer, "density") else None
+        return None if found is None else _Whole(found)
+
+    def range(self) -> Range | None:
+        """Return the ends of the range in force, over all channels; None before the first value."""
+        observer = self.observer
+        if not observer.has_data and observer.override is None:
+            return None
+        if observer.qscheme.per_channel and observer.override is not None:
+            low, high = observer.override
+            least, most = observer.observed_range()
+            return max(low, float(least.min(initial=0))), min(high, float(most.max(initial=0)))
+        low_ends, high_ends = observer.range()
+        return float(low_ends.min()), float(high_ends.max())
+
+    def sqnr(self, limits: Range | None = None) -> float | None:
+        """Return the signal to quantization noise ratio under the range in force, or another, in dB."""
+        limits = self.range() if limits is None else limits
+        evidence = self.evidence
+        if limits is None or evidence is None:
+            return None
+        return evidence.sqnr(self.observer.scheme, *limits)
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """Evidence for one range over all values."""
+
+    density: Density
+
+    def sqnr(self, scheme: Any, low: float, high: float) -> float:
+        return self.density.sqnr(scheme, low, high)
+
+    def sqnrs(self, scheme: Any, lows: Any, highs: Any) -> Any:
+        return self.density.sqnrs(scheme, lows, highs)
+
+
+class Calibration:
+    """The observers of a prepared model, in the order in which values reach them.
+
+    Their names are those of the layers: ``conv2.output``, ``fc1.weight``, ``input``. Ranges can be set from any
+    thread while the model runs: the next batch, `figures` and `convert` go by them.
+
+    `evaluate` is a small batch held out, inputs or (inputs, labels), by which `figures` measures what the present
+    ranges do to the whole model.
+
+    >>> import workbench as wb
+    >>> prepared = wb.quantization.prepare(wb.models.DigitsNet().eval())
+    >>> calibration = Calibration(prepared)
+    >>> calibration.names[:3]
+    ('input', 'conv1.weight', 'conv1.output')
+    """
+
+    def __init__(self, model: Any, evaluate: Any = None, title: str = "") -> None:
+        self.model = model
+        self.title = title or type(getattr(model, "module", model)).__name__
+        self.entries = _entries(model)
+        if not self.entries:
+            raise QuantizationError("the model has no observers: prepare() it first")
+        self.measurement = None if evaluate is None else Measurement(model, evaluate, self._measured)
+        self.finished = False
+        """True once the model was converted."""
+        self.last_change: Change | None = None
+        self._by_name = {entry.name: entry for entry in self.entries}
+        self._lock = threading.RLock()
+        self._done: list[Change] = []
+        self._taken_back: list[Change] = []
+        self._drag: tuple[str, Range | None] | None = None
+        self._listeners: tuple[Callable[[Calibration], None], ...] = ()
+        for entry in self.entries:
+            entry.observer.watch(self)
+        object.__setattr__(model, "calibration", self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> None:
+        """Copies of a model have no calibration of their own until they are given one."""
+
+    # ---------------------------------------------------------------------------------------- looking
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the observers, in order."""
+        return tuple(entry.name for entry in self.ordered())
+
+    def ordered(self) -> list[Entry]:
+        """Return the entries in the order in which values first reached them; a weight stands before its output."""
+        place = {id(entry): i for i, entry in enumerate(self.entries)}
+        reached = {
+            entry.name.rpartition(".")[0]: entry.observer.serial
+            for entry in self.entries
+            if entry.layer is None and entry.observer.serial is not None
+        }
+
+        def key(entry: Entry) -> tuple[float, int]:
+            serial = reached.get(entry.name.rpartition(".")[0])
+            return (float("inf") if serial is None else serial, place[id(entry)])
+
+        return sorted(self.entries, key=key) if reached else list(self.entries)
+
+    def entry(self, name: str) -> Entry:
+        """Return the observer called `name`."""
+        found = self._by_name.get(name)
+        if found is None:
+            near = near_miss(name, self._by_name)
+            raise QuantizationError(
+                f"there is no observer {name!r}" + (f"; did you mean {near!r}?" if near else "")
+            )
+        return found
+
+    def __getitem__(self, name: str) -> ObserverBase:
+        return self.entry(name).observer
+
+    def listen(self, listener: Callable[[Calibration], None]) -> Callable[[], None]:
+        """Call ``listener(self)`` after every batch and every change; return a function that stops it."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            with self._lock:
+                self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+        return stop
+
+    def watched(self) -> bool:
+        """Say whether anybody looks: then observers keep what pictures need."""
+        return bool(self._listeners) or events.listening(TOPIC)
+
+    def observed(self) -> None:
+        """Tell those who look that an observer has seen a batch or got another range."""
+        self.finished = False
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener(self)
+        events.publish(TOPIC, self)
+
+    def _measured(self) -> None:
+        self._tell()
+
+    # --------------------------------------------------------------------------------------- changing
+
+    def set_range(self, name: str, low: float, high: float, final: bool = True) -> None:
+        """Set the range of an observer by hand; while `final` is False, as during a drag, it is not yet a step to undo.
+
+        Raises `QuantizationError`, and changes nothing, for a range that cannot be.
+        """
+        observer = self.entry(name).observer
+        with self._lock:
+            before = observer.override
+            observer.set_range(low, high)
+            start = self._drag[1] if self._drag is not None and self._drag[0] == name else before
+            change = Change(name, start, (float(low), float(high)))
+            if final:
+                self._drag = None
+                self._remember(change)
+            else:
+                self._drag = (name, start)
+            self.last_change = change
+        self._tell()
+
+    def reset_range(self, name: str) -> None:
+        """Give the range back to the observer."""
+        observer = self.entry(name).observer
+        with self._lock:
+            change = Change(name, observer.override, None)
+            observer.reset_range()
+            self._drag = None
+            if change.before is not None:
+                self._remember(change)
+                self.last_change = change
+        self._tell()
+
+    def _remember(self, change: Change) -> None:
+        self._done = [*self._done, change][-MOST_CHANGES:]
+        self._taken_back = []
+
+    @property
+    def undo_count(self) -> int:
+        """How many changes can be undone."""
+        return len(self._done)
+
+    @property
+    def redo_count(self) -> int:
+        """How many changes can be made again."""
+        return len(self._taken_back)
+
+    def undo(self) -> None:
+        """Take the last change back. Raises `QuantizationError` if there is none."""
+        with self._lock:
+            if not self._done:
+                raise QuantizationError("there is nothing to undo")
+            change = self._done[-1]
+            self._put(change.name, change.before)
+            self._done = self._done[:-1]
+            self._taken_back = [*self._taken_back, change]
+            self.last_change = Change(change.name, change.after, change.before, undone=True)
+        self._tell()
+
+    def redo(self) -> None:
+        """Make the change again that was taken back. Raises `QuantizationError` if there is none."""
+        with self._lock:
+            if not self._taken_back:
+                raise QuantizationError("there is nothing to redo")
+            change = self._taken_back[-1]
+            self._put(change.name, change.after)
+            self._taken_back = self._taken_back[:-1]
+            self._done = [*self._done, change]
+            self.last_change = change
+        self._tell()
+
+    def _put(self, name: str, limits: Range | None) -> None:
+        observer = self.entry(name).observer
+        if limits is None:
+            observer.reset_range()
+        else:
+            observer.set_range(*limits)
+
+    # -------------------------------------------------------------------------------------- measuring
+
+    def figures(self) -> Figures:
+        """Measure what the present ranges do to the whole model, now.
+
+        Raises `QuantizationError` where no batch was given to `evaluate` by, or observers have seen nothing yet.
+        """
+        if self.measurement is None:
+            raise QuantizationError(
+                "nothing to measure by: give a small batch, Calibration(model, evaluate=(inputs, labels))"
+            )
+        return self.measurement.now()
+
+    def latest_figures(self, urgent: bool = False) -> Figures:
+        """Return what was measured last, at once; where that is outdated, measure again in the background."""
+        return Figures() if self.measurement is None else self.measurement.latest(urgent=urgent)
+
+    def finish(self) -> None:
+        """Say that nothing will change by itself any more: the model was converted."""
+        self.finished = True
+        self._tell()
+
+    def code(self) -> str:
+        """Return Python that sets the ranges that were set by hand."""
+        lines = [
+            f"calibration.set_range({entry.name!r}, {override[0]!r}, {override[1]!r})"
+            for entry in self.ordered()
+            if (override := entry.observer.override) is not None
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        lines = []
+        for entry in self.ordered():
+            found = entry.sqnr()
+            ratio = "" if found is None else f", {found:.1f} dB"
+            lines.append(f"  {entry.name}: {entry.observer.extra_repr()}{ratio}")
+        return "\n".join([f"Calibration of {self.title}", *lines])
+
+
+def _entries(model: Any) -> list[Entry]:
+    """The observers of a prepared model, each layer's weight before its output."""
+    found = []
+    for path, module in model.named_modules():
+        path = path.removeprefix("module.") if type(model).__name__ == "QuantWrapper" else path
+        for child, what in (("weight_post_process", "weight"), ("activation_post_process", "output")):
+            observer = module.__dict__.get(child) if child in module._module_names else None
+            if isinstance(observer, FakeQuantize):
+                observer = observer.observer
+            if not isinstance(observer, ObserverBase) or isinstance(module, FakeQuantize):
+                continue
+            layer = weighted_layer(module) if what == "weight" else None
+            found.append(Entry(_name(path, what), observer, layer))
+    return sorted(found, key=lambda entry: entry.name != "input")
+
+
+def _name(path: str, what: str) -> str:
+    if path == "quant":
+        return "input"
+    return f"{path}.{what}" if path else what

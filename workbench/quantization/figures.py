@@ -1,0 +1,159 @@
+"""What the present ranges do to the whole model, measured on a small batch in a thread beside the calibration.
+
+The integer model is built once; where a range changes, only the scale of that layer is brought up to date. While data
+flows, measuring takes at most a twentieth of the time; after a person changed a range it starts at once.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.base.errors import DimensionError, DTypeError, QuantizationError
+from workbench.core import dispatch
+from workbench.core.value import Value
+from workbench.quantization.analysis import hits, sqnr
+from workbench.quantization.convert import observer_of, refresh, uncalibrated, with_integer_layers
+from workbench.quantization.observing import quantizable, unobserved
+
+__all__ = ["Figures", "Measurement"]
+
+REST = 20.0
+"""After a measurement that took t seconds, the next one waits for `REST`·t seconds, unless it is urgent."""
+
+_KNOWN = (QuantizationError, DTypeError, DimensionError)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures of a whole model; None where they are not known."""
+
+    sqnr: float | None = None
+    """Of the scores against those of the floating point model, in dB."""
+    accuracy: float | None = None
+    """Of the integer model, 0 to 1."""
+    float_accuracy: float | None = None
+    """Of the floating point model, 0 to 1."""
+
+
+class Measurement:
+    """Compares a prepared model, as it would be converted now, with its floating point form on one batch.
+
+    `done` is called in the measuring thread when new figures are there.
+    """
+
+    def __init__(self, model: Any, batch: Any, done: Callable[[], None]) -> None:
+        self.model = model
+        self.inputs, self.labels = _batch(batch)
+        self.trouble = ""
+        """Why the model cannot be measured; empty if it can."""
+        self._done = done
+        self._lock = threading.Lock()
+        self._state = threading.Lock()
+        self._figures = Figures()
+        self._measured: tuple[int, ...] = ()
+        self._converted: Any = None
+        self._weights: dict[str, int] = {}
+        self._scores: Any = None
+        self._float_accuracy: float | None = None
+        self._busy = False
+        self._again = 0.0
+
+    def _versions(self) -> tuple[int, ...]:
+        found = []
+        for _, module in quantizable(self.model):
+            found.append(observer_of(module).version)
+            if hasattr(module, "weight_post_process"):
+                found.append(_weight_version(module))
+        return tuple(found)
+
+    def now(self) -> Figures:
+        """Measure and return the figures."""
+        with self._lock:
+            versions = self._versions()
+            if versions != self._measured:
+                self._figures = self._measure()
+                self._measured = versions
+            return self._figures
+
+    def latest(self, urgent: bool = False) -> Figures:
+        """Return the last figures; measure in the background if they are outdated and it is time to."""
+        with self._state:
+            if (
+                not self._busy
+                and self._measured != self._versions()
+                and (urgent or time.monotonic() >= self._again)
+            ):
+                self._busy = True
+                threading.Thread(target=self._run, name="workbench-figures", daemon=True).start()
+        return self._figures
+
+    def _run(self) -> None:
+        start = time.monotonic()
+        try:
+            self.now()
+            self.trouble = ""
+        except _KNOWN as error:
+            self.trouble = str(error)
+            self._measured = self._versions()
+        finally:
+            with self._state:
+                self._busy = False
+                self._again = time.monotonic() + REST * (time.monotonic() - start)
+        self._done()
+
+    def _measure(self) -> Figures:
+        missing = uncalibrated(self.model)
+        if missing:
+            raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
+        with dispatch.no_grad(), unobserved():
+            if self._scores is None:
+                self._scores = self.model(self.inputs)
+                self._float_accuracy = self._accuracy(self._scores)
+            self._bring_up_to_date()
+            scores = self._converted(self.inputs)
+        ratio = sqnr(self._scores, scores)
+        return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
+
+    def _bring_up_to_date(self) -> None:
+        weights = {
+            name: _weight_version(module)
+            for name, module in quantizable(self.model)
+            if hasattr(module, "weight_post_process")
+        }
+        if self._converted is None:
+            self._converted = with_integer_layers(copy.deepcopy(self.model))
+        else:
+            stale = {name for name, version in weights.items() if self._weights.get(name) != version}
+            refresh(self._converted, self.model, stale)
+        self._weights = weights
+
+    def _accuracy(self, scores: Any) -> float | None:
+        if self.labels is None or not isinstance(scores, Value):
+            return None
+        return hits(scores, self.labels) / max(1, int(self.labels.shape[0]))
+
+
+def _weight_version(module: Any) -> int:
+    observer = module.weight_post_process
+    return int(getattr(observer, "activation_post_process", observer).version)
+
+
+def _batch(batch: Any) -> tuple[Any, Any]:
+    """Return inputs and labels (None if there are none) of a tensor, a pair, or the first batch of a loader."""
+    if isinstance(batch, Value):
+        return batch, None
+    if not isinstance(batch, tuple | list):
+        batch = next(iter(batch), None)
+    if isinstance(batch, Value):
+        return batch, None
+    if not isinstance(batch, tuple | list) or len(batch) != 2:
+        raise QuantizationError(
+            "evaluate is a tensor of inputs, a pair (inputs, labels), or a loader of such pairs"
+        )
+    return batch[0], batch[1]

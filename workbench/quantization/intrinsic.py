@@ -1,0 +1,42 @@
+"""Layers joined with the rectifier behind them: one output to observe, one integer kernel to run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.nn import Conv2d, Linear, ReLU, Sequential
+
+__all__ = ["ConvReLU2d", "LinearReLU", "weighted_layer"]
+
+
+class _Fused(Sequential):
+    """A layer and a rectifier; observers may be attached without being called as layers."""
+
+    def forward(self, input: Any) -> Any:
+        """Call the layer and rectify."""
+        own = self.__dict__
+        return own["1"](own["0"](input))
+
+
+class ConvReLU2d(_Fused):
+    """A convolution and a rectifier.
+
+    >>> import workbench as wb
+    >>> ConvReLU2d(wb.nn.Conv2d(1, 2, 3), wb.nn.ReLU())(wb.zeros(N=1, C=1, H=5, W=5)).shape
+    (1, 2, 3, 3)
+    """
+
+    def __init__(self, conv: Conv2d, relu: ReLU) -> None:
+        super().__init__(conv, relu)
+
+
+class LinearReLU(_Fused):
+    """An affine map and a rectifier."""
+
+    def __init__(self, linear: Linear, relu: ReLU) -> None:
+        super().__init__(linear, relu)
+
+
+def weighted_layer(module: Any) -> Any:
+    """Return the layer that has the weight: the first of a fused pair, or `module` itself."""
+    return module[0] if isinstance(module, _Fused) else module

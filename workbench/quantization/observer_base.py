@@ -1,0 +1,309 @@
+"""What all observers share: settings, counting, a range set by hand, and telling who watches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from workbench.base.dtypes import DType, as_dtype, quint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QScheme
+from workbench.core.value import new
+from workbench.nn import Module
+from workbench.quantization.histogram import extremes
+from workbench.quantization.schemes import EPS, Scheme, scheme_of
+from workbench.tensor import Tensor
+
+__all__ = ["ObserverBase", "PartialObserver", "Watcher"]
+
+Array = np.ndarray[Any, Any]
+Range = tuple[float, float]
+
+_serial = itertools.count()
+
+
+class Watcher(Protocol):
+    """Whoever wants to know what observers see: the calibration of a model."""
+
+    def watched(self) -> bool:
+        """Say whether anybody looks."""
+        ...
+
+    def observed(self) -> None:
+        """Take note that an observer has seen a batch."""
+        ...
+
+
+class PartialObserver:
+    """A factory of observers with settings of its own, as `ObserverBase.with_args` makes it."""
+
+    def __init__(self, make: Callable[..., Module], settings: dict[str, Any]) -> None:
+        self.make = make
+        self.settings = settings
+
+    def __call__(self, **settings: Any) -> Module:
+        return self.make(**{**self.settings, **settings})
+
+    def with_args(self, **settings: Any) -> PartialObserver:
+        """Return the same factory with further settings."""
+        return PartialObserver(self.make, {**self.settings, **settings})
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"{getattr(self.make, '__name__', self.make)}.with_args({given})"
+
+
+class ObserverBase(Module):
+    """Watches the values that pass through it and turns their range into scale and zero point.
+
+    A call returns its input unchanged. NaN and infinity are counted (`nan_count`, `inf_count`) and left out of every
+    statistic. A range set by hand (`set_range`) is in force from the next batch on, from whatever thread it comes.
+
+    Args:
+        dtype: quint8, qint8 or qint32: the type of the codes.
+        qscheme: per tensor or per channel, affine or symmetric.
+        reduce_range: use one bit less, for processors whose 8-bit products are added up in 16 bits.
+        quant_min, quant_max: limits of the codes in place of the type's own, e.g. 0 and 15 for 4 bits.
+        eps: least scale.
+    """
+
+    resizable: tuple[str, ...] = ("min_val", "max_val")
+    min_val: Tensor
+    max_val: Tensor
+
+    def __init__(
+        self,
+        dtype: Any = quint8,
+        qscheme: QScheme = QScheme.PER_TENSOR_AFFINE,
+        reduce_range: bool = False,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        eps: float = EPS,
+    ) -> None:
+        super().__init__()
+        self.scheme: Scheme = scheme_of(
+            as_dtype(dtype),
+            qscheme,
+            reduce_range=reduce_range,
+            quant_min=quant_min,
+            quant_max=quant_max,
+            eps=eps,
+        )
+        self.reduce_range = reduce_range
+        self.enabled = True
+        self.batches = 0
+        self.nan_count = 0
+        self.inf_count = 0
+        self.version = 0
+        """Raised whenever the range in force, or what is known of the values, has changed."""
+        self.data_version = 0
+        """Raised whenever what is known of the values has changed."""
+        self.serial: int | None = None
+        """When it saw its first batch, among all observers."""
+        self.names: tuple[str | None, ...] = ()
+        """Names of the dims of what it saw last."""
+        self._override: Range | None = None
+        self._watcher: Watcher | None = None
+        self._lock = threading.RLock()
+        self.register_buffer("min_val", new(np.array(np.inf, np.float32)))
+        self.register_buffer("max_val", new(np.array(-np.inf, np.float32)))
+
+    @classmethod
+    def with_args(cls, **settings: Any) -> PartialObserver:
+        """Return a factory of observers of this kind with the given settings."""
+        return PartialObserver(cls, settings)
+
+    # --------------------------------------------------------------------------------------- settings
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the codes."""
+        return self.scheme.dtype
+
+    @property
+    def qscheme(self) -> QScheme:
+        """How ranges are mapped to codes."""
+        return self.scheme.qscheme
+
+    @property
+    def quant_min(self) -> int:
+        """Least code."""
+        return self.scheme.quant_min
+
+    @property
+    def quant_max(self) -> int:
+        """Greatest code."""
+        return self.scheme.quant_max
+
+    @property
+    def bits(self) -> int:
+        """Bits that tell the codes apart."""
+        return self.scheme.bits
+
+    # -------------------------------------------------------------------------------------- observing
+
+    def forward(self, x: Any) -> Any:
+        """Take note of `x`, [any dims], and return it."""
+        array = x._array
+        if self.enabled and type(array) is np.ndarray and array.size:
+            if array.dtype.kind != "f":
+                array = array.astype(np.float32)
+            with self._lock:
+                if self.serial is None:
+                    self.serial = next(_serial)
+                self.names = x.names
+                self.batches += 1
+                self.observe(array)
+                self.version += 1
+                self.data_version += 1
+            if self._watcher is not None:
+                self._watcher.observed()
+        return x
+
+    def observe(self, array: Array) -> None:
+        """Take note of one batch of floating point values; called with the observer locked."""
+        raise QuantizationError(f"{type(self).__name__} does not say what it observes")
+
+    def _extremes(self, array: Array) -> Range | None:
+        """Return the ends of the finite values, or None; NaN and infinity are counted here."""
+        low, high, nan, inf = extremes(array)
+        self.nan_count += nan
+        self.inf_count += inf
+        return None if math.isnan(low) else (low, high)
+
+    def watched(self) -> bool:
+        """Say whether anybody looks at this observer now."""
+        return self._watcher is not None and self._watcher.watched()
+
+    def watch(self, watcher: Watcher | None) -> None:
+        """Tell `watcher` of every batch from now on; None: nobody."""
+        self._watcher = watcher
+
+    def reset(self) -> None:
+        """Forget what was seen; settings and a range set by hand stay."""
+        with self._lock:
+            self.min_val._array = np.array(np.inf, np.float32)
+            self.max_val._array = np.array(-np.inf, np.float32)
+            self.batches = self.nan_count = self.inf_count = 0
+            self.serial = None
+            self.version += 1
+            self.data_version += 1
+
+    # ------------------------------------------------------------------------------------------ ranges
+
+    @property
+    def has_data(self) -> bool:
+        """True once a finite value was seen."""
+        low, high = self.min_val._array, self.max_val._array
+        return low.size > 0 and bool(np.all(low <= high))
+
+    def observed_range(self) -> tuple[Array, Array]:
+        """Return the range that this observer would choose: ends as arrays, one entry or one a channel."""
+        return self.min_val._array.astype(np.float64), self.max_val._array.astype(np.float64)
+
+    def range(self) -> tuple[Array, Array]:
+        """Return the range in force, chosen here or by hand, before it is widened to hold zero.
+
+        One set by hand on a per-channel observer limits the ranges of all channels.
+        """
+        override = self._override
+        if override is not None and not (self.qscheme.per_channel and self.has_data):
+            shape = self.min_val._array.shape
+            return np.full(shape, override[0]), np.full(shape, override[1])
+        low, high = self.observed_range()
+        if override is None:
+            return low, high
+        return np.maximum(low, override[0]), np.minimum(high, override[1])
+
+    @property
+    def override(self) -> Range | None:
+        """The range set by hand, or None."""
+        return self._override
+
+    def set_range(self, low: float, high: float) -> None:
+        """Set the range by hand; it is in force from the next batch on, and for `convert`.
+
+        Raises `QuantizationError`, and changes nothing, where the ends are not finite, not in order, or leave out
+        every value that was seen.
+        """
+        with self._lock:
+            self.check_range(low, high)
+            self._override = (float(low), float(high))
+            self.version += 1
+        self._tell()
+
+    def reset_range(self) -> None:
+        """Give the range back to the observer."""
+        with self._lock:
+            self._override = None
+            self.version += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._watcher is not None:
+            self._watcher.observed()
+
+    def check_range(self, low: float, high: float) -> None:
+        """Raise `QuantizationError` where [low, high] cannot be a range here."""
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise QuantizationError(f"a range has two finite ends, and {low} to {high} was given")
+        if not low < high:
+            raise QuantizationError(
+                f"the low end {low:.6g} is not below the high end {high:.6g}: give the smaller one first"
+            )
+        if max(abs(low), abs(high)) > float(np.finfo(np.float32).max):
+            raise QuantizationError(f"{low:.3g} to {high:.3g} does not fit into float32")
+        if not self.has_data:
+            return
+        least, most = float(np.min(self.min_val._array)), float(np.max(self.max_val._array))
+        if low > most or high < least:
+            raise QuantizationError(
+                f"the range {low:.6g} to {high:.6g} leaves out every value that was seen, "
+                f"which lie from {least:.6g} to {most:.6g}"
+            )
+
+    def qparams(self) -> tuple[Array, Array]:
+        """Return scale (float32) and zero point (int64) of the range in force, one entry or one a channel."""
+        low, high = self.range()
+        return self.scheme.qparams(low, high)
+
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:
+        """Return scale (float32) and zero point (int64) of the range in force, as tensors.
+
+        Where no finite value was seen and no range was set, warn and return 1 and 0.
+        """
+        if not self.has_data and self._override is None:
+            seen = ""
+            if self.nan_count or self.inf_count:
+                seen = f": it has seen only {self.nan_count} NaN and {self.inf_count} infinite values"
+            warnings.warn(
+                f"must run observer before calling calculate_qparams{seen}. Returning default values.",
+                stacklevel=2,
+            )
+            return new(np.ones(1, np.float32)), new(np.zeros(1, np.int64))
+        scale, zero = self.qparams()
+        return new(np.atleast_1d(scale)), new(np.atleast_1d(zero))
+
+    # ----------------------------------------------------------------------------------------- copying
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watcher")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__["_lock"] = threading.RLock()
+        self.__dict__["_watcher"] = None
+
+    def extra_repr(self) -> str:
+        """Return the range, or that there is none yet."""
+        if not self.has_data:
+            return "no values yet" if self._override is None else f"set by hand: {self._override}"
+        low, high = self.range()
+        by_hand = ", set by hand" if self._override is not None else ""
+        return f"min_val={float(low.min()):.6g}, max_val={float(high.max()):.6g}{by_hand}"

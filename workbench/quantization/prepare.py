@@ -1,0 +1,100 @@
+"""Preparation: a model is given observers, and a calibration that knows them by name."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.core.value import Value
+from workbench.nn import Module, Sequential
+from workbench.quantization.calibration import Calibration
+from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.observing import WEIGHTED, attach, observe_weights, propagate_qconfig, quantizable
+from workbench.quantization.qconfig import QConfig, get_default_qconfig
+from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
+
+__all__ = ["prepare"]
+
+
+def prepare(model: Module, qconfig: QConfig | None = None, inplace: bool = False) -> Any:
+    """Return `model` with observers on the outputs and weights of the layers that will be quantized.
+
+    Calibrate it by calling it with data, then `convert` it. A module's own ``qconfig`` counts for it and all below;
+    None leaves them in floating point. Without any, `get_default_qconfig` counts. A model without a `QuantStub` has
+    its input quantized and its output dequantized. The observers are at hand as ``model.calibration``.
+
+    Raises `QuantizationError` for a model in training mode, one that is prepared already, and one with nothing to
+    quantize; then nothing has changed.
+
+    >>> import workbench as wb
+    >>> prepared = prepare(wb.models.DigitsNet().eval())
+    >>> type(prepared.conv1.activation_post_process).__name__
+    'HistogramObserver'
+    """
+    _check(model)
+    if not inplace:
+        model = copy.deepcopy(model)
+    if qconfig is not None:
+        object.__setattr__(model, "qconfig", qconfig)
+    elif not any("qconfig" in module.__dict__ for module in model.modules()):
+        object.__setattr__(model, "qconfig", get_default_qconfig())
+    if not any(isinstance(module, QuantStub) for module in model.modules()):
+        model = _with_boundary(model)
+    propagate_qconfig(model)
+    layers = quantizable(model)
+    if not any(isinstance(module, WEIGHTED) for _, module in layers):
+        raise QuantizationError(
+            "nothing to quantize: no Conv2d or Linear has a qconfig; set model.qconfig = get_default_qconfig()"
+        )
+    for _, module in layers:
+        attach(module)
+    observe_weights(model)
+    Calibration(model)
+    return model
+
+
+def _check(model: Module) -> None:
+    if model.training:
+        raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
+    if any(isinstance(module, ObserverBase) for module in model.modules()):
+        raise QuantizationError("the model has observers already: prepare() it once")
+
+
+def _with_boundary(model: Any) -> Any:
+    """Have the input of `model` quantized and its output dequantized."""
+    wrapped: Any = model
+    if isinstance(model, (Sequential, *WEIGHTED)):
+        return QuantWrapper(wrapped)
+    for name in ("quant", "dequant"):
+        if hasattr(model, name):
+            raise QuantizationError(
+                f"the model has an attribute {name!r} that is no stub, so the stubs need another place: "
+                "wrap it in QuantWrapper"
+            )
+    model.quant, model.dequant = QuantStub().eval(), DeQuantStub().eval()
+    model.register_forward_pre_hook(_quantize_inputs)
+    model.register_forward_hook(_dequantize_outputs)
+    return model
+
+
+def _quantize_inputs(module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Pass the one floating point input of a model through its `quant`."""
+    floating = [i for i, one in enumerate(inputs) if _is_floating(one)]
+    if len(floating) > 1:
+        raise QuantizationError(
+            f"the model takes {len(floating)} floating point inputs: give it a QuantStub for each, and call them in "
+            "its forward()"
+        )
+    return tuple(module.quant(one) if i in floating else one for i, one in enumerate(inputs))
+
+
+def _is_floating(one: Any) -> bool:
+    return isinstance(one, Value) and bool(one._array.dtype.kind == "f")
+
+
+def _dequantize_outputs(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    """Pass what a model returns through its `dequant`."""
+    if isinstance(output, tuple | list):
+        return type(output)(module.dequant(one) if isinstance(one, Value) else one for one in output)
+    return module.dequant(output)

@@ -1,0 +1,26 @@
+"""Layers on codes: what `convert` puts in the place of floating point layers."""
+
+from __future__ import annotations
+
+from workbench.nn import Flatten
+from workbench.quantization.quantized.boundary import DeQuantize, Quantize
+from workbench.quantization.quantized.layers import (
+    Conv2d,
+    ConvReLU2d,
+    Linear,
+    LinearReLU,
+    MaxPool2d,
+    quantize_weight,
+)
+
+__all__ = [
+    "Conv2d",
+    "ConvReLU2d",
+    "DeQuantize",
+    "Flatten",
+    "Linear",
+    "LinearReLU",
+    "MaxPool2d",
+    "Quantize",
+    "quantize_weight",
+]

@@ -1,0 +1,95 @@
+"""From values to codes and back, and what all modules with quantized output share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import DType, quint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import code_range
+from workbench.core.value import new
+from workbench.nn import Module
+from workbench.ops.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
+from workbench.quantization.observer_base import ObserverBase
+from workbench.tensor import Tensor
+
+__all__ = ["DeQuantize", "Quantize", "QuantizedModule"]
+
+
+class QuantizedModule(Module):
+    """A module whose output is quantized: it has a scale, a zero point, and limits of the codes."""
+
+    scale: Tensor
+    zero_point: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quant_min, self.quant_max = code_range(quint8)
+        self.register_buffer("scale", new(np.array(1.0)))
+        self.register_buffer("zero_point", new(np.array(0)))
+        self.eval()
+
+    def set_output(self, observer: ObserverBase) -> None:
+        """Take scale, zero point and limits of the codes from what was observed."""
+        scale, zero = observer.qparams()
+        self.scale._array[...] = float(np.reshape(scale, ()))
+        self.zero_point._array[...] = int(np.reshape(zero, ()))
+        self.quant_min, self.quant_max = observer.quant_min, observer.quant_max
+
+    def _output_repr(self) -> str:
+        limits = (self.quant_min, self.quant_max)
+        codes = "" if limits == code_range(quint8) else f", codes={limits[0]}…{limits[1]}"
+        return f"scale={self.scale.item():.6g}, zero_point={self.zero_point.item()}{codes}"
+
+
+def require_codes(module: Any, x: Any) -> None:
+    """Raise `QuantizationError` unless `x` is quantized."""
+    dtype = x._array.dtype
+    if not getattr(dtype, "quantized", False):
+        raise QuantizationError(
+            f"quantized {type(module).__name__} takes a quantized tensor, and got {x.dtype.name}: put a QuantStub "
+            "before it, or wrap the model in QuantWrapper, before prepare()"
+        )
+
+
+class Quantize(QuantizedModule):
+    """Turns float32 values into codes."""
+
+    def __init__(self, dtype: DType = quint8) -> None:
+        super().__init__()
+        self.dtype = dtype
+        self.quant_min, self.quant_max = code_range(dtype)
+
+    @classmethod
+    def from_float(cls, observer: ObserverBase) -> Quantize:
+        """Return one for the range that was observed."""
+        made = cls(observer.dtype)
+        made.set_output(observer)
+        return made
+
+    def forward(self, x: Any) -> Any:
+        """Quantize [any dims]; what is quantized already passes through."""
+        if getattr(x._array.dtype, "quantized", False):
+            return x
+        return QUANTIZE_PER_TENSOR(
+            x,
+            scale=float(self.scale._array),
+            zero_point=int(self.zero_point._array),
+            qmin=self.quant_min,
+            qmax=self.quant_max,
+            dtype=self.dtype,
+        )
+
+    def extra_repr(self) -> str:
+        """Return scale, zero point and type."""
+        return f"{self._output_repr()}, dtype={self.dtype.name}"
+
+
+class DeQuantize(Module):
+    """Turns codes into the float32 values they stand for."""
+
+    def forward(self, x: Any) -> Any:
+        """Dequantize [any dims]."""
+        return DEQUANTIZE(x)

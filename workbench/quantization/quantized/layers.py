@@ -1,0 +1,215 @@
+"""Integer layers: signed 8-bit weights, unsigned 8-bit activations, exact sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import qint8, quint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core.value import new
+from workbench.nn import IMAGE, check_names
+from workbench.nn import Conv2d as FloatConv2d
+from workbench.nn import Linear as FloatLinear
+from workbench.nn import MaxPool2d as FloatMaxPool2d
+from workbench.ops.convolve import pair
+from workbench.ops.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
+from workbench.ops.quantized import QUANTIZED_CONV2D, QUANTIZED_LINEAR, QUANTIZED_MAX_POOL2D
+from workbench.quantization.intrinsic import weighted_layer
+from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
+from workbench.tensor import Tensor
+
+__all__ = ["Conv2d", "ConvReLU2d", "Linear", "LinearReLU", "MaxPool2d"]
+
+Pair = tuple[int, int]
+
+
+def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
+    """Return a weight as codes, under the range that was observed."""
+    scale, zero = observer.qparams()
+    limits: dict[str, Any] = {"qmin": observer.quant_min, "qmax": observer.quant_max, "dtype": observer.dtype}
+    if not observer.qscheme.per_channel:
+        return QUANTIZE_PER_TENSOR(
+            weight.detach(),
+            scale=float(np.reshape(scale, ())),
+            zero_point=int(np.reshape(zero, ())),
+            **limits,
+        )
+    return QUANTIZE_PER_CHANNEL(
+        weight.detach(),
+        scales=tuple(scale.tolist()),
+        zero_points=tuple(zero.tolist()),
+        axis=getattr(observer, "ch_axis", 0) % weight.ndim,
+        **limits,
+    )
+
+
+def _check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
+    kind = type(module).__name__
+    if observer.dtype is not quint8:
+        raise QuantizationError(
+            f"the output of {kind} becomes quint8, and its observer says {observer.dtype.name}"
+        )
+    if weight.dtype is not qint8:
+        raise QuantizationError(
+            f"the weight of {kind} becomes qint8, and its observer says {weight.dtype.name}"
+        )
+
+
+class _Weighted(QuantizedModule):
+    """What integer convolution and linear layers share."""
+
+    weight: Tensor
+    bias: Tensor | None
+    relu = False
+
+    def _set_weight(self, weight: Any, bias: Any) -> None:
+        self.register_buffer("weight", weight)
+        self.register_buffer("bias", None if bias is None else bias.detach())
+
+    def _operands(self, input: Any) -> tuple[Any, ...]:
+        require_codes(self, input)
+        return (input, self.weight) if self.bias is None else (input, self.weight, self.bias)
+
+    def _output(self) -> dict[str, Any]:
+        return {
+            "relu": self.relu,
+            "scale": float(self.scale._array),
+            "zero_point": int(self.zero_point._array),
+            "qmin": self.quant_min,
+            "qmax": self.quant_max,
+        }
+
+
+def _zeros(shape: tuple[int, ...], names: tuple[str, ...]) -> Any:
+    channels = shape[0]
+    return new(
+        QuantizedArray(np.zeros(shape, np.int8), np.ones(channels), np.zeros(channels, int), qint8, 0), names
+    )
+
+
+class Conv2d(_Weighted):
+    """Two-dimensional convolution on codes: quint8 [N, C, H, W] to quint8, weights qint8.
+
+    q = clamp(rne((Σ (x - zx)·w·sx·sw[o] + b[o]) / s) + z), with exact sums and the bias in real units.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Pair,
+        stride: int | Pair = 1,
+        padding: int | Pair = 0,
+        dilation: int | Pair = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = pair(kernel_size, "kernel_size")
+        self.stride, self.padding = pair(stride, "stride"), pair(padding, "padding")
+        self.dilation = pair(dilation, "dilation")
+        names = ("out_channels", "in_channels", "kernel_height", "kernel_width")
+        weight = _zeros((out_channels, in_channels // groups, *self.kernel_size), names)
+        self._set_weight(weight, new(np.zeros(out_channels, np.float32), ("out_channels",)) if bias else None)
+
+    @classmethod
+    def from_float(cls, module: Any, weight: Any = None) -> Any:
+        """Return the integer form of a prepared layer; `weight`, if it is quantized already."""
+        layer: FloatConv2d = weighted_layer(module)
+        made = cls(
+            layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, layer.padding,
+            layer.dilation, layer.groups, bias=layer.bias is not None,
+        )  # fmt: skip
+        weight = quantize_weight(layer.weight, module.weight_post_process) if weight is None else weight
+        _check_types(made, weight, module.activation_post_process)
+        made._set_weight(weight, layer.bias)
+        made.set_output(module.activation_post_process)
+        return made
+
+    def forward(self, input: Any) -> Any:
+        """Convolve codes [N, C, H, W]."""
+        names = input._names
+        if names is not None and names != IMAGE:
+            check_names(type(self).__name__, input)
+        return QUANTIZED_CONV2D(
+            *self._operands(input),
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            groups=self.groups,
+            **self._output(),
+        )
+
+    def extra_repr(self) -> str:
+        """Return sizes, scale and zero point."""
+        return (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, {self._output_repr()}"
+        )
+
+
+class ConvReLU2d(Conv2d):
+    """Convolution on codes, then the rectifier: codes below the zero point become it."""
+
+    relu = True
+
+
+class Linear(_Weighted):
+    """Affine map of the last dim on codes: quint8 [..., in_features] to quint8, weights qint8."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        weight = _zeros((out_features, in_features), ("out_features", "in_features"))
+        self._set_weight(weight, new(np.zeros(out_features, np.float32), ("out_features",)) if bias else None)
+
+    @classmethod
+    def from_float(cls, module: Any, weight: Any = None) -> Any:
+        """Return the integer form of a prepared layer; `weight`, if it is quantized already."""
+        layer: FloatLinear = weighted_layer(module)
+        made = cls(layer.in_features, layer.out_features, bias=layer.bias is not None)
+        weight = quantize_weight(layer.weight, module.weight_post_process) if weight is None else weight
+        _check_types(made, weight, module.activation_post_process)
+        made._set_weight(weight, layer.bias)
+        made.set_output(module.activation_post_process)
+        return made
+
+    def forward(self, input: Any) -> Any:
+        """Map the last dim of codes."""
+        return QUANTIZED_LINEAR(*self._operands(input), **self._output())
+
+    def extra_repr(self) -> str:
+        """Return sizes, scale and zero point."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, {self._output_repr()}"
+
+
+class LinearReLU(Linear):
+    """Affine map on codes, then the rectifier."""
+
+    relu = True
+
+
+class MaxPool2d(FloatMaxPool2d):
+    """Largest code of each window; values that are not quantized pass through the floating point op."""
+
+    def forward(self, input: Any) -> Any:
+        """Pool [N, C, H, W]."""
+        if self.return_indices or not getattr(input._array.dtype, "quantized", False):
+            return super().forward(input)
+        names = input._names
+        if names is not None and names != IMAGE:
+            check_names("MaxPool2d", input)
+        return QUANTIZED_MAX_POOL2D(
+            input, kernel=self.kernel_size, stride=self.stride, padding=self.padding, dilation=self.dilation
+        )
+
+    @classmethod
+    def from_float(cls, module: Any, weight: Any = None) -> Any:
+        """Return the same pooling on codes."""
+        made = cls(module.kernel_size, module.stride, module.padding, module.dilation, module.return_indices)
+        return made.eval()

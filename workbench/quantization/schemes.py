@@ -1,0 +1,114 @@
+"""From a range of real numbers to scale and zero point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import DType, quint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QScheme, code_range
+
+__all__ = ["EPS", "Scheme", "scheme_of"]
+
+Array = np.ndarray[Any, Any]
+
+EPS = float(np.finfo(np.float32).eps)
+"""Least scale, so that constant values do not divide by zero."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a range becomes codes: the type of the codes, their limits, and whether zero stands in the middle.
+
+    >>> from workbench.base.dtypes import quint8
+    >>> scheme = scheme_of(quint8, QScheme.PER_TENSOR_AFFINE)
+    >>> scale, zero_point = scheme.qparams(-1.0, 3.0)
+    >>> round(float(scale), 5), int(zero_point)
+    (0.01569, 64)
+    """
+
+    dtype: DType
+    qscheme: QScheme
+    quant_min: int
+    quant_max: int
+    eps: float = EPS
+    customized: bool = False
+    """True if the limits were given and are not those of the type."""
+
+    @property
+    def bits(self) -> int:
+        """Bits that tell the codes apart.
+
+        >>> from workbench.base.dtypes import quint8
+        >>> scheme_of(quint8, QScheme.PER_TENSOR_AFFINE, reduce_range=True).bits
+        7
+        """
+        return max(1, math.ceil(math.log2(self.quant_max - self.quant_min + 1)))
+
+    def qparams(self, low: Any, high: Any) -> tuple[Array, Array]:
+        """Return scale (float32) and zero point (int64) for ranges, widened to hold zero.
+
+        Affine: s = (max - min) / (qmax - qmin), z = clamp(qmin - rne(min / s)). Symmetric: s = 2·max(|min|, |max|) /
+        (qmax - qmin), z in the middle. The arithmetic is that of float32, as PyTorch's observers do it.
+        """
+        least = np.minimum(np.asarray(low, np.float32), np.float32(0))
+        most = np.maximum(np.asarray(high, np.float32), np.float32(0))
+        span = np.float32(self.quant_max - self.quant_min)
+        with np.errstate(over="ignore"):
+            if self.qscheme.symmetric:
+                scale = np.maximum(-least, most) / np.float32(float(span) / 2)
+                scale = np.maximum(scale, np.float32(self.eps))
+                return scale, np.full(scale.shape, self._middle(), np.int64)
+            scale = np.maximum((most - least) / span, np.float32(self.eps))
+        steps = np.rint(least / scale).astype(np.int64)
+        return scale, np.clip(self.quant_min - steps, self.quant_min, self.quant_max)
+
+    def _middle(self) -> int:
+        if self.dtype is not quint8:
+            return 0
+        return (self.quant_min + self.quant_max) // 2 if self.customized else 128
+
+    def widened(self, low: float, high: float) -> tuple[float, float]:
+        """Return the range that codes will span: it holds zero, and is symmetric where the scheme is."""
+        low, high = min(low, 0.0), max(high, 0.0)
+        if self.qscheme.symmetric:
+            high = max(-low, high)
+            return -high, high
+        return low, high
+
+
+def scheme_of(
+    dtype: DType,
+    qscheme: QScheme,
+    *,
+    reduce_range: bool = False,
+    quant_min: int | None = None,
+    quant_max: int | None = None,
+    eps: float = EPS,
+) -> Scheme:
+    """Return the scheme of these settings; with `reduce_range` codes have one bit less, as 16-bit sums need it.
+
+    Raises `QuantizationError` where the codes do not fit the type or leave zero out.
+    """
+    least, most = code_range(dtype)
+    low, high = least if quant_min is None else quant_min, most if quant_max is None else quant_max
+    if (quant_min is None) is not (quant_max is None):
+        raise QuantizationError("quant_min and quant_max go together: give both or none")
+    if not low < high:
+        raise QuantizationError(f"quant_min must be less than quant_max: {low} and {high} were given")
+    if low < least or high > most:
+        raise QuantizationError(
+            f"codes from {low} to {high} do not fit {dtype.name}, which has {least} to {most}"
+        )
+    if not low <= 0 <= high:
+        raise QuantizationError(f"codes from {low} to {high} must include 0")
+    customized = quant_min is not None
+    if reduce_range:
+        if qscheme.symmetric and dtype is quint8:
+            raise QuantizationError("Cannot reduce range for symmetric quantization for quint8; use qint8")
+        low, high = (low // 2, high // 2)
+    return Scheme(dtype, qscheme, low, high, eps, customized)
