@@ -15,7 +15,7 @@ __all__ = ["display_error", "in_notebook", "mimebundle"]
 RENDERERS = {
     "tensor": ("workbench.widgets.html", "tensor_html"),
     "error": ("workbench.widgets.clash", "clash_html"),
-    "graph": ("workbench.widgets.graph", "graph_html"),
+    "graph": ("workbench.widgets.graph_html", "graph_html"),
 }
 """For each kind of object: the module and the function that turn one into HTML."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base import events
 from workbench.base.dims import Names, check_names
 from workbench.base.dtypes import float32
 from workbench.base.errors import DTypeError, NoNumbersError
@@ -212,6 +213,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
                     f"this one returned {type(one).__name__}"
                 )
         graph.outputs = tuple(tracer.value_of(one) for one in results)
+    events.publish("graph", graph)
     return graph
 
 

@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from collections.abc import Container
 from typing import Any
 
+from workbench.base.dims import Dims
 from workbench.base.dtypes import dtype_of
-from workbench.graph import Graph, Node, Type, Value
-from workbench.live.messages import Dim, FlowOperand, FlowRow, FlowState, Head, SelectEvent
-from workbench.live.model import Refused, Snapshot, ViewModel
-from workbench.live.selection import selection
+from workbench.graph import Graph, Node, Value
+from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
+from workbench.live.model import Snapshot
 from workbench.widgets.base import ViewWidget
+from workbench.widgets.graph import LONGEST, dims_of_type
+from workbench.widgets.picking import PickingModel
 
 __all__ = ["MOST_ROWS", "FlowModel", "FlowWidget", "flow"]
 
-MOST_ROWS = 500
-"""A longer graph is drawn up to here."""
+MOST_ROWS = 2000
+"""A longer graph is drawn up to here, and the title says so."""
 
 
-def _operand(value: Value, node: Node | None) -> FlowOperand:
-    """One tensor of a row. A named dim that the output lacks ends in the op, unless the op only moves values."""
-    kind: Type = value.type
-    names, sizes = kind.dims.names, kind.dims.sizes
-    ends: list[int] = []
-    stretched: list[int] = []
-    if node is not None and "view" not in node.op.properties:
-        out = node.outputs[0].type.dims
-        ends = [i for i, name in enumerate(names) if name is not None and name not in out.names]
-        by_name = dict(zip(out.names, out.sizes, strict=True))
-        stretched = [
-            i for i, (name, size) in enumerate(zip(names, sizes, strict=True))
-            if name is not None and size == 1 and by_name.get(name, 1) != 1
-        ]  # fmt: skip
-    joint = node is not None and len(node.values) > 1
-    return FlowOperand(
-        label=value.name,
-        dtype=dtype_of(kind).short,
-        dims=[Dim(name, size) for name, size in zip(names, sizes, strict=True)],
-        contracted=ends if joint else [],
-        reduced=[] if joint else ends,
-        broadcast=stretched,
-    )
+class FlowModel(PickingModel):
+    """Draws how dims flow through `graph` under the name `title`."""
+
+    view = "shapes"
+
+    def __init__(self, graph: Graph, title: str = "") -> None:
+        super().__init__()
+        self._title = (title or graph.name)[:LONGEST]
+        if len(graph.nodes) > MOST_ROWS:
+            self._title += f": the first {MOST_ROWS:,} of {len(graph.nodes):,} ops"
+        self._made = time.time()
+        self._rows = [_row(node) for node in graph.nodes[:MOST_ROWS]]
+        self._ids = frozenset(row.node for row in self._rows)
+
+    def snapshot(self) -> Snapshot:
+        """Return every row, and which is picked."""
+        return Snapshot(
+            FlowState("flow", Head(self._title, "", self._made, False), self._rows, self.selected)
+        )
+
+    def _known(self) -> Container[str]:
+        return self._ids
 
 
 def _row(node: Node) -> FlowRow:
@@ -50,50 +51,124 @@ def _row(node: Node) -> FlowRow:
         op=node.op.name,
         scope=".".join(node.scope),
         source=node.source,
-        inputs=[_operand(value, node) for value in node.values],
-        output=_operand(node.outputs[0], None),
+        inputs=[_operand(node, i, one) for i, one in enumerate(node.inputs) if isinstance(one, Value)],
+        output=_flow_operand(node.outputs[0]),
     )
 
 
-class FlowModel(ViewModel):
-    """Draws how dims flow through `graph`; a picked row is the selection that all views share."""
+def _flow_operand(
+    value: Value,
+    contracted: list[int] | None = None,
+    reduced: list[int] | None = None,
+    broadcast: list[int] | None = None,
+) -> FlowOperand:
+    return FlowOperand(
+        label=value.name,
+        dtype=dtype_of(value.type).short,
+        dims=dims_of_type(value.type),
+        contracted=contracted or [],
+        reduced=reduced or [],
+        broadcast=broadcast or [],
+    )
 
-    view = "shapes"
 
-    def __init__(self, graph: Graph, title: str = "") -> None:
-        super().__init__()
-        self._lock = threading.Lock()
-        self._title = title or graph.name
-        self._rows = [_row(node) for node in graph.nodes[:MOST_ROWS]]
-        self._selected: str | None = None
-        self._stop = selection.listen(self._follow)
+def _operand(node: Node, position: int, value: Value) -> FlowOperand:
+    """One tensor of a row, with the dims that end in the op and those that are stretched.
 
-    def snapshot(self) -> Snapshot:
-        """Return every row, and which is selected."""
-        with self._lock:
-            selected = self._selected
-        return Snapshot(FlowState("flow", Head(self._title, "", time.time(), False), self._rows, selected))
+    What ends, or is left with one entry, is contracted where several tensors meet, and reduced where there is one. An
+    op that only moves values ends nothing.
+    """
+    own, out = value.type.dims, node.outputs[0].type.dims
+    lives = _destinations(node, position)
+    ends = [
+        i
+        for i, there in enumerate(lives)
+        if "view" not in node.op.properties and (there is None or own.sizes[i] != 1 == out.sizes[there])
+    ]
+    stretched = [
+        i
+        for i, there in enumerate(lives)
+        if there is not None
+        and own.sizes[i] == 1
+        and out.sizes[there] != 1
+        and _stretches(node, position, i, there)
+    ]
+    joint = len(node.values) > 1
+    return _flow_operand(value, ends if joint else [], [] if joint else ends, stretched)
 
-    def handle(self, event: object) -> None:
-        """Select a row, or nothing."""
-        if not isinstance(event, SelectEvent):
-            raise Refused("the flow of dims has rows to select, and no sliders")
-        if event.id is not None and all(row.node != event.id for row in self._rows):
-            raise Refused(f"there is no row {event.id!r}")
-        self._select(event.id)
-        selection.set(source=self.id, node=event.id)
 
-    def _select(self, node: str | None) -> None:
-        with self._lock:
-            if node == self._selected:
-                return
-            self._selected = node
-        self.changed()
+def _destinations(node: Node, position: int) -> list[int | None]:
+    """Return where in the output each dim of one operand lives on; None for one that ends in the op.
 
-    def _follow(self, selected: Any, source: str) -> None:
-        known = selected.node is None or any(row.node == selected.node for row in self._rows)
-        if source != self.id and known:
-            self._select(selected.node)
+    The op's own dims rule is asked: the operand's dims get names that nothing else has, and those that come out
+    live on. So does a dim of which one entry more means one entry more in the output.
+    """
+    dims = node.inputs[position].type.dims
+    marks = tuple(f"dim_{i}" for i in range(len(dims.sizes)))
+    operands = [_bare(one) for one in node.inputs]
+    operands[position] = Dims(marks, dims.sizes)
+    found = _ask(node, operands)
+    names = () if found is None else found.names
+    return [
+        names.index(mark) if mark in names else _by_size(node, position, i) for i, mark in enumerate(marks)
+    ]
+
+
+def _by_size(node: Node, position: int, dim: int) -> int | None:
+    """Return the dim of the output that grows with one of an operand.
+
+    With it grow those of its name and size in the other operands, and lists of its size, such as a bias.
+    """
+    grows, out = node.inputs[position].type.dims, node.outputs[0].type.dims
+    name, size = grows.names[dim], grows.sizes[dim]
+    operands = []
+    for i, one in enumerate(node.inputs):
+        bare = _bare(one)
+        for j, own in enumerate(bare.sizes):
+            named = name is not None and one.type.dims.names[j] == name
+            along = j == dim if i == position else named or len(bare.sizes) == 1
+            if along and own == size:
+                bare = _sized(bare, j, size + 1)
+        operands.append(bare)
+    found = _ask(node, operands)
+    if found is None:
+        return None
+    grown = [
+        i for i, (a, b) in enumerate(zip(out.sizes, found.sizes, strict=False)) if (a, b) == (size, size + 1)
+    ]
+    return grown[0] if grown else None
+
+
+def _stretches(node: Node, position: int, dim: int, there: int) -> bool:
+    """Say whether a dim of size 1 stands for a longer one: the op gives the same if it is that long."""
+    out = node.outputs[0].type.dims
+    operands = [_bare(one) for one in node.inputs]
+    operands[position] = _sized(operands[position], dim, out.sizes[there])
+    found = _ask(node, operands)
+    return found is not None and found.sizes == out.sizes
+
+
+def _ask(node: Node, operands: list[Dims]) -> Dims | None:
+    """Return what the op's dims rule gives for other operands; None where it refuses them."""
+    try:
+        found: Any = node.op.dims(*operands, **node.params)
+    except (TypeError, ValueError, LookupError, RuntimeError):
+        return None
+    dims: Dims = found if node.op.outputs == 1 else found[0]
+    return dims
+
+
+def _bare(one: Any) -> Dims:
+    """Return the dims of an operand without names."""
+    return (
+        Dims((None,) * len(one.type.dims.sizes), one.type.dims.sizes)
+        if isinstance(one, Value)
+        else Dims((), ())
+    )
+
+
+def _sized(dims: Dims, dim: int, size: int) -> Dims:
+    return Dims(dims.names, (*dims.sizes[:dim], size, *dims.sizes[dim + 1 :]))
 
 
 class FlowWidget(ViewWidget):
