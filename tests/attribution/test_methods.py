@@ -213,7 +213,9 @@ def test_models_that_cannot_be_explained() -> None:
 
 
 def test_attributions_that_do_not_add_up_are_warned_of() -> None:
-    with pytest.warns(ConvergenceWarning, match="of 1 of 1 samples do not add up .* take more than 2 steps"):
+    with pytest.warns(
+        ConvergenceWarning, match="of 1 of 1 samples do not add up .* take more steps, e.g. n_steps=200"
+    ):
         IntegratedGradients(squares).attribute(rows([1.0]), method="riemann_left", n_steps=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -239,6 +241,8 @@ def test_explain_says_what_was_predicted_and_publishes_once() -> None:
     assert result.attributions.names == x.names
     assert result.delta is not None and result.tolerance is not None and len(result) == 3
     assert result.settings["n_steps"] == "50" and result.settings["baseline"] == "zeros"
+    again = eval(result.code, {"wb": wb, "model": model, "inputs": x, "targets": None})
+    np.testing.assert_array_equal(again.attributions.numpy(), result.attributions.numpy())
     assert result.seconds > 0 and result.within_tolerance()
 
 
@@ -247,6 +251,10 @@ def test_explain_takes_targets_and_methods() -> None:
     for method in ("saliency", "input_x_gradient"):
         result = explain(DigitsNet(), x, [4, 5], method=method)
         assert (result.targets, result.delta, result.tolerance) == (((4,), (5,)), None, None)
+    with pytest.warns(ConvergenceWarning, match="off by up to 2"):
+        rough = explain(squares, rows([2.0]), n_steps=2, method="riemann_left")
+    assert not rough.within_tolerance()
+    assert "method='riemann_left', n_steps=2)" in rough.code
     loose = explain(squares, rows([1.0, 2.0]), n_steps=2, method="integrated_gradients")
     assert (loose.targets, loose.predictions(0), loose.target_name(0)) == (((),), [], "output")
 
@@ -255,6 +263,7 @@ def test_explain_takes_targets_and_methods() -> None:
     ("options", "error", "words"),
     [
         ({"method": "saliencey"}, ValueError, "did you mean 'saliency'"),
+        ({"method": "rieman_left"}, ValueError, "did you mean 'riemann_left'"),
         ({"method": 3}, TypeError, "got int"),
         ({"steps": 3}, TypeError, "IntegratedGradients has no setting 'steps'"),
         ({"method": "saliency", "baselines": 0}, TypeError, "Saliency starts from no baseline"),

@@ -68,6 +68,15 @@ def test_a_figure_shows_image_and_heat() -> None:
     np.testing.assert_allclose(only.get_array(), image / 9)
 
 
+def test_a_mask_leaves_what_counts() -> None:
+    image = np.array([[0.0, 1.0], [0.5, 1.0]])
+    for picture in (image, np.stack([image] * 3, axis=2)):
+        _, axes = visualize_image_attr(VALUES, picture, "masked_image", "positive", outlier_perc=0)
+        (only,) = axes.get_images()
+        shown = np.asarray(only.get_array())
+        np.testing.assert_allclose(shown if shown.ndim == 2 else shown[:, :, 1], [[0, 0], [0, 1]])
+
+
 def test_a_given_figure_is_drawn_on() -> None:
     figure = Figure()
     axes = figure.add_subplot()
@@ -93,6 +102,7 @@ def test_one_sample_of_a_result() -> None:
         ((VALUES,), {"method": "masked"}, ValueError, "there is no method 'masked'"),
         ((VALUES,), {"outlier_perc": 100}, ValueError, "from 0 to below 100, got 100"),
         ((VALUES,), {"method": "original_image"}, ValueError, "give original_image="),
+        ((VALUES, VALUES), {"method": "masked_image"}, ValueError, "cannot show both signs"),
         ((VALUES * np.nan,), {}, ValueError, "4 of 4 attributions are not finite"),
         ((np.zeros((1, 2, 2, 1)),), {}, wb.DimensionError, r"attribution is one image.*\[1, 2, 2, 1\]"),
         ((wb.zeros(N=2, W=2),), {}, wb.DimensionError, r"with names \('N', 'W'\)"),

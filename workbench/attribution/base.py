@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 from workbench.attribution.gradients import evaluating
 from workbench.attribution.question import Question
 
-__all__ = ["Answer", "Attribution", "ConvergenceWarning", "check_finite"]
+__all__ = ["Answer", "Attribution", "ConvergenceWarning", "check_finite", "warn_of_delta"]
 
 Array = np.ndarray[Any, Any]
 
@@ -68,6 +69,20 @@ class Attribution(ABC):
     @abstractmethod
     def _compute(self, question: Question, **settings: Any) -> Answer:
         """Return the answer to a checked question; the model is in evaluation mode."""
+
+
+def warn_of_delta(method: str, answer: Answer) -> None:
+    """Warn the caller's caller where attributions do not add up to what they explain."""
+    if answer.delta is None or answer.tolerance is None:
+        return
+    over = int((np.abs(answer.delta) > answer.tolerance).sum())
+    if over:
+        warnings.warn(
+            f"{method}: the attributions of {over} of {len(answer.delta)} samples do not add up to the output's "
+            f"change, off by up to {np.abs(answer.delta).max():.3g}; take more steps, e.g. n_steps=200",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def check_finite(question: Question) -> None:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench.attribution.base import Attribution
+from workbench.attribution.base import Attribution, warn_of_delta
 from workbench.attribution.gradients import evaluating, outputs
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.question import Question, ask
 from workbench.attribution.result import AttributionResult, check_class_names
 from workbench.attribution.saliency import Saliency
@@ -28,6 +29,9 @@ METHODS: dict[str, type[Attribution]] = {
 }
 """The methods that `explain` knows by name."""
 
+DEFAULT_RULE = "gausslegendre"
+"""How Integrated Gradients integrates unless told otherwise."""
+
 
 def explain(
     model: Callable[..., Any],
@@ -43,9 +47,12 @@ def explain(
 ) -> AttributionResult:
     """Ask `model` why it answers as it does for `inputs` [N, …], publish the result, and return it.
 
-    Without `targets` the class that the model prefers is explained, for each sample its own; without `method` it is
-    explained by Integrated Gradients. `settings` are those of the method, such as ``n_steps``. The result is published
-    on the topic ``heatmap``, where views see it.
+    Without `targets` the class that the model prefers is explained, for each sample its own; without `method` it
+    is explained by Integrated Gradients, whose rules of integration (``riemann_left``, …) are names of methods
+    too. `settings` are those of the method, such as ``n_steps``. The result is published on the topic
+    ``heatmap``, where views see it.
+
+    Warns with `ConvergenceWarning` where a delta is over its tolerance.
 
     Raises as `IntegratedGradients.attribute` does; TypeError for a setting that the method does not have, ValueError
     for a method that there is not, or too few or too many class names.
@@ -59,6 +66,8 @@ def explain(
     kind = _method(method)
     attribution = kind(model)
     chosen = _settings(kind, settings)
+    if method in RULES:
+        chosen["method"] = method
     if isinstance(inputs, tuple):
         raise TypeError(
             "explain shows attributions of one tensor; for a tuple of inputs use the method itself, e.g. "
@@ -72,6 +81,7 @@ def explain(
         targets = _preferred(model, question)
         question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
     answer = attribution.answer(question, **chosen)
+    warn_of_delta(kind.__name__, answer)
     seconds = time.perf_counter() - start
     scores = answer.scores
     if scores is None:
@@ -98,8 +108,10 @@ def _method(method: Any) -> type[Attribution]:
     if method is None:
         return IntegratedGradients
     if isinstance(method, str):
+        if method in RULES:
+            return IntegratedGradients
         if method not in METHODS:
-            near = near_miss(method, tuple(METHODS))
+            near = near_miss(method, (*METHODS, *RULES))
             raise ValueError(
                 f"there is no attribution method {method!r}"
                 + (f"; did you mean {near!r}?" if near else f"; there are {', '.join(METHODS)}")
@@ -176,5 +188,8 @@ def _code(kind: type[Attribution], chosen: dict[str, Any]) -> str:
     name = next((key for key, value in METHODS.items() if value is kind), None)
     if name is None:
         return ""
+    chosen = dict(chosen)
+    rule = chosen.pop("method", DEFAULT_RULE)
+    name = name if rule == DEFAULT_RULE else rule
     settings = "".join(f", {key}={value!r}" for key, value in chosen.items() if value is not None)
     return f"wb.attribution.explain(model, inputs, targets, method={name!r}{settings})"

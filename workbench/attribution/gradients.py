@@ -17,7 +17,7 @@ from workbench.core.value import new
 from workbench.nn import Module
 from workbench.tensor import Tensor
 
-__all__ = ["MOST_ROWS", "evaluating", "gradients", "outputs"]
+__all__ = ["MOST_ROWS", "evaluating", "gradients", "gradients_at_inputs", "outputs"]
 
 Array = np.ndarray[Any, Any]
 Forward = Callable[..., Any]
@@ -69,6 +69,19 @@ def gradients(
         for leaf, one in zip(leaves, found, strict=True)
     ]
     return arrays, output.detach()._plain()[index]
+
+
+def gradients_at_inputs(forward: Forward, question: Question) -> list[Array]:
+    """Return the gradients of the targets for the inputs themselves, at most `MOST_ROWS` samples at a time.
+
+    Raises as `gradients` does.
+    """
+    parts = []
+    for start in range(0, question.samples, MOST_ROWS):
+        rows = np.arange(start, min(start + MOST_ROWS, question.samples))
+        values = [value._array[rows] for value in question.inputs]
+        parts.append(gradients(forward, question, values, rows)[0])
+    return [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
 
 
 _UNCONNECTED = (

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from workbench.attribution.base import Answer, Attribution
-from workbench.attribution.gradients import gradients
+from workbench.attribution.gradients import gradients_at_inputs
 from workbench.attribution.question import Question, ask
 
 __all__ = ["InputXGradient"]
@@ -32,6 +30,6 @@ class InputXGradient(Attribution):
         return question.named(self.answer(question).attributions)
 
     def _compute(self, question: Question) -> Answer:  # type: ignore[override]
-        values = [one.numpy() for one in question.inputs]
-        found, _ = gradients(self.forward, question, values, np.arange(question.samples))
-        return Answer([value * gradient for value, gradient in zip(values, found, strict=True)])
+        found = gradients_at_inputs(self.forward, question)
+        pairs = zip(question.inputs, found, strict=True)
+        return Answer([value.numpy() * gradient for value, gradient in pairs])

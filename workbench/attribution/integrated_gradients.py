@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from workbench.attribution.base import Answer, Attribution, ConvergenceWarning
+from workbench.attribution.base import Answer, Attribution, warn_of_delta
 from workbench.attribution.gradients import MOST_ROWS, gradients, outputs
 from workbench.attribution.quadrature import quadrature
 from workbench.attribution.question import Question, ask
@@ -72,14 +71,7 @@ class IntegratedGradients(Attribution):
         assert answer.delta is not None and answer.tolerance is not None
         if return_convergence_delta:
             return question.named(answer.attributions), new(answer.delta)
-        over = int((np.abs(answer.delta) > answer.tolerance).sum())
-        if over:
-            warnings.warn(
-                f"IntegratedGradients: the attributions of {over} of {question.samples} samples do not add up to the "
-                f"output's change, off by up to {np.abs(answer.delta).max():.3g}; take more than {n_steps} steps",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_of_delta(type(self).__name__, answer)
         return question.named(answer.attributions)
 
     def _compute(  # type: ignore[override]

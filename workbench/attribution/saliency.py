@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.base import Answer, Attribution
-from workbench.attribution.gradients import gradients
+from workbench.attribution.gradients import gradients_at_inputs
 from workbench.attribution.question import Question, ask
 
 __all__ = ["Saliency"]
@@ -34,7 +34,5 @@ class Saliency(Attribution):
         return question.named(self.answer(question, abs=abs).attributions)
 
     def _compute(self, question: Question, abs: bool = True) -> Answer:  # type: ignore[override]
-        found, _ = gradients(
-            self.forward, question, [one.numpy() for one in question.inputs], np.arange(question.samples)
-        )
+        found = gradients_at_inputs(self.forward, question)
         return Answer([np.abs(one) for one in found] if abs else found)

@@ -20,7 +20,7 @@ from workbench.tensor import Tensor
 __all__ = ["Method", "Sign", "normalize", "show", "visualize_image_attr"]
 
 Array = np.ndarray[Any, Any]
-Method = Literal["heat_map", "blended_heat_map", "original_image"]
+Method = Literal["heat_map", "blended_heat_map", "masked_image", "original_image"]
 Sign = Literal["all", "positive", "negative", "absolute_value"]
 
 SMALLEST = 1e-5
@@ -113,8 +113,9 @@ def visualize_image_attr(
 ) -> tuple[Any, Any]:
     """Draw the attribution of one image and return (figure, axes).
 
-    `method` is ``"heat_map"``, ``"blended_heat_map"`` (over the image in grey) or ``"original_image"``; `sign` and
-    `outlier_perc` are those of `normalize`. `plt_fig_axis` is the (figure, axes) to draw on, a new one without it.
+    `method` is ``"heat_map"``, ``"blended_heat_map"`` (over the image in grey), ``"masked_image"`` (each pixel as
+    bright as its attribution is great, of one sign) or ``"original_image"``; `sign` and `outlier_perc` are those
+    of `normalize`. `plt_fig_axis` is the (figure, axes) to draw on, a new one without it.
 
     Raises:
         ValueError: an unknown method, or one that needs the original image without it.
@@ -124,6 +125,10 @@ def visualize_image_attr(
         raise ValueError(f"there is no method {method!r}; there are {', '.join(get_args(Method))}")
     if method != "heat_map" and original_image is None:
         raise ValueError(f"{method} shows the image as well: give original_image=")
+    if method == "masked_image" and sign == "all":
+        raise ValueError(
+            "masked_image cannot show both signs: take sign='positive', 'negative' or 'absolute_value'"
+        )
     heat = None if method == "original_image" else normalize(attr, sign, outlier_perc)
     image = None if original_image is None else _image(original_image, "original_image")
     if heat is not None and image is not None and heat.shape != image.shape[:2]:
@@ -140,8 +145,11 @@ def visualize_image_attr(
     drawn = None
     if image is not None and method != "heat_map":
         grey = method == "blended_heat_map" or image.shape[2] != 3
-        axes.imshow(_unit(image.mean(axis=2) if grey else image), cmap="gray")
-    if heat is not None:
+        pixels = _unit(image.mean(axis=2) if grey else image)
+        if method == "masked_image":
+            pixels *= heat if grey else heat[:, :, None]  # type: ignore[index]
+        axes.imshow(pixels, cmap="gray", vmin=0, vmax=1)
+    if heat is not None and method != "masked_image":
         low = -1 if sign == "all" else 0
         alpha = alpha_overlay if method == "blended_heat_map" else 1
         drawn = axes.imshow(heat, cmap=cmap or _MAPS[sign], vmin=low, vmax=1, alpha=alpha)
