@@ -76,14 +76,18 @@ def _best(density: Density, scheme: Scheme, lows: Array, highs: Array) -> Range:
 def kl(density: Density, scheme: Scheme) -> Range:
     """Return the range, a scaled-down min-max, after which the codes tell most about the values.
 
-    Zero has a code of its own in every range, so the bin that holds it has no say: a rectified layer's is half of
-    everything. Migacz 2017, 8-bit Inference with TensorRT.
+    Of the ranges that clip no more than one value in a hundred: the divergence does not see how far clipped values
+    move. Zero has a code of its own in every range, so the bin that holds it has no say: a rectified layer's is half
+    of everything. Migacz 2017, 8-bit Inference with TensorRT.
     """
-    fine = _without_zero(density.coarse(2048))
     levels = scheme.quant_max - scheme.quant_min + 1
+    whole = density.coarse(2048)
+    fine = _without_zero(whole)
     low, high = scheme.widened(density.low, density.high)
     best, chosen = np.inf, (low, high)
     for factor in np.geomspace(0.02, 1.0, 20):
+        if sum(whole.clipped(low * factor, high * factor)) > 0.01:
+            continue
         divergence = _divergence(fine, low * factor, high * factor, levels)
         if divergence < best:
             best, chosen = divergence, (float(low * factor), float(high * factor))
