@@ -180,6 +180,8 @@ class FlowOperand:
     """Indices of dims that are reduced away (faded)."""
     broadcast: list[int]
     """Indices of dims that are stretched (dashed outline)."""
+    becomes: list[int | None] = field(default_factory=list)
+    """For each dim the index of the output's dim that it lives on as, None if it ends; empty if only names tell."""
 
 
 @dataclass(frozen=True)

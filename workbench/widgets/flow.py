@@ -61,6 +61,7 @@ def _flow_operand(
     contracted: list[int] | None = None,
     reduced: list[int] | None = None,
     broadcast: list[int] | None = None,
+    becomes: list[int | None] | None = None,
 ) -> FlowOperand:
     return FlowOperand(
         label=value.name,
@@ -69,6 +70,7 @@ def _flow_operand(
         contracted=contracted or [],
         reduced=reduced or [],
         broadcast=broadcast or [],
+        becomes=becomes or [],
     )
 
 
@@ -94,7 +96,7 @@ def _operand(node: Node, position: int, value: Value) -> FlowOperand:
         and _stretches(node, position, i, there)
     ]
     joint = len(node.values) > 1
-    return _flow_operand(value, ends if joint else [], [] if joint else ends, stretched)
+    return _flow_operand(value, ends if joint else [], [] if joint else ends, stretched, lives)
 
 
 def _destinations(node: Node, position: int) -> list[int | None]:

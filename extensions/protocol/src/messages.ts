@@ -93,6 +93,8 @@ export interface FlowOperand {
   readonly reduced: readonly number[];
   /** Indices of dims that are stretched (dashed outline). */
   readonly broadcast: readonly number[];
+  /** For each dim the index of the output's dim that it lives on as, None if it ends; empty if only names tell. */
+  readonly becomes: readonly (number | null)[];
 }
 
 /** One op of the flow picture. */

@@ -33,6 +33,7 @@ const operand = (
   contracted: [],
   reduced: [],
   broadcast: [],
+  becomes: [],
   ...more
 });
 
@@ -84,6 +85,19 @@ describe('dims that flow', () => {
       [0, 3, 3],
       [1, 0, 1]
     ]);
+  });
+
+  it('go where Python says, whatever the names', () => {
+    const bias = operand('bias', [['out', 16]], { becomes: [1] });
+    const made = row(
+      [bias],
+      operand('y', [
+        ['N', 64],
+        ['C', 16]
+      ])
+    );
+    expect(flows(made)).toEqual([{ operand: 0, dim: 0, output: 1 }]);
+    expect(flows(row([{ ...bias, becomes: [7] }], made.output))).toEqual([]);
   });
 
   it('cross when permuted', () => {

@@ -219,6 +219,7 @@ const operand = (label: string, list: Dim[], more: Partial<FlowOperand> = {}): F
   contracted: [],
   reduced: [],
   broadcast: [],
+  becomes: [],
   ...more
 });
 

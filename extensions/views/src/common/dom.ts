@@ -76,6 +76,13 @@ export function replace(parent: Node, ...children: Child[]): void {
   append(parent, children);
 }
 
+/** Text that may break after underscores and points, as names of ops and layers need in narrow columns. */
+export function breakable(text: string): Node[] {
+  return text
+    .split(/(?<=[_.])/)
+    .flatMap((part, index) => [...(index > 0 ? [h('wbr')] : []), document.createTextNode(part)]);
+}
+
 /** Sets text only if it changed, so that a frame without news touches nothing. */
 export function setText(node: Node, text: string): void {
   if (node.textContent !== text) {

@@ -149,7 +149,7 @@ export function layoutTiles(
   };
   let best: TileLayout | null = null;
   const top = Math.max(1, Math.floor(largest / Math.max(height, 1)));
-  for (let scale = Math.min(24, top); scale >= 1; scale--) {
+  for (let scale = Math.min(tiles > 1 ? 24 : 56, top); scale >= 1; scale--) {
     const layout = build(scale);
     if (layout.width <= available && layout.height <= tallest) {
       best = layout;

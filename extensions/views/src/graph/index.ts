@@ -81,7 +81,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       name: 'graph',
       css: GRAPH_CSS,
       emptySentence: 'A graph will be drawn here. Trace a model to get one:',
-      emptyCode: 'traced = wb.fx.symbolic_trace(model)'
+      emptyCode: 'wb.widgets.graph(wb.graph.trace(model, images))'
     };
     super(root, host, identity, options);
     this.hand = new HandCamera(this.field, () => this.frame.request());

@@ -64,7 +64,7 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       name: 'heatmap',
       css: HEATMAP_CSS,
       emptySentence: 'What a model looks at will be drawn here, over its input. To ask it:',
-      emptyCode: 'wb.attribution.IntegratedGradients(model).attribute(images, target=labels)'
+      emptyCode: 'wb.widgets.heatmap(wb.attribution.explain(model, images))'
     };
     super(root, host, identity, options);
     this.sender = new Latest(event => this.send(event));

@@ -79,7 +79,7 @@ export function overlay(
     // The input behind is drawn grey, so that its colours are not read as attributions, and the paler the more
     // the heatmap counts, so that zero looks like the background and not like mud.
     const plain = 0.299 * pixels[to]! + 0.587 * pixels[to + 1]! + 0.114 * pixels[to + 2]!;
-    const pale = dark ? plain * 0.35 : 166 + plain * 0.35;
+    const pale = dark ? plain * 0.35 : 206 + plain * 0.19;
     const grey = plain + (pale - plain) * tone.blend;
     for (let part = 0; part < 3; part++) {
       const colour = finite ? table[entry * 3 + part]! : NAN_COLOUR[part]!;

@@ -69,7 +69,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       name: 'scatter',
       css: SCATTER_CSS,
       emptySentence: 'Embeddings will be drawn here as points. To project some:',
-      emptyCode: 'wb.embedding.Projector(activations, labels=labels)'
+      emptyCode: 'wb.widgets.scatter(wb.embedding.Embedding(activations, labels))'
     };
     super(root, host, identity, options);
     this.field = h(

@@ -16,9 +16,12 @@ export const SHAPES_CSS = `
 .wb-frame-column i, .wb-frame-row i { flex: 1; background: var(--wb-dim); opacity: 0.55; min-width: 2px; min-height: 2px; }
 .wb-frame-column i { height: 2px; } .wb-frame-row i { width: 2px; }
 .wb-frame-row .wb-chip { border-left: 0; border-top: 3px solid var(--wb-dim); padding: 5px 0 6px; width: 18px; justify-content: center; }
+.wb-frame-row.wb-frame-flat { writing-mode: horizontal-tb; flex-direction: column; align-items: flex-end; justify-content: space-between; gap: 0; line-height: 1.1; }
+.wb-frame-row.wb-frame-flat .wb-chip { width: auto; border-top: 0; border-left: 3px solid var(--wb-dim); padding: 0 6px 0 5px; }
+.wb-frame-row.wb-frame-flat i { display: none; }
 .wb-frame-canvas { grid-column: 2; grid-row: 2; position: relative; line-height: 0; min-width: 0; }
 .wb-frame-canvas canvas { cursor: crosshair; touch-action: pan-y; image-rendering: pixelated; }
-.wb-scale { grid-column: 3; grid-row: 2; margin-left: 8px; max-height: 180px; display: flex; align-items: stretch; gap: 4px; font-size: 10px; color: var(--wb-quiet); }
+.wb-scale { grid-column: 3; grid-row: 2; margin-left: 8px; align-self: start; display: flex; align-items: stretch; gap: 4px; font-size: 10px; color: var(--wb-quiet); }
 .wb-scale-bar { width: 8px; border-radius: 2px; border: 1px solid var(--wb-line); }
 .wb-scale-ends { display: flex; flex-direction: column; justify-content: space-between; text-align: left; line-height: 1; }
 .wb-sliders { display: flex; flex-direction: column; gap: 2px; max-width: 460px; }
@@ -27,7 +30,7 @@ export const SHAPES_CSS = `
 .wb-scalar { font-size: 28px; font-weight: 300; font-variant-numeric: tabular-nums; }
 .wb-line-plot { cursor: crosshair; touch-action: pan-y; }
 .wb-flow { overflow: auto; outline-offset: -2px; }
-.wb-flow-row { display: grid; grid-template-columns: 108px minmax(0, 1fr) minmax(60px, 150px); gap: 8px; padding: 6px 4px; border-top: 1px solid var(--wb-line);
+.wb-flow-row { display: grid; grid-template-columns: 128px minmax(0, 1fr) minmax(60px, 150px); gap: 8px; padding: 6px 4px; border-top: 1px solid var(--wb-line);
   content-visibility: auto; contain-intrinsic-size: auto 96px; cursor: default; align-items: center; }
 .wb-flow-row:first-child { border-top: 0; }
 .wb-flow-row:hover { background: color-mix(in srgb, var(--wb-sunk) 60%, transparent); }

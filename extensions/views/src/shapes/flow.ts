@@ -1,7 +1,7 @@
 /** Dims flowing through ops: one row an op, each tensor a run of bars, ribbons where a dim lives on. */
 import type { FlowOperand, FlowRow, FlowState } from '../protocol';
 import { dimensionColour, translucent } from '../common/colours';
-import { h, Listeners, replace, s } from '../common/dom';
+import { breakable, h, Listeners, replace, s } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { dimensionText } from '../common/parts';
 import { clamp } from '../common/scales';
@@ -101,7 +101,7 @@ export class FlowPicture implements Act<FlowState> {
     this.near?.disconnect();
     this.later.clear();
     const narrow = width <= 560;
-    const available = Math.max(120, narrow ? width - 12 : width - 108 - Math.min(150, width * 0.2) - 28);
+    const available = Math.max(120, narrow ? width - 12 : width - 128 - Math.min(150, width * 0.2) - 28);
     this.rows = state.rows
       .slice(0, MOST_ROWS)
       .map((row, index) => this.row(row, index, available, theme.dark));
@@ -183,7 +183,12 @@ export class FlowPicture implements Act<FlowState> {
         openSource?.(row.source);
       });
     }
-    const op = h('div', { class: 'wb-flow-op' }, row.op, h('small', {}, row.scope));
+    const op = h(
+      'div',
+      { class: 'wb-flow-op' },
+      ...breakable(row.op),
+      h('small', {}, ...breakable(row.scope))
+    );
     const element = h(
       'div',
       {

@@ -1,5 +1,5 @@
 /** Where the bars of one op lie, and which input bar flows into which output bar. */
-import type { FlowOperand, FlowRow } from '../protocol';
+import type { Dim, FlowOperand, FlowRow } from '../protocol';
 import { textWidth } from '../common/text';
 import { BAR_HEIGHT, barLength } from './bars';
 
@@ -98,25 +98,30 @@ export function layoutRow(row: FlowRow, available: number): RowLayout {
   };
 }
 
-/** For each input dim that lives on, the output dim it becomes: by name, or by place where it has none. */
+/** The output dim that carries the name of an input's, or stands at its place where it has none. */
+function byName(row: FlowRow, dim: Dim, fromRight: number, taken: ReadonlySet<number>): number {
+  if (dim.name !== null) {
+    return row.output.dims.findIndex((other, at) => other.name === dim.name && !taken.has(at));
+  }
+  const other = row.output.dims[fromRight];
+  return other?.name === null && other.size === dim.size ? fromRight : -1;
+}
+
+/** For each input dim that lives on, the output dim it becomes: as Python says, else by name, or by place. */
 export function flows(
   row: FlowRow
 ): { readonly operand: number; readonly dim: number; readonly output: number }[] {
   const result: { operand: number; dim: number; output: number }[] = [];
   row.inputs.forEach((operand, index) => {
     const taken = new Set<number>();
+    const told = operand.becomes.length === operand.dims.length;
     operand.dims.forEach((dim, place) => {
       if (operand.contracted.includes(place) || operand.reduced.includes(place)) {
         return;
       }
       const fromRight = place - operand.dims.length + row.output.dims.length;
-      const output =
-        dim.name !== null
-          ? row.output.dims.findIndex((other, at) => other.name === dim.name && !taken.has(at))
-          : row.output.dims[fromRight]?.name === null && row.output.dims[fromRight]?.size === dim.size
-            ? fromRight
-            : -1;
-      if (output >= 0) {
+      const output = told ? (operand.becomes[place] ?? -1) : byName(row, dim, fromRight, taken);
+      if (output >= 0 && output < row.output.dims.length) {
         taken.add(output);
         result.push({ operand: index, dim: place, output });
       }

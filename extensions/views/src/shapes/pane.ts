@@ -13,6 +13,7 @@ import {
   type TileLayout
 } from '../common/raster';
 import { clamp } from '../common/scales';
+import { textWidth } from '../common/text';
 import type { Theme } from '../common/theme';
 import type { Exports } from '../common/exporting';
 import { csv } from '../common/exporting';
@@ -35,6 +36,11 @@ interface Cell {
 
 const TALLEST = 280;
 
+/** The entry of a dim that a cell shows: of a large dim only every so manieth entry is drawn. */
+export function entryOf(cell: number, drawn: number, size: number): number {
+  return drawn > 0 && drawn < size ? Math.min(size - 1, cell * Math.ceil(size / drawn)) : cell;
+}
+
 function axis(dim: Named, theme: Theme, vertical: boolean): HTMLElement {
   const line = (): HTMLElement => h('i', {});
   const element = h(
@@ -48,6 +54,12 @@ function axis(dim: Named, theme: Theme, vertical: boolean): HTMLElement {
   );
   element.style.setProperty('--wb-dim', chip(dim, theme.dark).style.getPropertyValue('--wb-dim'));
   return element;
+}
+
+function ordinal(value: number): string {
+  const ending =
+    value % 100 >= 11 && value % 100 <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th');
+  return `${value}${ending}`;
 }
 
 /** Images side by side, or one heatmap with named axes. */
@@ -67,6 +79,8 @@ export class RasterPane implements Pane {
   private cursor: Cell | null = null;
   private readonly wrongCells: readonly number[];
   private lastWrong = -1;
+  private rowAxis: HTMLElement | null = null;
+  private scaleElement: HTMLElement | null = null;
 
   constructor(
     private readonly picture: PictureState,
@@ -93,9 +107,10 @@ export class RasterPane implements Pane {
     const { picture } = this;
     this.rasterize(theme);
     const axes = picture.kind === 'heatmap';
-    const available = Math.max(40, width - (axes ? 96 : 0));
-    const layout = layoutTiles(picture.tiles, picture.height, picture.width, available, TALLEST);
-    this.layout = layout;
+    const layout = (this.layout = this.fit(width, axes));
+    if (this.scaleElement) {
+      this.scaleElement.style.height = `${clamp(layout.height, 48, 180)}px`;
+    }
     const context = fitCanvas(this.canvas, layout.width, layout.height);
     // A picture that must shrink is smoothed: dropping every other row would show what is not there.
     context.imageSmoothingEnabled = layout.scale < 1;
@@ -105,6 +120,21 @@ export class RasterPane implements Pane {
     });
     this.drawMarks(context, theme);
     this.showReadout();
+  }
+
+  /** The size of the picture; a name that is longer than the picture is tall lies flat beside it. */
+  private fit(width: number, axes: boolean): TileLayout {
+    const { picture } = this;
+    const inside = (taken: number): TileLayout =>
+      layoutTiles(picture.tiles, picture.height, picture.width, Math.max(40, width - taken), TALLEST);
+    if (!axes) {
+      return inside(picture.channels < 3 ? 60 : 0);
+    }
+    const name = picture.row_dim ? textWidth(dimensionText(picture.row_dim), 12) + 24 : 0;
+    const upright = inside(96);
+    const flat = upright.height < name + 40;
+    this.rowAxis?.classList.toggle('wb-frame-flat', flat);
+    return flat ? inside(74 + name) : upright;
   }
 
   nextWrong(): void {
@@ -166,11 +196,13 @@ export class RasterPane implements Pane {
       children.push(axis(picture.column_dim, theme, false));
     }
     if (axes && picture.row_dim) {
-      children.push(axis(picture.row_dim, theme, true));
+      this.rowAxis = axis(picture.row_dim, theme, true);
+      children.push(this.rowAxis);
     }
     children.push(h('div', { class: 'wb-frame-canvas' }, this.canvas));
     if (picture.channels < 3) {
-      children.push(this.scale(theme));
+      this.scaleElement = this.scale(theme);
+      children.push(this.scaleElement);
     }
     replace(this.frame, ...children);
   }
@@ -310,6 +342,10 @@ export class RasterPane implements Pane {
 
   private showReadout(): void {
     const { picture, cursor } = this;
+    if (!cursor && picture.kind === 'heatmap') {
+      replace(this.readout, this.thinned());
+      return;
+    }
     if (!cursor) {
       const part =
         picture.tile_dim && picture.tiles > 1
@@ -323,8 +359,8 @@ export class RasterPane implements Pane {
       picture.tile_dim && picture.kind === 'images'
         ? `${picture.tile_dim.name ?? '·'} ${this.firstTile + cursor.tile}`
         : '',
-      `${picture.row_dim?.name ?? 'row'} ${cursor.row}`,
-      `${picture.column_dim?.name ?? 'column'} ${cursor.column}`
+      `${picture.row_dim?.name ?? 'row'} ${entryOf(cursor.row, picture.height, picture.row_dim?.size ?? 0)}`,
+      `${picture.column_dim?.name ?? 'column'} ${entryOf(cursor.column, picture.width, picture.column_dim?.size ?? 0)}`
     ].filter(Boolean);
     const start = this.offset(cursor);
     const values = Array.from(this.values.subarray(start, start + picture.channels));
@@ -333,6 +369,19 @@ export class RasterPane implements Pane {
       place.join(' · ') + '   ',
       h('b', { title: values.map(exact).join(', ') }, values.map(figure).join(', '))
     );
+  }
+
+  /** Says so where not every entry of a large tensor is drawn. */
+  private thinned(): string {
+    const { picture } = this;
+    const note = (dim: Named | null, drawn: number): string =>
+      dim && drawn < dim.size
+        ? `every ${ordinal(Math.ceil(dim.size / drawn))} entry of ${dimensionText(dim)}`
+        : '';
+    const parts = [note(picture.row_dim, picture.height), note(picture.column_dim, picture.width)].filter(
+      Boolean
+    );
+    return parts.length > 0 ? `drawn: ${parts.join(', ')}` : '';
   }
 
   private csv(): string {
