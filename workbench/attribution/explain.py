@@ -98,7 +98,7 @@ def explain(
         tolerance=None if answer.tolerance is None else new(answer.tolerance),
         seconds=seconds,
         title=title or _name_of(model),
-        code=_code(kind, chosen),
+        code=_code(kind, chosen, baselines is not None),
     )
     events.publish("heatmap", result)
     return result
@@ -184,7 +184,7 @@ def _name_of(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _code(kind: type[Attribution], chosen: dict[str, Any]) -> str:
+def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool) -> str:
     name = next((key for key, value in METHODS.items() if value is kind), None)
     if name is None:
         return ""
@@ -192,4 +192,5 @@ def _code(kind: type[Attribution], chosen: dict[str, Any]) -> str:
     rule = chosen.pop("method", DEFAULT_RULE)
     name = name if rule == DEFAULT_RULE else rule
     settings = "".join(f", {key}={value!r}" for key, value in chosen.items() if value is not None)
+    settings += ", baselines=baselines" if baselines else ""
     return f"wb.attribution.explain(model, inputs, targets, method={name!r}{settings})"
