@@ -58,6 +58,7 @@ class DimensionError(RuntimeError):
         self.op = op
         self.operands = operands
         self.fix = fix
+        self._drawn = False
 
     def __str__(self) -> str:
         lines = [f"{self.op}: {self.message}" if self.op else self.message]
@@ -82,7 +83,9 @@ class DimensionError(RuntimeError):
 
     def _render_traceback_(self) -> list[str]:
         """Draw the operands above the traceback where this is shown in a notebook (IPython calls this)."""
-        rich.display_error(self)
+        if not self._drawn:
+            self._drawn = True  # IPython may ask for the traceback more than once
+            rich.display_error(self)
         report = traceback.TracebackException.from_exception(self)
         own = [frame for frame in report.stack if not _inside(frame.filename)]
         report.stack = traceback.StackSummary.from_list(own or report.stack)
