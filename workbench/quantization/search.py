@@ -16,7 +16,7 @@ from workbench.base.errors import QuantizationError
 from workbench.quantization.noise import Density
 from workbench.quantization.schemes import Scheme
 
-__all__ = ["RULES", "choose", "curve", "kl", "l2", "min_max", "percentile"]
+__all__ = ["NAMES", "RULES", "choose", "curve", "kl", "l2", "min_max", "percentile"]
 
 Array = np.ndarray[Any, Any]
 Range = tuple[float, float]
@@ -125,14 +125,15 @@ def _divergence(density: Density, low: float, high: float, levels: int) -> float
 RULES = {"min-max": min_max, "99.9 %": percentile, "L2": l2, "KL": kl}
 """The rules by the name under which views show them."""
 
-_NAMES = {"minmax": "min-max", "percentile": "99.9 %", "l2": "L2", "kl": "KL"}
+NAMES = {"minmax": "min-max", "percentile": "99.9 %", "l2": "L2", "kl": "KL"}
+"""The same by the names that code uses."""
 
 
 def choose(rule: str, density: Density, scheme: Scheme) -> Range:
     """Return the range that `rule` chooses: ``l2``, ``minmax``, ``percentile`` or ``kl``."""
-    if rule not in _NAMES:
-        raise QuantizationError(f"there is no rule {rule!r}; the rules are {', '.join(_NAMES)}")
-    return RULES[_NAMES[rule]](density, scheme)
+    if rule not in NAMES:
+        raise QuantizationError(f"there is no rule {rule!r}; the rules are {', '.join(NAMES)}")
+    return RULES[NAMES[rule]](density, scheme)
 
 
 def curve(density: Density, scheme: Scheme, points: int = 33) -> tuple[Array, Array, Array, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from workbench.widgets.flow import FlowWidget, flow
 from workbench.widgets.graph import GraphWidget, graph
 from workbench.widgets.heatmap import HeatmapWidget, heatmap
+from workbench.widgets.histogram import HistogramWidget, histogram
 from workbench.widgets.scatter import ScatterWidget, scatter
 from workbench.widgets.tensor import TensorWidget
 
@@ -12,10 +13,12 @@ __all__ = [
     "FlowWidget",
     "GraphWidget",
     "HeatmapWidget",
+    "HistogramWidget",
     "ScatterWidget",
     "TensorWidget",
     "flow",
     "graph",
     "heatmap",
+    "histogram",
     "scatter",
 ]
