@@ -179,6 +179,7 @@ def test_a_slider_asks_for_other_entries(harness: Harness) -> None:
     root = harness.open("shapes")
     field = root.get_by_label("Which N, as a number")
     field.fill("30")
+    expect(root.get_by_label("Which N is shown")).to_have_value("30")
     field.press("Enter")
     slider = root.get_by_label("Which N is shown")
     slider.focus()
@@ -257,6 +258,16 @@ def test_a_clash_rings_and_joins_what_does_not_fit(harness: Harness) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ histogram
+
+
+def test_an_observer_without_values_says_what_to_run(harness: Harness) -> None:
+    root = harness.open("histogram", "unseen", height=700)
+    expect(root.get_by_test_id("wb-observer")).to_have_count(13)
+    expect(root.get_by_test_id("wb-empty")).to_contain_text("has seen no values yet")
+    expect(root.get_by_test_id("wb-detail")).to_be_hidden()
+    harness.do("show('usual')")
+    expect(root.get_by_test_id("wb-empty")).to_be_hidden()
+    expect(root.get_by_test_id("wb-handle-low")).to_be_visible()
 
 
 def ranges(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -36,6 +36,7 @@ export const COMMON_CSS = `
 .wb-view *, .wb-float * { box-sizing: border-box; }
 .wb-view { position: relative; display: flex; flex-direction: column; min-width: 0; padding: 8px 12px; gap: 8px;
   container-type: inline-size; overflow: hidden; }
+.wb-view [hidden] { display: none !important; }
 .wb-view :focus { outline: none; }
 .wb-view :focus-visible, .wb-float :focus-visible { outline: 2px solid var(--wb-accent); outline-offset: 1px; border-radius: 3px; }
 .wb-head { display: flex; align-items: baseline; gap: 8px; min-width: 0; flex: none; }
@@ -83,8 +84,7 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-notice > :nth-child(2) { flex: 1; min-width: 0; }
 .wb-notice[data-kind='wrong'] { background: var(--wb-wrong-paper); color: var(--wb-wrong); border-left: 3px solid var(--wb-wrong); }
 .wb-notice[data-kind='warn'] { background: var(--wb-warn-paper); color: var(--wb-warn); border-left: 3px solid var(--wb-warn); }
-.wb-notice[hidden] { display: none; }
-.wb-empty { display: flex; flex-direction: column; align-items: flex-start; justify-content: center; gap: 8px; padding: 20px 4px; color: var(--wb-quiet); flex: 1; }
+.wb-empty { display: flex; flex-direction: column; align-items: flex-start; justify-content: center; gap: 8px; padding: 8px 4px; color: var(--wb-quiet); flex: 1; }
 .wb-empty p { margin: 0; }
 .wb-code { display: flex; align-items: flex-start; gap: 8px; background: var(--wb-sunk); border-radius: 4px; padding: 6px 8px 6px 10px;
   font-family: var(--wb-code); font-size: 12px; color: var(--wb-ink); max-width: 100%; }

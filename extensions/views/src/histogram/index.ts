@@ -72,7 +72,6 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     this.list.update(state.observers, state.selected, state.model);
     this.detail.element.hidden = !detail;
     this.nothing.hidden = detail !== null;
-    this.nothing.style.display = detail ? 'none' : '';
     if (detail) {
       this.detail.accept(state, detail, this.counts);
     }

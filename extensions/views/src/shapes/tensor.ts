@@ -42,6 +42,8 @@ export class TensorPicture implements Act<TensorState> {
   private state: TensorState | null = null;
   private pane: Pane | null = null;
   private sliderKey = '';
+  /** The entry that each slider shows, by axis. */
+  private readonly shown = new Map<number, number>();
   private held: SliceEvent | null = null;
 
   constructor(private readonly stage: Stage) {
@@ -231,7 +233,11 @@ export class TensorPicture implements Act<TensorState> {
       }
     };
     range.addEventListener('input', () => choose(range));
-    field.addEventListener('change', () => choose(field));
+    field.addEventListener('input', () => choose(field));
+    field.addEventListener('change', () => {
+      choose(field);
+      field.value = range.value;
+    });
     return h(
       'div',
       { class: 'wb-slider' },
@@ -243,6 +249,9 @@ export class TensorPicture implements Act<TensorState> {
   }
 
   private slice(slider: Slider, index: number): void {
+    if (this.shown.get(slider.axis) === index) {
+      return;
+    }
     const event: SliceEvent = { type: 'slice', axis: slider.axis, index };
     this.held = event;
     this.showSlider({ ...slider, index });
@@ -256,6 +265,7 @@ export class TensorPicture implements Act<TensorState> {
   /** Shows where a slider stands; while a person moves it, incoming states do not move it back. */
   private showSlider(slider: Slider): void {
     const index = this.held?.axis === slider.axis ? this.held.index : slider.index;
+    this.shown.set(slider.axis, index);
     const range = this.sliders.querySelector<HTMLInputElement>(`input[data-axis="${slider.axis}"]`);
     const field = this.sliders.querySelector<HTMLInputElement>(`input[data-axis-field="${slider.axis}"]`);
     const shown = this.sliders.querySelector(`[data-shown="${slider.axis}"]`);
