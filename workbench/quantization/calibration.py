@@ -45,6 +45,7 @@ class Entry:
         self.layer = layer
         """The layer whose weight is observed; None for activations."""
         self._known: tuple[int, Evidence | None] = (-1, None)
+        self._ratio: tuple[int, float | None] = (-1, None)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -77,13 +78,16 @@ class Entry:
         low_ends, high_ends = observer.range()
         return float(low_ends.min()), float(high_ends.max())
 
-    def sqnr(self, limits: Range | None = None) -> float | None:
-        """Return the signal to quantization noise ratio under the range in force, or another, in dB."""
-        limits = self.range() if limits is None else limits
-        evidence = self.evidence
-        if limits is None or evidence is None:
-            return None
-        return evidence.sqnr(self.observer.scheme, *limits)
+    def sqnr(self) -> float | None:
+        """Return the signal to quantization noise ratio under the range in force, in dB; None where it is not known."""
+        version = self.observer.version
+        if self._ratio[0] != version:
+            limits, evidence = self.range(), self.evidence
+            found = None
+            if limits is not None and evidence is not None:
+                found = evidence.sqnr(self.observer.scheme, *limits)
+            self._ratio = version, found
+        return self._ratio[1]
 
 
 @dataclass(frozen=True)
