@@ -263,3 +263,20 @@ def test_the_launcher_has_a_card(lab: Lab) -> None:
     expect(card).to_be_visible()
     card.click()
     expect(lab.page.locator("#workbench-panel")).to_be_visible()
+
+
+def test_the_slider_of_a_tensor_in_a_cell_reaches_python_and_not_the_notebooks_commands(lab: Lab) -> None:
+    lab.new(
+        ["import workbench as wb\nwidget = wb.widgets.TensorWidget(wb.randn(T=5, H=8, W=8), 'x')\nwidget"]
+    )
+    lab.run_cell(0)
+    output = lab.cell(0)
+    expect(output.get_by_test_id("wb-title")).to_have_text("x")
+    slider = output.get_by_label("Which T is shown")
+    slider.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "x", "d", "d"):  # x cuts a cell, d d deletes one
+        slider.press(key)
+    lab.wait_python("widget.model.snapshot().state.picture.sliders[0].index", 3)
+    lab.wait_python("widget.state['picture']['sliders'][0]['index']", 3)
+    expect(output.get_by_test_id("wb-title")).to_have_text("x")
+    lab.screenshot("link-tensor", output)

@@ -35,6 +35,17 @@ interface Door {
   render(context: { model: Model; el: HTMLElement }): () => void;
 }
 
+/**
+ * Keeps what is typed on a part of the view from being a command of the notebook around it: there `x` cuts the
+ * cell and `d d` deletes it. Shortcuts with a modifier, running the cell and leaving the view still work.
+ */
+function keepPlainKeys(event: KeyboardEvent): void {
+  const shortcut = event.ctrlKey || event.metaKey || event.altKey;
+  if (!shortcut && event.key !== 'Escape' && !(event.key === 'Enter' && event.shiftKey)) {
+    event.stopPropagation();
+  }
+}
+
 /** One widget on one page: the view, and the way its events take. */
 class Shown<S, E> {
   private readonly host: LinkedHost;
@@ -51,6 +62,7 @@ class Shown<S, E> {
     mount: Mount<S, E>
   ) {
     replace(root, this.body);
+    this.body.addEventListener('keydown', keepPlainKeys);
     this.own = new Requests((target, event) =>
       model.send({ type: 'event', version: PROTOCOL_VERSION, model: target, event })
     );
