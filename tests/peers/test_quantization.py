@@ -269,4 +269,4 @@ def test_a_whole_model_gives_the_same_scores() -> None:
     step = prepared.fc2.activation_post_process.calculate_qparams()[0].item()
     assert np.abs(found - wanted).max() <= 1.01 * step
     assert (np.abs(found - wanted) > 0.01 * step).mean() < 0.25
-    np.testing.assert_array_equal(found.argmax(1), wanted.argmax(1))
+    assert q.sqnr(wanted, found) > 30
