@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -72,6 +73,8 @@ class HistogramModel(ViewModel):
         self._selected: str | None = None
         self._refusal: Refusal | None = None
         self._rows: dict[str, tuple[tuple[int, ...], ObserverRow]] = {}
+        self._turns: dict[str, int] = {}
+        self._clock = itertools.count(1)
         self._rules: tuple[tuple[str, int], tuple[list[Candidate], list[CurvePoint]]] | None = None
         self._words: tuple[Change | None, str] = (None, "")
         self._urgent = False
@@ -125,13 +128,15 @@ class HistogramModel(ViewModel):
         """Rows of all observers; the picked one's is always up to date."""
         deadline = time.perf_counter() + BUDGET
         late = False
-        for entry in entries:
+        # The rows that have waited longest come first, so that none is left behind while values stream in.
+        for entry in sorted(entries, key=lambda entry: self._turns.get(entry.name, 0)):
             key = (entry.observer.version, entry.observer.batches)
             held = self._rows.get(entry.name)
             if held is not None and held[0] == key:
                 continue
             if entry is chosen or time.perf_counter() < deadline:
                 self._rows[entry.name] = key, _row(entry)
+                self._turns[entry.name] = next(self._clock)
                 continue
             late = True
             if held is None:
