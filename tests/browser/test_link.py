@@ -237,6 +237,22 @@ def test_a_widget_says_that_its_kernel_restarted_and_keeps_its_picture(model: La
     expect(output.get_by_test_id("wb-status")).to_contain_text("kernel restarted")
 
 
+def test_a_saved_notebook_shows_the_last_picture_without_its_kernel(model: Lab) -> None:
+    model.run_cell(0)
+    model.run_cell(2)
+    expect(conv2(model.cell(2))).to_be_visible()
+    model.python("counter.step()")
+    expect(model.cell(2).get_by_test_id("wb-title")).to_have_text("counter, batch 1")
+    model.command("docmanager:save")
+    path = model.page.evaluate("() => window.testNotebook().context.path")
+    model.page.evaluate("async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll(); }")
+    model.start()
+    model.open(path)
+    expect(model.cell(2).get_by_test_id("wb-title")).to_have_text("counter, batch 1")
+    expect(model.cell(2).get_by_test_id("wb-status")).to_contain_text("kernel restarted: last picture")
+    expect(conv2(model.cell(2))).to_be_visible()
+
+
 def test_a_view_opens_as_a_tab(model: Lab) -> None:
     model.run_cell(0)
     model.command("workbench:open-tab", {"view": "histogram"})

@@ -3,6 +3,8 @@ import { PROTOCOL_VERSION } from '../../../protocol/src/index';
 import type { Answer, Mount, Status, View } from '../../../views/src/host';
 import { h, replace } from '../../../views/src/common/dom';
 import { freshness, LinkedHost } from './host';
+import type { Manager } from './keep';
+import { keepPictures } from './keep';
 import type { Kernel, Signal } from './kernel';
 import { KernelLink } from './link';
 import type { PlainEvent } from './requests';
@@ -27,7 +29,7 @@ interface Model {
   readonly widget_manager?: {
     readonly kernel?: Kernel | null;
     readonly context?: { readonly sessionContext?: { readonly kernelChanged?: Signal<unknown> } };
-  };
+  } & Manager;
 }
 
 /** The default export of a widget's module. */
@@ -77,6 +79,7 @@ class Shown<S, E> {
     model.on('change:buffers', this.schedule);
     model.on('msg:custom', this.onReply);
     this.kernelChanged?.connect(this.onKernel);
+    keepPictures(model.widget_manager);
     this.draw();
   }
 
