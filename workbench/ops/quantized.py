@@ -50,7 +50,7 @@ def _requantized(
 
 def _split(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return (
-        {key: value for key, value in params.items() if key not in _OUTPUT},
+        {key: value for key, value in params.items() if key not in (*_OUTPUT, "pool")},
         {key: params[key] for key in _OUTPUT},
     )
 
@@ -82,15 +82,22 @@ def _fits_kernel(x: Any, weight: Any) -> bool:
     )
 
 
-def _run(packed: Any, x: QuantizedArray, out: dict[str, Any]) -> Any:
+def _run(packed: Any, x: QuantizedArray, out: dict[str, Any], **settings: Any) -> Any:
     scale, zero, relu = out["scale"], out["zero_point"], out["relu"]
     codes = packed.run(
-        x.codes, x_scale=x.scale, x_zero_point=x.zero_point, scale=scale, zero_point=zero, relu=relu
+        x.codes,
+        x_scale=x.scale,
+        x_zero_point=x.zero_point,
+        scale=scale,
+        zero_point=zero,
+        relu=relu,
+        highest=out["qmax"],
+        **settings,
     )
     if scale is None:
         return codes
-    if out["qmin"] > 0 or out["qmax"] < 255:
-        np.clip(codes, out["qmin"], out["qmax"], out=codes)
+    if out["qmin"] > 0 and not relu:
+        np.maximum(codes, np.uint8(out["qmin"]), out=codes)
     return QuantizedArray(codes, scale, zero, quint8)
 
 
@@ -103,7 +110,8 @@ def _conv2d(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     real = CONV2D.forward(_real(x), _real(weight), **geometry) * factors
     if bias is not None:
         real += bias.reshape(1, -1, 1, 1)
-    return _requantized(real, **out)
+    result = _requantized(real, **out)
+    return result.with_codes(MAX_POOL2D.forward(result.codes, **_TWO_BY_TWO)[0]) if params["pool"] else result
 
 
 def _conv2d_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
@@ -116,12 +124,16 @@ def _conv2d_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> An
         f"conv2d {geometry}",
         lambda scales, own: kernels.PackedQuantizedConv2d(weight.codes, scales, own, **geometry),
     )
-    return _run(packed, x, out)
+    return _run(packed, x, out, pool=params["pool"])
+
+
+_TWO_BY_TWO: dict[str, Pair] = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
 
 
 def _conv2d_dims(*dims: Dims, **params: Any) -> Dims:
     geometry, _ = _split(params)
-    return CONV2D.dims(*dims, **geometry)  # type: ignore[return-value]
+    found: Any = CONV2D.dims(*dims, **geometry)
+    return MAX_POOL2D.dims(found, **_TWO_BY_TWO)[0] if params["pool"] else found  # type: ignore[return-value, index]
 
 
 def _output_type(dtype: Any, params: Any) -> Any:
@@ -141,11 +153,11 @@ def _weights(*shape: int, per_channel: bool = True) -> QuantizedArray:
 
 
 _OUT = {"scale": 0.0713, "zero_point": 101, "qmin": 0, "qmax": 255, "relu": False}
-_PLAIN = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1, **_OUT}
+_PLAIN = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1, "pool": False, **_OUT}
 
 QUANTIZED_CONV2D = Op(
     name="quantized_conv2d",
-    doc="Two-dimensional convolution on codes, rectified if asked.",
+    doc="Two-dimensional convolution on codes; if asked rectified, and pooled to the largest of each 2 by 2.",
     equation="q = clamp(rne((Σ (x - zx)·(w - zw)·sx·sw[o] + b[o]) / s) + z, qmin, qmax); at least z if rectified",
     reference=REFERENCE,
     dims=_conv2d_dims,
@@ -162,6 +174,11 @@ QUANTIZED_CONV2D = Op(
         Sample(
             (_codes(1, 3, 6, 6), _weights(8, 3, 3, 3), grid(8)),
             {**_PLAIN, "stride": (2, 2), "relu": True, "qmax": 127},
+        ),
+        Sample(
+            (_codes(2, 3, 7, 6), _weights(8, 3, 3, 3), grid(8)),
+            {**_PLAIN, "relu": True, "qmax": 127, "pool": True},
+            names=(NCHW, None, None),
         ),
     ],
     bad=lambda: [

@@ -14,7 +14,7 @@ from workbench.core import dispatch
 from workbench.core.value import Value, dims_of
 from workbench.nn import Identity, Module
 from workbench.quantization import quantized
-from workbench.quantization.intrinsic import ConvReLU2d, LinearReLU
+from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
 from workbench.quantization.noise import decibels
 from workbench.quantization.observing import unobserved
 
@@ -87,7 +87,11 @@ class LayerError:
     """In dB."""
 
 
-_SAME = {quantized.ConvReLU2d: ConvReLU2d, quantized.LinearReLU: LinearReLU}
+_SAME = {
+    quantized.ConvReLU2d: ConvReLU2d,
+    quantized.ConvReLUMaxPool2d: ConvReLUMaxPool2d,
+    quantized.LinearReLU: LinearReLU,
+}
 
 
 def compare_layers(model: Module, converted: Module, *inputs: Any) -> list[LayerError]:

@@ -8,27 +8,21 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.nn import Conv2d, Linear, MaxPool2d, Module
 from workbench.quantization import quantized
-from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.intrinsic import ConvReLU2d, LinearReLU, weighted_layer
+from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU, weighted_layer
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.observing import observe_weights, quantizable
+from workbench.quantization.observing import observe_weights, observer_of, quantizable
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
-__all__ = ["convert", "observer_of", "refresh", "uncalibrated", "with_integer_layers"]
+__all__ = ["convert", "refresh", "uncalibrated", "with_integer_layers"]
 
 _INTEGER: dict[type, Any] = {
     Conv2d: quantized.Conv2d,
     ConvReLU2d: quantized.ConvReLU2d,
+    ConvReLUMaxPool2d: quantized.ConvReLUMaxPool2d,
     Linear: quantized.Linear,
     LinearReLU: quantized.LinearReLU,
 }
 """The integer form of each layer that is quantized."""
-
-
-def observer_of(module: Any) -> ObserverBase:
-    """Return the observer of the output of a prepared module."""
-    observer = module.activation_post_process
-    return observer.observer if isinstance(observer, FakeQuantize) else observer
 
 
 def uncalibrated(model: Module) -> list[str]:
@@ -97,5 +91,7 @@ def refresh(converted: Any, prepared: Any, stale_weights: set[str]) -> None:
         made = converted.get_submodule(name)
         made.set_output(observer_of(module))
         if name in stale_weights:
-            weight = quantized.quantize_weight(weighted_layer(module).weight, module.weight_post_process)
+            weight = quantized.quantize_weight(
+                weighted_layer(module).weight, observer_of(module, "weight_post_process")
+            )
             made.weight = weight

@@ -18,8 +18,8 @@ from workbench.base.errors import DimensionError, DTypeError, QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.quantization.analysis import hits, sqnr
-from workbench.quantization.convert import observer_of, refresh, uncalibrated, with_integer_layers
-from workbench.quantization.observing import quantizable, unobserved
+from workbench.quantization.convert import refresh, uncalibrated, with_integer_layers
+from workbench.quantization.observing import observer_of, quantizable, unobserved
 
 __all__ = ["Figures", "Measurement"]
 
@@ -140,8 +140,7 @@ class Measurement:
 
 
 def _weight_version(module: Any) -> int:
-    observer = module.weight_post_process
-    return int(getattr(observer, "activation_post_process", observer).version)
+    return observer_of(module, "weight_post_process").version
 
 
 def _batch(batch: Any) -> tuple[Any, Any]:

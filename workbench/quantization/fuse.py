@@ -10,13 +10,27 @@ import numpy as np
 
 from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
-from workbench.nn import BatchNorm1d, BatchNorm2d, Conv2d, Identity, Linear, Module, Parameter, ReLU
-from workbench.quantization.intrinsic import ConvReLU2d, LinearReLU
+from workbench.nn import (
+    BatchNorm1d,
+    BatchNorm2d,
+    Conv2d,
+    Identity,
+    Linear,
+    MaxPool2d,
+    Module,
+    Parameter,
+    ReLU,
+)
+from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
 from workbench.tensor.factories import from_numpy
 
 __all__ = ["find_patterns", "fold_batch_norm", "fuse_modules"]
 
 _PATTERNS: dict[tuple[type, ...], Any] = {
+    (Conv2d, BatchNorm2d, ReLU, MaxPool2d): lambda conv, norm, relu, pool: ConvReLUMaxPool2d(
+        fold_batch_norm(conv, norm), relu, pool
+    ),
+    (Conv2d, ReLU, MaxPool2d): ConvReLUMaxPool2d,
     (Conv2d, BatchNorm2d, ReLU): lambda conv, norm, relu: ConvReLU2d(fold_batch_norm(conv, norm), relu),
     (Conv2d, BatchNorm2d): lambda conv, norm: fold_batch_norm(conv, norm),
     (Conv2d, ReLU): ConvReLU2d,
@@ -59,7 +73,7 @@ def fuse_modules(
     """Fuse modules named by path: ``fuse_modules(model, [["conv1", "bn1", "relu1"], ["fc1", "relu3"]])``.
 
     The first of each group becomes the fused module and the others `Identity`. Known groups: convolution with batch
-    normalisation, rectifier or both; linear with either. Raises `QuantizationError` while training, for unknown
+    normalisation, rectifier or both, and then a pooling of each 2 by 2; linear with either. Raises `QuantizationError` while training, for unknown
     groups, and for paths that do not exist; then nothing has changed.
 
     >>> import workbench as wb

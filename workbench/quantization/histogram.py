@@ -1,8 +1,8 @@
 """A histogram that grows with what it sees, and loses nothing when it does.
 
 Where a batch goes beyond the ends, the range is doubled and neighbouring bins are added up: counts stay exact, where
-resampling into other bins would guess. So that doubling leaves enough bins in use, there are twice as many as asked
-for.
+resampling into other bins would guess. Doubling once to each side leaves a quarter of the bins in use or more, so there
+are `SPARE` times as many as asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from workbench import kernels
 __all__ = ["ChannelExtremes", "RunningHistogram", "extremes"]
 
 Array = np.ndarray[Any, Any]
+
+SPARE = 4
 
 _EXTREMES = kernels.lookup("min_max_nan_inf")
 _HISTOGRAM = kernels.lookup("histogram")

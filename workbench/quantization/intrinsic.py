@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.nn import Conv2d, Linear, ReLU, Sequential
+from workbench.base.errors import QuantizationError
+from workbench.nn import Conv2d, Linear, MaxPool2d, ReLU, Sequential
 
-__all__ = ["ConvReLU2d", "LinearReLU", "weighted_layer"]
+__all__ = ["ConvReLU2d", "ConvReLUMaxPool2d", "LinearReLU", "weighted_layer"]
 
 
 class _Fused(Sequential):
@@ -28,6 +29,26 @@ class ConvReLU2d(_Fused):
 
     def __init__(self, conv: Conv2d, relu: ReLU) -> None:
         super().__init__(conv, relu)
+
+
+class ConvReLUMaxPool2d(_Fused):
+    """A convolution, a rectifier and a pooling of each 2 by 2: one pass over memory on codes.
+
+    Raises `QuantizationError` for another pooling.
+    """
+
+    def __init__(self, conv: Conv2d, relu: ReLU, pool: MaxPool2d) -> None:
+        shape = (pool.kernel_size, pool.stride, pool.padding, pool.dilation, pool.return_indices)
+        if shape != ((2, 2), (2, 2), (0, 0), (1, 1), False):
+            raise QuantizationError(
+                f"a convolution is joined with the pooling of each 2 by 2 with stride 2, not with {pool!r}: "
+                "leave the pooling out of the group"
+            )
+        super().__init__(conv, relu, pool)
+
+    def forward(self, input: Any) -> Any:
+        """Call the layer, rectify and pool."""
+        return self.__dict__["2"](super().forward(input))
 
 
 class LinearReLU(_Fused):

@@ -11,7 +11,7 @@ from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
 from workbench.nn import Module
-from workbench.quantization.histogram import ChannelExtremes, RunningHistogram
+from workbench.quantization.histogram import SPARE, ChannelExtremes, RunningHistogram
 from workbench.quantization.noise import Density
 from workbench.quantization.observer_base import Array, ObserverBase, PartialObserver
 from workbench.quantization.search import choose
@@ -54,7 +54,7 @@ class _PerTensor(ObserverBase):
         """Count values for those who watch; nothing is counted while nobody does."""
         if self.watched():
             if self._beside is None:
-                self._beside = RunningHistogram.of(2 * BINS)
+                self._beside = RunningHistogram.of(SPARE * BINS)
             self._beside.add(array, low, high)
 
     def density(self) -> Density | None:
@@ -231,7 +231,7 @@ class HistogramObserver(_PerTensor):
         self.bins = bins
         self.search = search
         self._chosen: tuple[int, float, float] | None = None
-        self.register_buffer("histogram", new(np.zeros(2 * bins, np.int64)))
+        self.register_buffer("histogram", new(np.zeros(SPARE * bins, np.int64)))
         self.register_buffer("edges", new(np.zeros(2, np.float64)))
 
     def observe(self, array: Array) -> None:

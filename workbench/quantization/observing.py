@@ -9,13 +9,22 @@ from typing import Any
 
 from workbench.nn import Conv2d, Linear, Module
 from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.intrinsic import ConvReLU2d, LinearReLU, weighted_layer
+from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU, weighted_layer
+from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig
 from workbench.quantization.stubs import QuantStub
 
-__all__ = ["WEIGHTED", "attach", "observe_weights", "propagate_qconfig", "quantizable", "unobserved"]
+__all__ = [
+    "WEIGHTED",
+    "attach",
+    "observer_of",
+    "observe_weights",
+    "propagate_qconfig",
+    "quantizable",
+    "unobserved",
+]
 
-WEIGHTED: tuple[type, ...] = (Conv2d, Linear, ConvReLU2d, LinearReLU)
+WEIGHTED: tuple[type, ...] = (Conv2d, Linear, ConvReLU2d, ConvReLUMaxPool2d, LinearReLU)
 """Layers whose weight and output are quantized."""
 
 _observing: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_observing", default=True)
@@ -55,7 +64,7 @@ def quantizable(model: Module) -> list[tuple[str, Any]]:
     for name, module in model.named_modules():
         if id(module) in below or getattr(module, "qconfig", None) is None:
             continue
-        if isinstance(module, ConvReLU2d | LinearReLU):
+        if isinstance(module, ConvReLU2d | ConvReLUMaxPool2d | LinearReLU):
             below.update(id(part) for part in module.modules())
         if isinstance(module, (*WEIGHTED, QuantStub)):
             found.append((name, module))
@@ -71,12 +80,17 @@ def attach(module: Any) -> None:
     module.register_forward_hook(_observe)
 
 
+def observer_of(module: Any, what: str = "activation_post_process") -> ObserverBase:
+    """Return the observer of a prepared layer's output, or of its weight (``weight_post_process``)."""
+    found = getattr(module, what)
+    return found.observer if isinstance(found, FakeQuantize) else found
+
+
 def observe_weights(model: Module) -> None:
     """Show the weights, as they are now, to their observers; what these saw before is forgotten."""
     for _, module in quantizable(model):
         if isinstance(module, QuantStub):
             continue
-        observer = module.weight_post_process
-        watching = observer.observer if isinstance(observer, FakeQuantize) else observer
-        watching.reset()
-        watching(weighted_layer(module).weight.detach())
+        observer = observer_of(module, "weight_post_process")
+        observer.reset()
+        observer(weighted_layer(module).weight.detach())

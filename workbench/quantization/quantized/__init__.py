@@ -7,6 +7,7 @@ from workbench.quantization.quantized.boundary import DeQuantize, Quantize
 from workbench.quantization.quantized.layers import (
     Conv2d,
     ConvReLU2d,
+    ConvReLUMaxPool2d,
     Linear,
     LinearReLU,
     MaxPool2d,
@@ -16,6 +17,7 @@ from workbench.quantization.quantized.layers import (
 __all__ = [
     "Conv2d",
     "ConvReLU2d",
+    "ConvReLUMaxPool2d",
     "DeQuantize",
     "Flatten",
     "Linear",

@@ -19,10 +19,11 @@ from workbench.ops.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
 from workbench.ops.quantized import QUANTIZED_CONV2D, QUANTIZED_LINEAR, QUANTIZED_MAX_POOL2D
 from workbench.quantization.intrinsic import weighted_layer
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.observing import observer_of
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 from workbench.tensor import Tensor
 
-__all__ = ["Conv2d", "ConvReLU2d", "Linear", "LinearReLU", "MaxPool2d"]
+__all__ = ["Conv2d", "ConvReLU2d", "ConvReLUMaxPool2d", "Linear", "LinearReLU", "MaxPool2d"]
 
 Pair = tuple[int, int]
 
@@ -65,6 +66,7 @@ class _Weighted(QuantizedModule):
     weight: Tensor
     bias: Tensor | None
     relu = False
+    pool = False
 
     def _set_weight(self, weight: Any, bias: Any) -> None:
         self.register_buffer("weight", weight)
@@ -118,17 +120,17 @@ class Conv2d(_Weighted):
         self._set_weight(weight, new(np.zeros(out_channels, np.float32), ("out_channels",)) if bias else None)
 
     @classmethod
-    def from_float(cls, module: Any, weight: Any = None) -> Any:
-        """Return the integer form of a prepared layer; `weight`, if it is quantized already."""
+    def from_float(cls, module: Any) -> Any:
+        """Return the integer form of a prepared layer."""
         layer: FloatConv2d = weighted_layer(module)
         made = cls(
             layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, layer.padding,
             layer.dilation, layer.groups, bias=layer.bias is not None,
         )  # fmt: skip
-        weight = quantize_weight(layer.weight, module.weight_post_process) if weight is None else weight
-        _check_types(made, weight, module.activation_post_process)
+        weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
+        _check_types(made, weight, observer_of(module))
         made._set_weight(weight, layer.bias)
-        made.set_output(module.activation_post_process)
+        made.set_output(observer_of(module))
         return made
 
     def forward(self, input: Any) -> Any:
@@ -142,6 +144,7 @@ class Conv2d(_Weighted):
             padding=self.padding,
             dilation=self.dilation,
             groups=self.groups,
+            pool=self.pool,
             **self._output(),
         )
 
@@ -159,6 +162,12 @@ class ConvReLU2d(Conv2d):
     relu = True
 
 
+class ConvReLUMaxPool2d(ConvReLU2d):
+    """Convolution on codes, then the rectifier, then the largest of each 2 by 2."""
+
+    pool = True
+
+
 class Linear(_Weighted):
     """Affine map of the last dim on codes: quint8 [..., in_features] to quint8, weights qint8."""
 
@@ -169,14 +178,14 @@ class Linear(_Weighted):
         self._set_weight(weight, new(np.zeros(out_features, np.float32), ("out_features",)) if bias else None)
 
     @classmethod
-    def from_float(cls, module: Any, weight: Any = None) -> Any:
-        """Return the integer form of a prepared layer; `weight`, if it is quantized already."""
+    def from_float(cls, module: Any) -> Any:
+        """Return the integer form of a prepared layer."""
         layer: FloatLinear = weighted_layer(module)
         made = cls(layer.in_features, layer.out_features, bias=layer.bias is not None)
-        weight = quantize_weight(layer.weight, module.weight_post_process) if weight is None else weight
-        _check_types(made, weight, module.activation_post_process)
+        weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
+        _check_types(made, weight, observer_of(module))
         made._set_weight(weight, layer.bias)
-        made.set_output(module.activation_post_process)
+        made.set_output(observer_of(module))
         return made
 
     def forward(self, input: Any) -> Any:
@@ -209,7 +218,7 @@ class MaxPool2d(FloatMaxPool2d):
         )
 
     @classmethod
-    def from_float(cls, module: Any, weight: Any = None) -> Any:
+    def from_float(cls, module: Any) -> Any:
         """Return the same pooling on codes."""
         made = cls(module.kernel_size, module.stride, module.padding, module.dilation, module.return_indices)
         return made.eval()

@@ -1,0 +1,129 @@
+"""What people call to quantize: signatures, names, special values, refusals."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.base.quantized_array import QuantizedArray
+
+
+def tensor(values: Any, names: Any = None) -> Any:
+    return wb.tensor(np.asarray(values, np.float32), names=names)
+
+
+def test_halves_go_to_even_after_the_zero_point_was_added() -> None:
+    q = wb.quantize_per_tensor(tensor([0.5, 1.5, -0.5, np.nan, np.inf, -np.inf]), 1.0, 1, wb.quint8)
+    assert q.int_repr().tolist() == [2, 2, 0, 255, 255, 0]
+    fake = wb.fake_quantize_per_tensor_affine(tensor([0.5, 1.5, np.nan]), 1.0, 1, 0, 255)
+    assert fake.tolist() == [0.0, 2.0, -1.0]
+
+
+def test_what_a_quantized_tensor_says_of_itself() -> None:
+    q = wb.quantize_per_tensor(tensor([[0.0, 1.0]], ("N", "C")), 0.1, 10, wb.quint8)
+    assert (q.q_scale(), q.q_zero_point(), q.qscheme()) == (0.1, 10, wb.per_tensor_affine)
+    assert (q.dtype, q.names, q.is_quantized, q.shape) == (wb.quint8, ("N", "C"), True, (1, 2))
+    assert "quantization_scheme=workbench.per_tensor_affine, scale=0.1, zero_point=10" in repr(q)
+    c = wb.quantize_per_channel(tensor([[1.0], [2.0]], ("C", "K")), [0.1, 0.2], [0, 1], "C", wb.qint8)
+    assert c.q_per_channel_scales().tolist() == [0.1, 0.2]
+    assert c.q_per_channel_scales().names == ("C",)
+    assert c.q_per_channel_zero_points().tolist() == [0, 1]
+    assert (c.q_per_channel_axis(), c.qscheme()) == (0, wb.per_channel_affine)
+    assert "axis=0" in repr(c)
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "message"),
+    [
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 300, wb.quint8), wb.QuantizationError,
+         "quantize_tensor_per_tensor_affine zero_point 300 is above upper bound"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, -1, wb.quint8), wb.QuantizationError, "-1 is below lower bound"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.int8), wb.DTypeError, "you probably mean workbench.qint8"),
+        (lambda x: wb.quantize_per_tensor(x.double(), 0.1, 0, wb.qint8), wb.DTypeError,
+         "Quantize only works on Float Tensor, got Double"),
+        (lambda x: wb.quantize_per_tensor(x.long(), 0.1, 0, wb.qint8), wb.DTypeError, "got Long"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.quint8, quant_min=0, quant_max=400), wb.QuantizationError,
+         "codes from 0 to 400 do not fit quint8, which has 0 to 255"),
+        (lambda x: wb.quantize_per_channel(x, [0.1], [0], 0, wb.qint8), wb.DimensionError,
+         "length of scales must equal to channel, expected 2 got, 1"),
+        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0], 0, wb.qint8), wb.QuantizationError,
+         "2 scales and 1 zero points"),
+        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], "Q", wb.qint8), wb.DimensionError,
+         "Name 'Q' not found"),
+        (lambda x: wb.fake_quantize_per_tensor_affine(x, 0.1, 20, 0, 15), wb.QuantizationError,
+         "`zero_point` must be between `quant_min` and `quant_max`"),
+        (lambda x: wb.fake_quantize_per_tensor_affine(x, 0.1, 0, 15, 0), wb.QuantizationError,
+         "`quant_min` should be less than or equal to `quant_max`"),
+        (lambda x: x.int_repr(), wb.QuantizationError, "int_repr is asked of a quantized tensor"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.qint8).q_per_channel_scales(), wb.QuantizationError,
+         r"ask for q_scale\(\) and q_zero_point\(\)"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.qint8) + 1, wb.DTypeError,
+         "add is not defined for quantized tensors"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.qint8).numpy(), wb.DTypeError, "call dequantize"),
+        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], 0, wb.qint8).t(), wb.QuantizationError,
+         "cannot be moved"),
+        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], 0, wb.qint8)[[1, 0]], wb.QuantizationError,
+         "cannot be moved"),
+    ],
+)  # fmt: skip
+def test_refusals(act: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        act(wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C")))
+
+
+def test_ops_that_keep_scale_and_zero_point() -> None:
+    x = np.array([[[[-1.0, 2.0], [0.5, -0.25]]]], np.float32)
+    q = wb.quantize_per_tensor(wb.tensor(x, names=("N", "C", "H", "W")), 0.25, 8, wb.quint8)
+    assert q.relu().dequantize().numpy().min() == 0.0
+    pooled = wb.max_pool2d(q, 2)
+    assert pooled.is_quantized
+    assert pooled.dequantize().item() == 2.0
+    assert q.flatten("C", "W", "features").names == ("N", "features")
+    assert q[0, 0, 1].dequantize().tolist() == [0.5, -0.25]
+    assert q.reshape(4).dequantize().tolist() == [-1.0, 2.0, 0.5, -0.25]
+    assert wb.dequantize(wb.tensor(x)).tolist() == x.tolist()
+
+
+def test_ops_without_numbers_follow_the_same_rules() -> None:
+    with wb.core.interpreting(wb.core.WithoutNumbers()):
+        q = wb.quantize_per_tensor(wb.zeros(N=2, C=3, H=4, W=4), 0.1, 0, wb.quint8)
+        assert (q.dtype, q.names) == (wb.quint8, ("N", "C", "H", "W"))
+        assert q.relu().dtype is wb.quint8
+        assert q.dequantize().dtype is wb.float32
+        assert q.int_repr().dtype is wb.uint8
+        with pytest.raises(wb.DTypeError, match="tanh is not defined for quantized tensors"):
+            q.tanh()
+
+
+def test_integers_of_32_bits_saturate_and_lose_nothing() -> None:
+    q = wb.quantize_per_tensor(tensor([3e9, -3e9, 16777216.0]), 1.0, 0, wb.qint32)
+    assert q.int_repr().tolist() == [2**31 - 1, -(2**31), 16777216]
+    assert q.dequantize().tolist() == [2147483648.0, -2147483648.0, 16777216.0]
+
+
+def test_payloads_are_immutable_and_travel() -> None:
+    codes = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    payload = QuantizedArray(codes, [0.1, 0.2], [0, 1], wb.quint8, 0)
+    with pytest.raises(ValueError, match="read-only"):
+        payload.codes[0, 0] = 9
+    again = pickle.loads(pickle.dumps(payload))
+    np.testing.assert_array_equal(again.dequantize(), payload.dequantize())
+    assert payload.nbytes == 6 + 16
+    with pytest.raises(wb.QuantizationError, match="cannot be quint8"):
+        QuantizedArray(codes.astype(np.int8), 0.1, 0, wb.quint8)
+    with pytest.raises(wb.QuantizationError, match="expected 3 got, 2"):
+        QuantizedArray(codes, [0.1, 0.2], [0, 1], wb.quint8, 1)
+    with pytest.raises(wb.QuantizationError, match="axis 2 is out of range"):
+        QuantizedArray(codes, [0.1, 0.2], [0, 1], wb.quint8, 2)
+
+
+def test_a_bias_that_changes_in_place_counts() -> None:
+    layer = wb.quantization.quantized.Linear(4, 3)
+    x = wb.quantize_per_tensor(wb.ones(1, 4), 0.1, 0, wb.quint8)
+    before = layer(x).int_repr().tolist()
+    layer.bias.add_(5.0)
+    assert layer(x).int_repr().tolist() != before
