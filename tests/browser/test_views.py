@@ -44,7 +44,7 @@ def test_a_view_is_empty_at_first_and_says_what_to_run(harness: Harness, view: s
     expect(code).to_contain_text("wb.")
     code.get_by_role("button").click()
     copied = harness.page.evaluate("() => harness.copied")
-    assert copied == [code.locator("pre").inner_text()]
+    assert copied == [code.locator(".wb-code-text").inner_text()]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../src/host';
 import { RangeControl } from '../src/histogram/control';
 import { accuracyText, arrange } from '../src/histogram/list';
-import { clipped, domain, levels, optimum, previewSqnr, whyNot } from '../src/histogram/range';
+import { clipped, domain, levels, optimum, previewSqnr, spiky, whyNot } from '../src/histogram/range';
 import type { ObserverDetail, ObserverRow, SetRangeEvent } from '../src/protocol';
 
 const detail = { id: 'a', low: -1, high: 1 } as ObserverDetail;
@@ -51,6 +51,13 @@ describe('ranges', () => {
   it('tick every level where there is room and every 2ⁿth where not', () => {
     expect(levels({ low: 0, high: 1 }, 15, 600, 4)).toMatchObject({ every: 1 });
     expect(levels({ low: 0, high: 1 }, 255, 200, 4).every).toBe(8);
+  });
+
+  it('are shown over log counts where one bin towers over all others', () => {
+    expect(spiky([3_000_000, 0, 900, 1000, 1100, 40])).toBe(true);
+    expect(spiky([10, 50, 90, 100, 90, 50, 10])).toBe(false);
+    expect(spiky([5, 0, 0])).toBe(false);
+    expect(spiky([])).toBe(false);
   });
 
   it('lie inside the picture', () => {

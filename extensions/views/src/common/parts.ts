@@ -159,6 +159,20 @@ export class Notice {
   }
 }
 
+/**
+ * Names and values in two columns. Not a `dl`: JupyterLab styles those in outputs, for lists in prose.
+ */
+export function pairs(rows: readonly (readonly [string, string, string?])[]): HTMLElement {
+  return h(
+    'div',
+    { class: 'wb-pairs' },
+    ...rows.flatMap(([name, value, title]) => [
+      h('span', {}, name),
+      h('span', { title: title ?? null }, value)
+    ])
+  );
+}
+
 /** Code with a button that copies it. */
 export function codeBlock(code: string, copy: (text: string) => void, testid = ''): HTMLElement {
   const done = button(
@@ -170,7 +184,12 @@ export function codeBlock(code: string, copy: (text: string) => void, testid = '
     },
     { 'aria-label': 'Copy this code' }
   );
-  return h('div', { class: 'wb-code', 'data-testid': testid || null }, h('pre', {}, code), done);
+  return h(
+    'div',
+    { class: 'wb-code', 'data-testid': testid || null },
+    h('span', { class: 'wb-code-text' }, code),
+    done
+  );
 }
 
 /** What stands where there is nothing to show yet: what to run, one line to copy. */

@@ -88,7 +88,10 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-empty p { margin: 0; }
 .wb-code { display: flex; align-items: flex-start; gap: 8px; background: var(--wb-sunk); border-radius: 4px; padding: 6px 8px 6px 10px;
   font-family: var(--wb-code); font-size: 12px; color: var(--wb-ink); max-width: 100%; }
-.wb-code pre { margin: 0; font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; flex: 1; min-width: 0; background: none; color: inherit; padding: 2px 0; }
+.wb-code-text { white-space: pre-wrap; overflow-wrap: anywhere; flex: 1; min-width: 0; padding: 2px 0; }
+.wb-pairs { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 10px; }
+.wb-pairs > :nth-child(odd) { color: var(--wb-quiet); }
+.wb-pairs > :nth-child(even) { overflow-wrap: anywhere; }
 .wb-chip { display: inline-flex; align-items: baseline; gap: 4px; border-radius: 3px; padding: 0 6px 0 5px; font-size: 12px; line-height: 18px; white-space: nowrap;
   background: color-mix(in srgb, var(--wb-dim) 16%, transparent); border-left: 3px solid var(--wb-dim); }
 .wb-chip b { font-weight: 600; }

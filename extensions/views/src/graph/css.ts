@@ -40,8 +40,7 @@ export const GRAPH_CSS = `
 .wb-inspector h3 { margin: 0; font: 600 13px var(--wb-code); overflow-wrap: anywhere; }
 .wb-inspector h4 { margin: 0 0 3px; font-size: 11px; font-weight: 600; color: var(--wb-quiet); }
 .wb-inspector p { margin: 0; overflow-wrap: anywhere; }
-.wb-inspector dl { margin: 0; display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 10px; }
-.wb-inspector dt { color: var(--wb-quiet); } .wb-inspector dd { margin: 0; text-align: right; overflow-wrap: anywhere; }
+.wb-inspector .wb-pairs > :nth-child(even) { text-align: right; }
 .wb-inspector code { font-family: var(--wb-code); background: var(--wb-sunk); padding: 4px 6px; border-radius: 3px; display: block; overflow-wrap: anywhere; white-space: pre-wrap; color: var(--wb-ink); }
 .wb-inspector-close { float: right; }
 .wb-neighbours { display: flex; flex-direction: column; gap: 2px; align-items: stretch; }

@@ -3,7 +3,7 @@ import type { Host } from '../host';
 import type { GraphNode, GraphViewEvent } from '../protocol';
 import { h, replace, type Child } from '../common/dom';
 import { bytes, exact, grouped, si } from '../common/numbers';
-import { button, chip } from '../common/parts';
+import { button, chip, pairs } from '../common/parts';
 import { totals, type Item, type Scope, type Tree } from './tree';
 
 /** What the inspector can ask the view to do. */
@@ -15,14 +15,6 @@ export interface InspectorEvents {
 
 function section(title: string, ...children: Child[]): HTMLElement {
   return h('div', {}, h('h4', {}, title), ...children);
-}
-
-function list(pairs: readonly (readonly [string, string, string?])[]): HTMLElement {
-  return h(
-    'dl',
-    {},
-    ...pairs.flatMap(([name, value, title]) => [h('dt', {}, name), h('dd', { title: title ?? null }, value)])
-  );
 }
 
 function amounts(node: {
@@ -87,9 +79,9 @@ export class Inspector {
           ? h('span', { class: 'wb-chips' }, ...node.dims.map(dim => chip(dim, dark)))
           : 'a scalar'
       ),
-      section('facts', list(facts)),
+      section('facts', pairs(facts)),
       node.attributes.length > 0
-        ? section('attributes', list(node.attributes.map(([name, value]) => [name ?? '', value ?? ''])))
+        ? section('attributes', pairs(node.attributes.map(([name, value]) => [name ?? '', value ?? ''])))
         : null,
       node.source ? section('source', this.source(node.source)) : null,
       ...this.neighbours(node, tree)
@@ -101,7 +93,7 @@ export class Inspector {
     return [
       h('h3', {}, scope.id),
       scope.repeats > 1 ? h('p', {}, `${scope.repeats} identical blocks`) : null,
-      section('holds', list([['ops', grouped(sums.ops)], ...amounts(sums)])),
+      section('holds', pairs([['ops', grouped(sums.ops)], ...amounts(sums)])),
       h(
         'div',
         {},

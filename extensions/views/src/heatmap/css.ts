@@ -4,10 +4,10 @@ export const HEATMAP_CSS = `
 .wb-heat-top { display: flex; flex-wrap: wrap; gap: 4px 20px; align-items: flex-start; justify-content: space-between; }
 .wb-heat-target { font-size: 12px; } .wb-heat-target b { font-weight: 600; }
 .wb-heat-scores { display: grid; grid-template-columns: max-content minmax(60px, 150px) max-content; gap: 2px 8px; align-items: center; font-size: 12px; margin: 0; }
-.wb-heat-scores dt { max-width: 150px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.wb-heat-scores dd { margin: 0; } .wb-heat-scores dd:nth-of-type(2n) { text-align: right; }
+.wb-heat-scores > span:nth-child(3n + 1) { max-width: 150px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.wb-heat-probability { text-align: right; }
 .wb-heat-scores [data-target] { font-weight: 600; }
-.wb-heat-bar { height: 8px; border-radius: 2px; background: var(--wb-sunk); overflow: hidden; }
+.wb-heat-bar { display: block; height: 8px; border-radius: 2px; background: var(--wb-sunk); overflow: hidden; }
 .wb-heat-bar i { display: block; height: 100%; background: var(--wb-quiet); }
 .wb-heat-bar i[data-target] { background: var(--wb-accent); }
 .wb-heat-pair { display: flex; flex-wrap: wrap; gap: 16px; align-items: flex-start; }

@@ -20,7 +20,7 @@ const MOST_SCORES = 5;
 class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
   private readonly canvases = new HeatCanvases(() => this.frame.request());
   private readonly target = h('div', { class: 'wb-heat-target', 'data-testid': 'wb-target' });
-  private readonly scores = h('dl', { class: 'wb-heat-scores', 'data-testid': 'wb-scores' });
+  private readonly scores = h('div', { class: 'wb-heat-scores', 'data-testid': 'wb-scores' });
   private readonly settings = h('div', { class: 'wb-heat-settings', 'data-testid': 'wb-settings' });
   private readonly verdict = h('div', {
     class: 'wb-heat-verdict',
@@ -277,9 +277,13 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       const fill = h('i', { 'data-target': target });
       fill.style.width = `${clamp(score.probability * 100, 0, 100)}%`;
       return [
-        h('dt', { title: score.label, 'data-target': target }, score.label),
-        h('dd', { 'aria-hidden': 'true' }, h('div', { class: 'wb-heat-bar' }, fill)),
-        h('dd', { title: exact(score.probability) }, percent(score.probability))
+        h('span', { title: score.label, 'data-target': target }, score.label),
+        h('span', { class: 'wb-heat-bar', 'aria-hidden': 'true' }, fill),
+        h(
+          'span',
+          { class: 'wb-heat-probability', title: exact(score.probability) },
+          percent(score.probability)
+        )
       ];
     };
     replace(this.scores, ...state.predictions.slice(0, MOST_SCORES).flatMap(row));

@@ -10,7 +10,7 @@ import { RangeControl } from './control';
 import { channelAt, drawChannels, drawCurve } from './curve';
 import { accuracyText } from './list';
 import { RangePlot, type End } from './plot';
-import { optimum, previewSqnr } from './range';
+import { optimum, previewSqnr, spiky } from './range';
 
 type Send = (event: HistogramViewEvent) => Promise<Answer | void>;
 
@@ -56,6 +56,8 @@ export class DetailPane {
   private counts: Float32Array = new Float32Array();
   private preview: Candidate | null = null;
   private dismissed = '';
+  /** A person chose linear or log: from then on that holds for every observer. */
+  private scaleChosen = false;
 
   constructor(
     send: Send,
@@ -82,7 +84,10 @@ export class DetailPane {
         ['log', 'log']
       ],
       'linear',
-      redraw,
+      () => {
+        this.scaleChosen = true;
+        redraw();
+      },
       'wb-scale'
     );
     this.around = new Segments(
@@ -140,7 +145,8 @@ export class DetailPane {
 
   /** Shows another state. */
   accept(state: HistogramState, detail: ObserverDetail, counts: Float32Array): void {
-    if (detail.id !== this.detail?.id) {
+    const other = detail.id !== this.detail?.id;
+    if (other) {
       this.plot.release();
       this.preview = null;
       for (const input of Object.values(this.inputs)) {
@@ -151,6 +157,10 @@ export class DetailPane {
     this.state = state;
     this.detail = detail;
     this.counts = counts;
+    if (other && !this.scaleChosen) {
+      // Once an observer is shown its picture does not jump from one scale to the other while it fills.
+      this.scale.set(spiky(counts) ? 'log' : 'linear');
+    }
     const row = state.observers.find(observer => observer.id === detail.id);
     this.writeTitle(detail, row);
     this.sayChannels();
@@ -187,7 +197,7 @@ export class DetailPane {
     );
     this.writeCandidates(detail, theme);
     const hasCurve = detail.curve.length > 1;
-    const hasChannels = detail.channels.length > 0;
+    const hasChannels = detail.channels.length > 1;
     this.curveFigure.hidden = !hasCurve;
     this.channelFigure.hidden = !hasChannels;
     this.pair.hidden = !hasCurve && !hasChannels;

@@ -85,6 +85,17 @@ export function levels(
   return { values, every };
 }
 
+/** Whether one bin towers so high that linear counts would show nothing else. */
+export function spiky(counts: ArrayLike<number>): boolean {
+  const filled = Array.from(counts)
+    .filter(count => count > 0)
+    .sort((a, b) => b - a);
+  // The mean of the larger half of the others: what a person would want to see beside the spike.
+  const others = filled.slice(1, Math.max(2, Math.ceil(filled.length / 2)));
+  const mean = others.reduce((sum, count) => sum + count, 0) / Math.max(1, others.length);
+  return filled.length > 2 && filled[0]! > 25 * mean;
+}
+
 /** The values that a picture of a range must reach: everything seen, and the range itself. */
 export function domain(observed: Range, range: Range, around: 'all' | 'range'): Range {
   const low = around === 'range' ? range.low : Math.min(observed.low, range.low);

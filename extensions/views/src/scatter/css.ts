@@ -6,7 +6,7 @@ export const SCATTER_CSS = `
 .wb-cloud { position: relative; overflow: hidden; border: 1px solid var(--wb-line); border-radius: 6px; touch-action: none; cursor: grab; outline-offset: -2px; min-height: 0; }
 .wb-cloud[data-hover] { cursor: pointer; } .wb-cloud[data-drag] { cursor: grabbing; } .wb-cloud[data-box] { cursor: crosshair; }
 .wb-cloud canvas { position: absolute; inset: 0; display: block; }
-.wb-side { display: flex; flex-direction: column; gap: 10px; min-height: 0; overflow: auto; font-size: 12px; padding-right: 2px; }
+.wb-side { display: flex; flex-direction: column; gap: 10px; min-height: 0; overflow: auto; font-size: 12px; padding: 2px; }
 .wb-side h4 { margin: 0 0 4px; font-size: 11px; font-weight: 600; color: var(--wb-quiet); display: flex; justify-content: space-between; align-items: center; gap: 6px; }
 .wb-side h4 .wb-button { font-weight: 400; padding: 0 6px; min-height: 20px; }
 .wb-search-line { display: flex; gap: 6px; align-items: center; } .wb-search-line .wb-input { flex: 1; }
@@ -17,8 +17,6 @@ export const SCATTER_CSS = `
 .wb-legend button[aria-pressed='false'] { opacity: 0.5; text-decoration: line-through; }
 .wb-legend button[aria-pressed='true'] { border-color: var(--wb-line); color: inherit; box-shadow: none; }
 .wb-picked { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 8px; align-items: start; }
-.wb-picked dl { margin: 0; display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0 8px; }
-.wb-picked dt { color: var(--wb-quiet); } .wb-picked dd { margin: 0; overflow-wrap: anywhere; }
 .wb-thumbnail { image-rendering: pixelated; border-radius: 2px; background: #000; display: block; }
 .wb-near { display: flex; flex-direction: column; gap: 1px; }
 .wb-near button { display: grid; grid-template-columns: 26px minmax(0, 1fr) auto; gap: 8px; align-items: center; text-align: left; border: 0; background: none; color: inherit; font: inherit; font-size: 12px; padding: 2px 4px; border-radius: 4px; cursor: pointer; }

@@ -3,7 +3,7 @@ import type { ScatterState } from '../protocol';
 import { categoryColour } from '../common/colours';
 import { h, replace, setText, type Child } from '../common/dom';
 import { exact, figure, grouped } from '../common/numbers';
-import { button, Segments } from '../common/parts';
+import { button, pairs, Segments } from '../common/parts';
 import { nameOf, thumbnail, type Cloud } from './cloud';
 
 type Metric = ScatterState['metric'];
@@ -175,22 +175,17 @@ export class Side {
     const row = state.selected[0] === first ? state.rows[0] : undefined;
     const title =
       selected.length === 1 ? `point ${first}` : `${grouped(selected.length)} points, first ${first}`;
-    const pairs = state.columns.map((column, index) => [column, row?.[index] ?? '…'] as const);
+    const columns = state.columns.map((column, index) => [column, row?.[index] ?? '…'] as const);
     const label = nameOf(cloud, first);
     const facts: (readonly [string, string])[] =
       label && !state.columns.includes(state.label_name)
-        ? [[state.label_name || 'label', label], ...pairs]
-        : pairs;
+        ? [[state.label_name || 'label', label], ...columns]
+        : columns;
     const clear = button('clear', () => this.events.clear(), { 'data-testid': 'wb-clear' });
     replace(
       this.picked,
       h('h4', {}, title, clear),
-      h(
-        'div',
-        { class: 'wb-picked' },
-        thumbnail(cloud, first, 64) ?? h('span'),
-        h('dl', {}, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))
-      ),
+      h('div', { class: 'wb-picked' }, thumbnail(cloud, first, 64) ?? h('span'), pairs(facts)),
       this.others(cloud, selected)
     );
   }
