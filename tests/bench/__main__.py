@@ -55,7 +55,9 @@ def table(rows: Sequence[tuple[Case, dict[int, Timing]]], threads: Sequence[int]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, and (unless told not to) write the README's table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--only", default="", help="measure the cases whose name contains this, and write nothing")
+    parser.add_argument(
+        "--only", default="", help="measure the cases whose name contains this, and write nothing"
+    )
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.only in case.name]
@@ -65,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         kernels.set_num_threads(count)
         for case, timings in rows:
             timings[count] = case.run()
-            print(f"{count} thread(s)  {case.name}, against {case.peer}: {timings[count].ratio:.2f}", flush=True)
+            print(
+                f"{count} thread(s)  {case.name}, against {case.peer}: {timings[count].ratio:.2f}", flush=True
+            )
     where = (
         f"Measured on {processor()}, Linux, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"PyTorch {torch.__version__}; medians of interleaved runs; bold: the aim is met."

@@ -34,7 +34,7 @@ def _needed() -> None:
 class PackedQuantizedConv2d:
     """A convolution on unsigned 8-bit codes whose signed 8-bit weights are packed once.
 
-    y = clamp(rne((Σ (x - x_zero_point)·w · x_scale·weight_scale + bias) / scale) + zero_point), from 0 to 255; with
+    y = clamp(rne((Σ (x - x_zero_point)·w · x_scale·weight_scale + bias) / scale) + zero_point), from 0 to `highest`; with
     relu not below zero_point; with pool the largest of each 2 x 2 outputs.
 
     Sums are exact; a result may differ by 1 from the same formula in exact arithmetic where that meets a half.
@@ -73,6 +73,7 @@ class PackedQuantizedConv2d:
         zero_point: int,
         relu: bool = False,
         pool: bool = False,
+        highest: int = 255,
     ) -> Codes:
         """Convolve codes [N, C, H, W]; codes come out, channels-last in memory."""
         return self._packed.run(  # type: ignore[no-any-return]
@@ -83,6 +84,7 @@ class PackedQuantizedConv2d:
             zero_point=zero_point,
             relu=relu,
             pool=pool,
+            highest=highest,
         )
 
 
@@ -117,10 +119,17 @@ class PackedQuantizedLinear:
         scale: float | None,
         zero_point: int = 0,
         relu: bool = False,
+        highest: int = 255,
     ) -> npt.NDArray[Any]:
         """Map codes [..., in] to codes [..., out]; to float32 where `scale` is None."""
         return self._packed.run(  # type: ignore[no-any-return]
-            x, x_scale=x_scale, x_zero_point=x_zero_point, scale=scale, zero_point=zero_point, relu=relu
+            x,
+            x_scale=x_scale,
+            x_zero_point=x_zero_point,
+            scale=scale,
+            zero_point=zero_point,
+            relu=relu,
+            highest=highest,
         )
 
 

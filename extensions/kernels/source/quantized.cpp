@@ -128,12 +128,17 @@ struct Quantization {
     float input_scale, output_scale;
     std::int32_t input_zero, output_zero;
     bool relu;
+    std::int32_t highest;  // largest code that comes out
 
-    Quantization(double x_scale, std::int64_t x_zero, double out_scale, std::int64_t out_zero, bool relu)
+    Quantization(double x_scale, std::int64_t x_zero, double out_scale, std::int64_t out_zero, bool relu,
+                 std::int64_t highest)
         : input_scale(static_cast<float>(x_scale)), output_scale(static_cast<float>(out_scale)),
-          input_zero(static_cast<std::int32_t>(x_zero)), output_zero(static_cast<std::int32_t>(out_zero)), relu(relu) {
+          input_zero(static_cast<std::int32_t>(x_zero)), output_zero(static_cast<std::int32_t>(out_zero)), relu(relu),
+          highest(static_cast<std::int32_t>(highest)) {
         check(x_scale, x_zero, "input");
         check(out_scale, out_zero, "output");
+        if (highest < out_zero || highest > 255)
+            refuse("quantized output's highest code is " + std::to_string(highest) + "; it must be from the zero point to 255");
     }
     static void check(double scale, std::int64_t zero, const char* which) {
         if (!(scale > 0) || std::isinf(scale))
@@ -179,7 +184,7 @@ struct Channels {
             out.shift[i] = bias[c] / divisor;
         }
         out.zero_point = q.output_zero;
-        out.high = static_cast<float>(255 - q.output_zero);
+        out.high = static_cast<float>(q.highest - q.output_zero);
         out.low = q.relu ? 0.f : to_float ? -INFINITY : static_cast<float>(-q.output_zero);
         return out;
     }
@@ -203,8 +208,8 @@ class PackedQuantizedConv2d {
     }
 
     nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, double out_scale,
-                   std::int64_t out_zero, bool relu, bool pool) {
-        const Quantization q(x_scale, x_zero, out_scale, out_zero, relu);
+                   std::int64_t out_zero, bool relu, bool pool, std::int64_t highest) {
+        const Quantization q(x_scale, x_zero, out_scale, out_zero, relu, highest);
         const Dims input = shape_of(x);
         if (input.size() != 4 || input[1] != shape_[1] * groups_)
             refuse("quantized conv2d input has shape " + text(input) + "; expected [N, " +
@@ -350,8 +355,8 @@ class PackedQuantizedLinear {
     }
 
     nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, std::optional<double> out_scale,
-                   std::int64_t out_zero, bool relu) {
-        const Quantization q(x_scale, x_zero, out_scale.value_or(1.0), out_zero, relu);
+                   std::int64_t out_zero, bool relu, std::int64_t highest) {
+        const Quantization q(x_scale, x_zero, out_scale.value_or(1.0), out_zero, relu, highest);
         const Dims input = shape_of(x);
         count_of(input);
         if (input.empty() || input.back() != shape_[1])
@@ -425,12 +430,13 @@ void bind_quantized(nb::module_& module) {
              arg("weight").noconvert(), arg("weight_scales").noconvert(), arg("bias").noconvert().none(), nb::kw_only(),
              arg("stride"), arg("padding"), arg("dilation"), arg("groups"))
         .def("run", &PackedQuantizedConv2d::run, arg("x").noconvert(), nb::kw_only(), arg("x_scale"),
-             arg("x_zero_point"), arg("scale"), arg("zero_point"), arg("relu") = false, arg("pool") = false);
+             arg("x_zero_point"), arg("scale"), arg("zero_point"), arg("relu") = false, arg("pool") = false,
+             arg("highest") = 255);
     nb::class_<PackedQuantizedLinear>(module, "PackedQuantizedLinear")
         .def(nb::init<const Input<std::int8_t>&, const Input<float>&, const std::optional<Input<float>>&>(),
              arg("weight").noconvert(), arg("weight_scales").noconvert(), arg("bias").noconvert().none())
         .def("run", &PackedQuantizedLinear::run, arg("x").noconvert(), nb::kw_only(), arg("x_scale"),
-             arg("x_zero_point"), arg("scale").none(), arg("zero_point"), arg("relu") = false);
+             arg("x_zero_point"), arg("scale").none(), arg("zero_point"), arg("relu") = false, arg("highest") = 255);
 }
 
 }  // namespace workbench
