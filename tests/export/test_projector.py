@@ -130,7 +130,12 @@ def damage(path: Path, old: bytes, new: bytes) -> None:
         ("projector_config.pbtxt", b'tensor_path: "e/tensors.tsv"', b"", "embedding 'e' names no tensor_path"),
         ("projector_config.pbtxt", b"tensor_shape: 3", b"tensor_shape: 4", r"holds \[8, 3\] values, not \[8, 4\]"),
         ("projector_config.pbtxt", b"single_image_dim: 4", b"single_image_dim: 0", r"single_image_dim is \[0, 5\]"),
-        ("projector_config.pbtxt", b"single_image_dim: 4", b"single_image_dim: 9", r"sprite\.png: an image of 16 by 10"),
+        (
+            "projector_config.pbtxt",
+            b"single_image_dim: 4",
+            b"single_image_dim: 9",
+            r"sprite\.png: an image of 16 by 10",
+        ),
         ("e/tensors.tsv", b"\n", b"x\n", r"tensors\.tsv is damaged in vector 0: a value is no number"),
         ("e/tensors.tsv", b"\n", b"\t1\n", r"tensors\.tsv is damaged in vector 1: 3 values instead of 4"),
         ("e/metadata.tsv", b"test", b"te\tst", r"metadata\.tsv is damaged in row 1: 3 cells for 2 columns"),

@@ -86,7 +86,7 @@ def test_an_error_names_the_callers_variables_and_lines() -> None:
 
 def test_a_notebook_is_shown_its_own_frames_only() -> None:
     with pytest.raises(wb.DimensionError) as caught:
-        wb.zeros(N=2) + wb.zeros(M=2)  # noqa: B018
+        wb.zeros(N=2) + wb.zeros(M=2)
     text = "".join(caught.value._render_traceback_())
     assert "wb.zeros(N=2) + wb.zeros(M=2)" in text
     assert "dispatch.py" not in text

@@ -34,8 +34,8 @@ def _needed() -> None:
 class PackedQuantizedConv2d:
     """A convolution on unsigned 8-bit codes whose signed 8-bit weights are packed once.
 
-    y = clamp(rne((Σ (x - x_zero_point)·w · x_scale·weight_scale + bias) / scale) + zero_point), from 0 to `highest`; with
-    relu not below zero_point; with pool the largest of each 2 x 2 outputs.
+    y = clamp(rne((Σ (x - x_zero_point)·w · x_scale·weight_scale + bias) / scale) + zero_point), from 0 to `highest`;
+    with relu not below zero_point; with pool the largest of each 2 x 2 outputs.
 
     Sums are exact; a result may differ by 1 from the same formula in exact arithmetic where that meets a half.
 

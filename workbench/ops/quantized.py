@@ -133,7 +133,7 @@ _TWO_BY_TWO: dict[str, Pair] = {"kernel": (2, 2), "stride": (2, 2), "padding": (
 def _conv2d_dims(*dims: Dims, **params: Any) -> Dims:
     geometry, _ = _split(params)
     found: Any = CONV2D.dims(*dims, **geometry)
-    return MAX_POOL2D.dims(found, **_TWO_BY_TWO)[0] if params["pool"] else found  # type: ignore[return-value, index]
+    return MAX_POOL2D.dims(found, **_TWO_BY_TWO)[0] if params["pool"] else found  # type: ignore[return-value]
 
 
 def _output_type(dtype: Any, params: Any) -> Any:

@@ -73,8 +73,8 @@ def fuse_modules(
     """Fuse modules named by path: ``fuse_modules(model, [["conv1", "bn1", "relu1"], ["fc1", "relu3"]])``.
 
     The first of each group becomes the fused module and the others `Identity`. Known groups: convolution with batch
-    normalisation, rectifier or both, and then a pooling of each 2 by 2; linear with either. Raises `QuantizationError` while training, for unknown
-    groups, and for paths that do not exist; then nothing has changed.
+    normalisation, rectifier or both, and then a pooling of each 2 by 2; linear with either. Raises
+    `QuantizationError` while training, for unknown groups, and for paths that do not exist; then nothing has changed.
 
     >>> import workbench as wb
     >>> model = fuse_modules(wb.models.DigitsNet().eval(), [["conv1", "bn1", "relu1"]])

@@ -46,10 +46,10 @@ export const VIEW_NAMES = Object.keys(TITLES) as ViewName[];
 /** For each view the line that fills its section. */
 export const RUN: Readonly<Record<ViewName, string>> = {
   shapes: 'wb.live.show(x)  # a tensor',
-  histogram: 'prepared = wb.quantization.prepare(model); prepared(batch)',
+  histogram: 'calibration = wb.quantization.Calibration(wb.quantization.prepare(model.eval()))',
   graph: 'wb.live.show(wb.graph.trace(model, batch))',
   heatmap: 'wb.attribution.explain(model, batch)',
-  scatter: 'wb.live.show(projection)'
+  scatter: 'wb.embedding.Embedding(vectors, labels).project()'
 };
 
 /** Commands of this extension. */
