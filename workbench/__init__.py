@@ -79,7 +79,17 @@ globals().update(_FUNCTIONS)
 globals().update({scheme.value: scheme for scheme in _QScheme})
 __all__ += [scheme.value for scheme in _QScheme]
 
-_LATER = ("attribution", "embedding", "export", "graph", "live", "quantization", "testing", "train", "widgets")
+_LATER = (
+    "attribution",
+    "embedding",
+    "export",
+    "graph",
+    "live",
+    "quantization",
+    "testing",
+    "train",
+    "widgets",
+)
 """Rooms that are imported when they are first named, so that a plain script starts fast."""
 
 
