@@ -10,7 +10,16 @@ import { button, Notice, Segments } from '../common/parts';
 import { Picture } from '../common/picture';
 import { fitCanvas } from '../common/raster';
 import { parseColour } from '../common/theme';
-import { between, pointRadius, projection, startCamera, type Camera, type Projection } from './camera';
+import {
+  between,
+  pointRadius,
+  project,
+  projection,
+  startCamera,
+  type Camera,
+  type Projection
+} from './camera';
+import { checksum, makeRenderer, sameNumbers } from './choose';
 import {
   HIDDEN,
   nameOf,
@@ -25,10 +34,9 @@ import {
 import { SCATTER_CSS } from './css';
 import { Gestures, type PixelBox } from './gestures';
 import { drawOverlay } from './overlay';
-import { project } from './camera';
-import { CanvasRenderer, type Renderer } from './renderer';
+import type { Renderer } from './renderer';
 import { Side } from './side';
-import { ShaderError, watchContext, webglRenderer } from './webgl';
+import { watchContext } from './webgl';
 
 /** The most points that one gesture selects; the view says so when it leaves some out. */
 const MOST_SELECTED = 5000;
@@ -586,39 +594,6 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     }
     return copy;
   }
-}
-
-/** A renderer, and what a person should know of the choice. */
-function makeRenderer(wish: 'auto' | 'canvas'): readonly [Renderer, string] {
-  if (wish === 'canvas') {
-    return [new CanvasRenderer(), 'drawn without WebGL'];
-  }
-  try {
-    const renderer = webglRenderer();
-    return renderer ? [renderer, ''] : [new CanvasRenderer(), 'no WebGL here: drawn without it'];
-  } catch (error) {
-    if (!(error instanceof ShaderError)) {
-      throw error;
-    }
-    return [new CanvasRenderer(), `drawn without WebGL: ${error.message}`];
-  }
-}
-
-function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((value, index) => value === b[index]);
-}
-
-/** A quick mark of a buffer's bytes, to see whether points changed at all. */
-function checksum(view: DataView): string {
-  let sum = 2166136261;
-  const words = view.byteLength >> 2;
-  for (let index = 0; index < words; index++) {
-    sum = Math.imul(sum ^ view.getUint32(index * 4, true), 16777619);
-  }
-  for (let index = words * 4; index < view.byteLength; index++) {
-    sum = Math.imul(sum ^ view.getUint8(index), 16777619);
-  }
-  return `${view.byteLength}:${sum >>> 0}`;
 }
 
 /** The scatter view: the embedding projector. */
