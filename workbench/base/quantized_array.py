@@ -96,6 +96,15 @@ class QuantizedArray:
         else:
             self.scale, self.zero_point = _entries(scale, zero_point, axis, codes.shape)
 
+    @classmethod
+    def own(cls, codes: Array, scale: float, zero_point: int, dtype: DType) -> QuantizedArray:
+        """Return a payload, quantized per tensor, of codes that nobody else holds: nothing is checked or copied."""
+        made = cls.__new__(cls)
+        codes.flags.writeable = False
+        made.codes, made.shape, made.dtype, made.axis = codes, codes.shape, dtype, None
+        made.scale, made.zero_point, made.cache = scale, zero_point, {}
+        return made
+
     @property
     def ndim(self) -> int:
         """Number of dims."""

@@ -25,6 +25,7 @@ from workbench.ops.quantize import REFERENCE
 __all__ = ["QUANTIZED_CONV2D", "QUANTIZED_LINEAR", "QUANTIZED_MAX_POOL2D"]
 
 NO_GRADIENT = Absent("codes are steps: train with fake quantization in floating point, then convert")
+_GEOMETRY = ("stride", "padding", "dilation", "groups")
 _OUTPUT = ("scale", "zero_point", "qmin", "qmax", "relu")
 
 
@@ -49,37 +50,26 @@ def _requantized(
 
 
 def _split(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    return (
-        {key: value for key, value in params.items() if key not in (*_OUTPUT, "pool")},
-        {key: params[key] for key in _OUTPUT},
-    )
+    return {key: params[key] for key in _GEOMETRY}, {key: params[key] for key in _OUTPUT}
 
 
-def _packed(weight: QuantizedArray, bias: Any, kind: str, make: Callable[[Any, Any], Any]) -> Any:
+def _packed(weight: QuantizedArray, bias: Any, kind: Any, make: Callable[[Any, Any], Any]) -> Any:
     """Return the compiled layer of these weights, packed once; a bias whose values changed packs it again."""
     held = weight.cache.get(kind)
-    if held is None or not _same(held[0], bias):
+    now = b"" if bias is None else bias.tobytes()
+    if held is None or held[0] != now:
         scales = np.atleast_1d(np.asarray(weight.scale, np.float32))
         own = None if bias is None else np.array(bias, np.float32)
-        held = weight.cache[kind] = (own, make(scales, own))
+        held = weight.cache[kind] = (now, make(scales, own))
     return held[1]
 
 
-def _same(held: Any, bias: Any) -> bool:
-    if held is None or bias is None:
-        return held is bias
-    return bool(np.array_equal(held, bias))
-
-
 def _fits_kernel(x: Any, weight: Any) -> bool:
-    return (
-        kernels.available()
-        and x.dtype is quint8
-        and weight.dtype is qint8
-        and weight.axis in (None, 0)
-        and not np.any(weight.zero_point)
-        and x.scale > 0
-    )
+    fits = weight.cache.get("fits")
+    if fits is None:
+        signed = weight.dtype is qint8 and weight.axis in (None, 0) and not np.any(weight.zero_point)
+        fits = weight.cache["fits"] = signed
+    return fits and x.dtype is quint8 and x.scale > 0 and kernels.available()
 
 
 def _run(packed: Any, x: QuantizedArray, out: dict[str, Any], **settings: Any) -> Any:
@@ -98,7 +88,7 @@ def _run(packed: Any, x: QuantizedArray, out: dict[str, Any], **settings: Any) -
         return codes
     if out["qmin"] > 0 and not relu:
         np.maximum(codes, np.uint8(out["qmin"]), out=codes)
-    return QuantizedArray(codes, scale, zero, quint8)
+    return QuantizedArray.own(codes, scale, zero, quint8)
 
 
 # ---------------------------------------------------------------------------------------- convolution
@@ -115,16 +105,14 @@ def _conv2d(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 
 
 def _conv2d_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
-    geometry, out = _split(params)
-    if not _fits_kernel(x, weight) or out["scale"] is None:
+    if not _fits_kernel(x, weight) or params["scale"] is None:
         return _conv2d(x, weight, bias, **params)
-    packed = _packed(
-        weight,
-        bias,
-        f"conv2d {geometry}",
-        lambda scales, own: kernels.PackedQuantizedConv2d(weight.codes, scales, own, **geometry),
-    )
-    return _run(packed, x, out, pool=params["pool"])
+
+    def make(scales: Any, own: Any) -> Any:
+        return kernels.PackedQuantizedConv2d(weight.codes, scales, own, **_split(params)[0])
+
+    packed = _packed(weight, bias, tuple([params[key] for key in _GEOMETRY]), make)
+    return _run(packed, x, params, pool=params["pool"])
 
 
 _TWO_BY_TWO: dict[str, Pair] = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
@@ -243,9 +231,9 @@ def _max_pool(x: Any, **params: Any) -> Any:
 
 
 def _max_pool_on_codes(x: Any, **params: Any) -> Any:
-    if _POOL is None or not _POOL.accepts(x.codes, **params):
+    if _POOL is None or x.axis is not None or not _POOL.accepts(x.codes, **params):
         return _max_pool(x, **params)
-    return x.with_codes(_POOL.run(x.codes, **params))
+    return QuantizedArray.own(_POOL.run(x.codes, **params), x.scale, x.zero_point, x.dtype)
 
 
 def _max_pool_dims(x: Dims, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Dims:
