@@ -150,11 +150,22 @@ def _groups(leaves: dict[str, Module], follows: dict[str, str]) -> list[list[str
     groups = []
     for name in leaves:
         chain = [name]
-        while len(chain) < 3 and chain[-1] in follows:
+        while len(chain) < 4 and chain[-1] in follows:
             chain.append(follows[chain[-1]])
-        while len(chain) > 1:
-            if tuple(type(leaves[one]) for one in chain) in _PATTERNS:
-                groups.append(chain)
-                break
+        while len(chain) > 1 and not _fits([leaves[one] for one in chain]):
             chain = chain[:-1]
+        if len(chain) > 1:
+            groups.append(chain)
     return groups
+
+
+def _fits(modules: list[Module]) -> bool:
+    """Say whether there is a fused form of these modules, in this order."""
+    make = _PATTERNS.get(tuple(type(module) for module in modules))
+    if make is None:
+        return False
+    try:
+        make(*modules)
+    except QuantizationError:
+        return False
+    return True

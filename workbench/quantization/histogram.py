@@ -136,9 +136,9 @@ class ChannelExtremes:
     ('C', [0.0, 5.0], [1.0, 7.0])
     """
 
-    SAMPLES = 16
+    SAMPLES = 4
     """Samples of a batch that are looked at."""
-    INTERVAL = 0.2
+    INTERVAL = 0.5
     """Least time between two looks, in seconds."""
 
     def __init__(self) -> None:
