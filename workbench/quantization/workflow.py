@@ -32,8 +32,9 @@ def quantize(
     """Return the integer form of `model`: fused, prepared, calibrated with `data` and converted; `model` stays.
 
     `data` gives batches, inputs or pairs (inputs, labels), of which the first `batches` are used; or it is a function
-    that is called with the prepared model and runs it (then nothing is fused that was not fused before). A batch held out as `evaluate` lets live views show what
-    ranges do to the whole model. The observers stay at hand as ``calibration`` of the result.
+    that is called with the prepared model and runs it (then nothing is fused that was not fused before). A batch held
+    out as `evaluate` lets live views show what ranges do to the whole model. The observers stay at hand as
+    ``calibration`` of the result.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU())
