@@ -12,19 +12,17 @@ from workbench.ops.contract import linear
 from workbench.ops.convolve import conv2d
 from workbench.ops.elementwise import RELU, SIGMOID, TANH
 from workbench.ops.index import one_hot
+from workbench.ops.join import pad
+from workbench.ops.loss import cross_entropy, mse_loss, nll_loss
 from workbench.ops.normalise import (
     BATCH_NORM,
     BATCH_NORM_INFERENCE,
     DROPOUT_MASK,
-    cross_entropy,
     log_softmax,
-    mse_loss,
-    nll_loss,
     softmax,
 )
 from workbench.ops.pool import avg_pool2d, max_pool2d
 from workbench.ops.shape import flatten as _flatten
-from workbench.ops.shape import pad
 from workbench.tensor import Tensor
 from workbench.tensor.factories import ones, zeros
 

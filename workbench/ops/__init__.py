@@ -11,6 +11,8 @@ from workbench.ops import (
     elementwise,
     fake_quantize,
     index,
+    join,
+    loss,
     normalise,
     pool,
     quantize,
@@ -23,7 +25,9 @@ from workbench.ops.contract import linear, matmul
 from workbench.ops.convolve import conv2d
 from workbench.ops.elementwise import clamp
 from workbench.ops.index import gather, index_select, one_hot
-from workbench.ops.normalise import cross_entropy, log_softmax, mse_loss, nll_loss, softmax
+from workbench.ops.join import cat, pad, stack
+from workbench.ops.loss import cross_entropy, mse_loss, nll_loss
+from workbench.ops.normalise import log_softmax, softmax
 from workbench.ops.pool import avg_pool2d, max_pool2d
 from workbench.ops.reduce import all as all_
 from workbench.ops.reduce import amax, amin, argmax, argmin, cumsum, logsumexp, mean, std, var
@@ -31,15 +35,12 @@ from workbench.ops.reduce import any as any_
 from workbench.ops.reduce import sum as sum_
 from workbench.ops.shape import (
     broadcast_tensors,
-    cat,
     expand,
     flatten,
     flip,
-    pad,
     permute,
     reshape,
     squeeze,
-    stack,
     t,
     transpose,
     unflatten,
@@ -174,6 +175,8 @@ __all__ = [
     "elementwise",
     "fake_quantize",
     "index",
+    "join",
+    "loss",
     "normalise",
     "pool",
     "quantize",

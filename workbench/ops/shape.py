@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, broadcast, dim_index, dim_indices, unify_names
+from workbench.base.dims import Dims, broadcast, dim_index, dim_indices
 from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import KEEP, PROMOTE
+from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
-from workbench.core.tape import Call
 from workbench.core.value import dims_of
 
 NOTHING = Saves((), output=False)
@@ -23,7 +22,7 @@ def _no_cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     return 0.0
 
 
-def _move(name: str, doc: str, equation: str, **fields: Any) -> Op:
+def move(name: str, doc: str, equation: str, **fields: Any) -> Op:
     """Declare an op that moves values: linear, without cost, saving nothing."""
     defaults: dict[str, Any] = {
         "reference": "elementary",
@@ -92,7 +91,7 @@ def _reshape(x: Any, sizes: tuple[int, ...]) -> Any:
     return x.reshape(sizes)
 
 
-RESHAPE = _move(
+RESHAPE = move(
     "reshape",
     "The same values in row-major order under other sizes.",
     "y = x",
@@ -129,7 +128,7 @@ def _flatten(x: Any, start: int, end: int, name: str | None) -> Any:
     return x.reshape((*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
-FLATTEN = _move(
+FLATTEN = move(
     "flatten",
     "Several neighbouring dims laid out as one.",
     "y = x",
@@ -168,7 +167,7 @@ def _unflatten_dims(x: Dims, dim: int, sizes: tuple[int, ...], names: tuple[str 
     return Dims((*x.names[:dim], *names, *x.names[dim + 1 :]), (*x.sizes[:dim], *sizes, *x.sizes[dim + 1 :]))
 
 
-UNFLATTEN = _move(
+UNFLATTEN = move(
     "unflatten",
     "One dim split into several.",
     "y = x",
@@ -200,7 +199,7 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(order))
 
 
-PERMUTE = _move(
+PERMUTE = move(
     "permute",
     "The dims in another order.",
     "y[i_p] = x[i]",
@@ -212,7 +211,7 @@ PERMUTE = _move(
     samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
 )
 
-SQUEEZE = _move(
+SQUEEZE = move(
     "squeeze",
     "Dims of size 1 taken away.",
     "y = x",
@@ -228,7 +227,7 @@ def _unsqueeze_dims(x: Dims, dim: int, name: str | None) -> Dims:
     return Dims((*x.names[:dim], name, *x.names[dim:]), (*x.sizes[:dim], 1, *x.sizes[dim:]))
 
 
-UNSQUEEZE = _move(
+UNSQUEEZE = move(
     "unsqueeze",
     "A new dim of size 1.",
     "y = x",
@@ -262,7 +261,7 @@ def _expand(x: Any, sizes: tuple[int, ...]) -> Any:
     return np.broadcast_to(x, full)
 
 
-EXPAND = _move(
+EXPAND = move(
     "expand",
     "Stretch dims of size 1, and add dims at the left.",
     "y[…, i] = x[…, 0]",
@@ -286,7 +285,7 @@ def _sum_to(x: Any, sizes: tuple[int, ...]) -> Any:
     return np.sum(x, axis=axes, keepdims=True).reshape(sizes) if axes else x
 
 
-SUM_TO = _move(
+SUM_TO = move(
     "sum_to",
     "Sum over the dims along which smaller sizes would be stretched: the transpose of expand.",
     "y = Σ x",
@@ -298,7 +297,7 @@ SUM_TO = _move(
     properties=frozenset({"linear"}),
 )
 
-RENAME = _move(
+RENAME = move(
     "rename",
     "The same tensor under other names.",
     "y = x",
@@ -310,7 +309,7 @@ RENAME = _move(
     samples=lambda: [Sample((grid(2, 3),), {"names": ("N", "C")})],
 )
 
-DETACH = _move(
+DETACH = move(
     "detach",
     "The same values off the tape.",
     "y = x",
@@ -323,7 +322,7 @@ DETACH = _move(
     properties=frozenset({"view"}),
 )
 
-FLIP = _move(
+FLIP = move(
     "flip",
     "Dims in reverse order of their entries.",
     "y_i = x_{n-1-i}",
@@ -332,94 +331,6 @@ FLIP = _move(
     forward=lambda x, dim: np.flip(x, dim),
     vjp=lambda c, g: (ops.flip(g, dim=c.params["dim"]),),
     samples=lambda: [Sample((grid(2, 3),), {"dim": (1,)}, names=(("N", "C"),))],
-)
-
-# ------------------------------------------------------------------------------------------ cat and pad
-
-
-def _cat_dims(*tensors: Dims, dim: int) -> Dims:
-    first = tensors[0]
-    names = first.names
-    for i, other in enumerate(tensors[1:], 1):
-        if len(other.sizes) != len(first.sizes):
-            raise DimensionError(
-                f"Tensors must have same number of dimensions: got {len(first.sizes)} and {len(other.sizes)}.",
-                op="cat",
-                operands=(first.operand("tensors[0]"), other.operand(f"tensors[{i}]")),
-            )
-        clash = [
-            k for k, (a, b) in enumerate(zip(first.sizes, other.sizes, strict=True)) if a != b and k != dim
-        ]
-        if clash:
-            raise DimensionError(
-                f"Sizes of tensors must match except in dimension {dim}. Expected size {first.sizes[clash[0]]} but got "
-                f"size {other.sizes[clash[0]]} for tensor number {i} in the list.",
-                op="cat",
-                operands=(first.operand("tensors[0]", clash), other.operand(f"tensors[{i}]", clash)),
-            )
-        names = unify_names("cat", Dims(names, first.sizes), other)
-    total = sum(one.sizes[dim] for one in tensors)
-    return Dims(names, (*first.sizes[:dim], total, *first.sizes[dim + 1 :]))
-
-
-def _cat_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    dim, start, parts = c.params["dim"], 0, []
-    for value, need in zip(c.inputs, c.needs, strict=True):
-        size = value._array.shape[dim]
-        key = (slice(None),) * dim + (slice(start, start + size),)
-        parts.append(ops.index(g, key=key) if need else None)
-        start += size
-    return tuple(parts)
-
-
-CAT = _move(
-    "cat",
-    "Tensors one after another along a dim.",
-    "y = (x₁, x₂, …)",
-    dims=_cat_dims,
-    rule="names unify, sizes add along the dim",
-    dtype=PROMOTE,
-    forward=lambda *tensors, dim: np.concatenate(tensors, axis=dim),
-    vjp=_cat_vjp,
-    samples=lambda: [Sample((grid(2, 3), grid(2, 1)), {"dim": 1}, names=(("N", "C"), ("N", None)))],
-    bad=lambda: [
-        BadInput((grid(2, 3), grid(3, 3)), {"dim": 1}, DimensionError, "must match except in dimension 1"),
-        BadInput((grid(2, 3), grid(2, 3, 1)), {"dim": 1}, DimensionError, "same number of dimensions"),
-    ],
-    properties=frozenset({"linear"}),
-)
-
-
-def _pad_dims(x: Dims, padding: tuple[tuple[int, int], ...], value: float) -> Dims:
-    sizes = tuple(size + before + after for size, (before, after) in zip(x.sizes, padding, strict=True))
-    if any(size < 0 for size in sizes):
-        raise DimensionError(
-            f"padding {padding} takes more than is there.", op="pad", operands=(x.operand(),)
-        )
-    return Dims(x.names, sizes)
-
-
-def _pad(x: Any, padding: tuple[tuple[int, int], ...], value: float) -> Any:
-    cut = tuple(
-        slice(max(-before, 0), x.shape[i] - max(-after, 0)) for i, (before, after) in enumerate(padding)
-    )
-    grow = tuple((max(before, 0), max(after, 0)) for before, after in padding)
-    return np.pad(x[cut], grow, constant_values=value)
-
-
-PAD = _move(
-    "pad",
-    "A constant border around; negative widths cut.",
-    "y = x inside, value in the border",
-    dims=_pad_dims,
-    rule="names pass through, sizes grow by the border",
-    forward=_pad,
-    vjp=lambda c, g: (ops.pad(g, padding=tuple((-a, -b) for a, b in c.params["padding"]), value=0.0),),
-    samples=lambda: [
-        Sample((grid(2, 3),), {"padding": ((0, 0), (1, 2)), "value": 0.5}, names=(("N", "C"),)),
-        Sample((grid(2, 3),), {"padding": ((1, 0), (-1, 2)), "value": 0.0}),
-    ],
-    properties=frozenset(),
 )
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -551,40 +462,3 @@ def broadcast_tensors(a: Any, b: Any) -> tuple[Any, Any]:
 def flip(input: Any, dims: Any) -> Any:
     """Reverse the order of entries along the given dims."""
     return ops.flip(input, dim=dim_indices(dims_of(input), dims, "flip"))
-
-
-def cat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
-    """Put tensors one after another along a dim; names unify, other sizes are equal."""
-    if not tensors:
-        raise DimensionError("cat: expected a non-empty list of tensors", op="cat")
-    return ops.cat(*tensors, dim=dim_index(dims_of(tensors[0]), dim, "cat"))
-
-
-def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
-    """Put tensors of equal sizes one after another along a new dim, under `name` if given."""
-    if not tensors:
-        raise DimensionError("stack: expected a non-empty list of tensors", op="stack")
-    first = dims_of(tensors[0])
-    for i, other in enumerate(tensors):
-        if dims_of(other).sizes != first.sizes:
-            raise DimensionError(
-                f"stack expects each tensor to be equal size, but got {list(first.sizes)} at entry 0 and "
-                f"{list(dims_of(other).sizes)} at entry {i}",
-                op="stack",
-                operands=(first.operand("tensors[0]"), dims_of(other).operand(f"tensors[{i}]")),
-            )
-    new = [unsqueeze(one, dim, name) for one in tensors]
-    return ops.cat(*new, dim=dim % (len(first.sizes) + 1))
-
-
-def pad(input: Any, pad: Sequence[int], value: float = 0.0) -> Any:
-    """Pad with a constant: `pad` lists (before, after) from the last dim backwards, as in PyTorch."""
-    ndim = len(dims_of(input).sizes)
-    if len(pad) % 2 or len(pad) > 2 * ndim:
-        raise DimensionError(
-            f"Padding length should be even and at most twice the number of dims: got {len(pad)} for {ndim} dims.",
-            op="pad",
-        )
-    pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
-    padding = ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
-    return ops.pad(input, padding=padding, value=value)

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from workbench.base import rich
-from workbench.base.dims import Names, check_names, dim_index, near_miss
+from workbench.base.dims import dim_index
 from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.op import ops
 from workbench.core.tape import Node
-from workbench.core.value import Abstract, Value, dims_of, new, use_type
+from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops import elementwise as e
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
+from workbench.tensor.naming import Naming
 from workbench.tensor.printing import tensor_repr
 
 __all__ = ["Tensor"]
@@ -25,7 +26,7 @@ __all__ = ["Tensor"]
 Backward = Callable[..., None]
 
 
-class Tensor(Value):
+class Tensor(Naming):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
@@ -51,20 +52,6 @@ class Tensor(Value):
     def shape(self) -> tuple[int, ...]:
         """Sizes of the dims."""
         return self._array.shape  # type: ignore[no-any-return]
-
-    @property
-    def names(self) -> Names:
-        """Names of the dims; None for a dim without one. Assign to rename in place."""
-        return self._names or (None,) * len(self._array.shape)
-
-    @names.setter
-    def names(self, names: Names | None) -> None:
-        self._names = check_names(names, len(self._array.shape))
-
-    @property
-    def ndim(self) -> int:
-        """Number of dims."""
-        return len(self._array.shape)
 
     @property
     def dtype(self) -> DType:
@@ -102,10 +89,6 @@ class Tensor(Value):
     def numel(self) -> int:
         """Number of values."""
         return dims_of(self).numel
-
-    def has_names(self) -> bool:
-        """True if any dim has a name."""
-        return self._names is not None
 
     def __len__(self) -> int:
         if not self.shape:
@@ -264,117 +247,6 @@ class Tensor(Value):
     def data(self) -> Tensor:
         """The same values off the tape; memory is shared."""
         return self.detach()
-
-    # ------------------------------------------------------------------------------------------ names
-
-    def rename(self, *names: Any, **renamed: str | None) -> Tensor:
-        """Return the same tensor under other names: ``rename('N', 'C')``, ``rename(N='B')``, ``rename(None)``.
-
-        One ``...`` stands for the dims that keep their names.
-        """
-        return ops.rename(self, names=self._renamed(names, renamed))  # type: ignore[no-any-return]
-
-    def rename_(self, *names: Any, **renamed: str | None) -> Tensor:
-        """Rename in place."""
-        self._names = self._renamed(names, renamed)
-        return self
-
-    def _renamed(self, names: tuple[Any, ...], renamed: dict[str, str | None]) -> Names | None:
-        if names and renamed:
-            raise DimensionError("rename: either positional args or keyword args, but not both", op="rename")
-        if renamed:
-            for old in renamed:
-                if old not in self.names:
-                    near = near_miss(old, self.names)
-                    raise DimensionError(
-                        f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in "
-                        f"Tensor{list(self.names)} but dim "
-                        f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
-                    )
-            names = tuple(renamed.get(name, name) if name else None for name in self.names)
-        elif names == (None,):
-            return None
-        elif not names and self.ndim:
-            raise DimensionError("rename: give the new names, or None to drop all", op="rename")
-        elif any(one in (..., "...") for one in names):
-            names = self._fill(names, "rename")
-        return check_names(names, self.ndim)
-
-    def _fill(self, names: tuple[Any, ...], op: str) -> tuple[Any, ...]:
-        """Replace the one ellipsis in `names` by this tensor's own names at those positions."""
-        places = [i for i, one in enumerate(names) if one in (..., "...")]
-        if len(places) > 1:
-            raise DimensionError(f"{op}: More than one Ellipsis ('...') found in names", op=op)
-        at, after = places[0], len(names) - places[0] - 1
-        if at + after > self.ndim:
-            raise DimensionError(f"{op}: {len(names) - 1} names for {self.ndim} dims", op=op)
-        return (*names[:at], *self.names[at : self.ndim - after], *names[at + 1 :])
-
-    def refine_names(self, *names: Any) -> Tensor:
-        """Give names to dims that have none; a name that is there already must be the same."""
-        wanted = self._fill(names, "refine_names") if any(one in (..., "...") for one in names) else names
-        if len(wanted) != self.ndim:
-            raise DimensionError(
-                f"refine_names: different number of dims: {len(wanted)} names for {self.ndim} dims",
-                op="refine_names",
-            )
-        for i, (own, name) in enumerate(zip(self.names, wanted, strict=True)):
-            if own is not None and own != name:
-                why = (
-                    f"{own!r} is more specific than None"
-                    if name is None
-                    else f"{own!r} is different from {name!r}"
-                )
-                raise DimensionError(
-                    f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} "
-                    f"because {why} at index {i}",
-                    operands=(dims_of(self).operand("input", [i]),),
-                )
-        return ops.rename(self, names=check_names(wanted, self.ndim))  # type: ignore[no-any-return]
-
-    def align_to(self, *names: Any) -> Tensor:
-        """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
-
-        One ``...`` stands for all dims that are not mentioned, in their order.
-        """
-        given = [one for one in names if one not in (..., "...")]
-        if len(names) - len(given) > 1:
-            raise DimensionError("align_to: More than one Ellipsis ('...') found in names", op="align_to")
-        if None in given:
-            raise DimensionError(
-                "align_to: the desired order of dimensions cannot contain a None name", op="align_to"
-            )
-        if len(given) == len(names):
-            for i, name in enumerate(self.names):
-                if name is None:
-                    raise DimensionError(
-                        f"align_to: All input dims must be named. Found unnamed dim at index {i} of "
-                        f"Tensor{list(self.names)}.",
-                        operands=(dims_of(self).operand("input", [i]),),
-                        fix="x.align_to('...', ...)",
-                    )
-                if name not in given:
-                    near = near_miss(name, given)
-                    raise DimensionError(
-                        f"align_to: Cannot find dim {name!r} from Tensor{list(self.names)} in desired "
-                        f"alignment {given}." + (f" Is {near!r} a misspelling?" if near else "")
-                    )
-        check_names(given, len(given))
-        order: list[Any] = []
-        for one in names:
-            if one in (..., "..."):
-                order += [i for i, name in enumerate(self.names) if name is None or name not in given]
-            else:
-                order.append(self.names.index(one) if one in self.names else one)
-        moved = shapes.permute(self, tuple(i for i in order if isinstance(i, int)))
-        for at, one in enumerate(order):
-            if isinstance(one, str):
-                moved = shapes.unsqueeze(moved, at, one)
-        return moved  # type: ignore[no-any-return]
-
-    def align_as(self, other: Tensor) -> Tensor:
-        """Permute the dims into the order of `other`'s, with size-1 dims where this tensor lacks one."""
-        return self.align_to(*other.names)
 
     # --------------------------------------------------------------------------------- in-place changes
 

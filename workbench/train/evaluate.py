@@ -13,7 +13,7 @@ from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.core.value import dims_of
 from workbench.nn import Module
-from workbench.ops.normalise import cross_entropy
+from workbench.ops.loss import cross_entropy
 
 __all__ = ["Evaluation", "evaluate"]
 

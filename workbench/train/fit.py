@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from tqdm import tqdm
 
 from workbench.base import events
-from workbench.ops.normalise import cross_entropy
+from workbench.ops.loss import cross_entropy
 from workbench.train.evaluate import evaluate, mode
 from workbench.train.history import Epoch, History
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.nn.module import Module
-from workbench.ops.normalise import cross_entropy, mse_loss, nll_loss
+from workbench.ops.loss import cross_entropy, mse_loss, nll_loss
 
 __all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
 
