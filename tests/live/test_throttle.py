@@ -61,7 +61,7 @@ def test_costly_pictures_take_at_most_a_twentieth_of_the_time() -> None:
         work.ask()
         work.run(1000 + (step + 1) * 0.01)
     assert work.spent <= 0.05 * 10 + work.cost
-    assert len(work.done) >= 8, "it may rest, but it must go on"
+    assert len(work.done) >= 4, "it may rest, but it must go on"
     gaps = [after - before for (_, before), (_, after) in zip(work.done, work.done[1:], strict=False)]
     assert min(gaps) == pytest.approx(work.cost * (1 + REST))
 
@@ -79,7 +79,7 @@ def test_what_a_person_waits_for_does_not_rest() -> None:
 
 
 def test_keys_have_a_pace_of_their_own_and_turns_are_fair() -> None:
-    work = Work(cost=0.001)
+    work = Work(cost=0.0005)
     for step in range(200):
         work.ask("one")
         work.ask("two")

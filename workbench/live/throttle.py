@@ -18,10 +18,11 @@ logger = logging.getLogger(__name__)
 INTERVAL = 0.05
 """Least time between two pictures of one view model, in seconds."""
 
-REST = 30.0
+REST = 60.0
 """After a picture that took t seconds of processor time, its view model rests for `REST` · t seconds.
 
-Writing the message costs about half as much again in a thread of the kernel: a twentieth of the time in all."""
+Writing the message costs about half as much again in a thread of the kernel, and work that uses every core waits for
+the one that was taken: a twentieth of the time in all."""
 
 
 class Throttle:
