@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -227,3 +228,16 @@ def test_a_node_that_is_read_cannot_be_removed() -> None:
     traced = trace(lambda x: (x * 2).relu(), wb.ones(2))
     with pytest.raises(GraphError, match="cannot remove mul: mul is still read by relu"):
         traced.remove(traced.nodes[0])
+
+
+def test_values_are_let_go_after_their_last_use() -> None:
+    traced = trace(lambda x: x.exp().neg().abs().exp().sum(), wb.ones(10_000))
+    made: list[weakref.ref[Any]] = []
+    alive: list[int] = []
+
+    def watch(node: Node, result: Any, seconds: float) -> None:
+        made.append(weakref.ref(result._array))
+        alive.append(sum(one() is not None for one in made))
+
+    run(traced, wb.ones(10_000), observe=watch)
+    assert max(alive) == 2, "a value and the one it is made from; all earlier ones are gone"
