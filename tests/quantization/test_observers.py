@@ -302,3 +302,13 @@ def test_values_without_numbers_are_not_observed() -> None:
         x = wb.relu(wb.ones(N=3))
         observer(x)
     assert observer.batches == 0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "zero_point"),
+    [(-1.1, 3.0, 68), (-1.0, 3.0, 64), (-2.9, 3.0, 125), (-4.0, 3.0, 146), (0.5, 3.0, 0), (-3.0, -0.5, 255)],
+)
+def test_zero_points_go_to_the_nearest_code(low: float, high: float, zero_point: int) -> None:
+    observer = q.MinMaxObserver()
+    observer(wb.tensor([low, high]))
+    assert observer.calculate_qparams()[1].item() == zero_point
