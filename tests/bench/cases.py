@@ -125,10 +125,10 @@ def trained() -> DigitsNet:
     return model.eval()
 
 
-def prepared() -> Any:
-    """Our network, fused and prepared for calibration."""
+def prepared(model: DigitsNet | None = None) -> Any:
+    """Our network, trained unless another is given, fused and prepared for calibration."""
     q = wb.quantization
-    return q.prepare(q.fuse_modules(trained(), FUSED), q.get_default_qconfig("x86"))
+    return q.prepare(q.fuse_modules(model or trained(), FUSED), q.get_default_qconfig("x86"))
 
 
 def _digits() -> wb.Tensor:
@@ -136,8 +136,8 @@ def _digits() -> wb.Tensor:
     return batch
 
 
-def _fp32_ours() -> Work:
-    model, x = trained(), _digits()
+def _fp32_ours(model: DigitsNet | None = None) -> Work:
+    model, x = model or trained(), _digits()
 
     def forward() -> None:
         with wb.no_grad():
@@ -146,8 +146,8 @@ def _fp32_ours() -> Work:
     return forward
 
 
-def _int8_ours() -> Work:
-    model, x = prepared(), _digits()
+def _int8_ours(network: DigitsNet | None = None) -> Work:
+    model, x = prepared(network), _digits()
     with wb.no_grad():
         model(x)
     model = wb.quantization.convert(model)
@@ -224,6 +224,13 @@ def cases() -> Iterator[Case]:
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))
     yield Case("int8 forward, batch 64, trained", "own fp32", 0.5, lambda: (_int8_ours(), _fp32_ours()))
+    fresh = DigitsNet().eval()
+    yield Case(
+        "int8 forward, batch 64, fresh weights",
+        "own fp32",
+        0.5,
+        lambda: (_int8_ours(fresh), _fp32_ours(fresh)),
+    )
     yield Case("int8 forward, batch 64, trained", "torch int8", 1.0, lambda: (_int8_ours(), _int8_theirs()))
     yield Case("calibration, watched live", "not watched", 1.05, _calibration(True))
     yield Case("calibration, nobody listening", "no bus at all", 1.02, _calibration(False))
