@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import Any as _Any
 
-from workbench import autograd, data, kernels, models, nn, optim
+from workbench import autograd, data, fft, kernels, linalg, models, nn, optim, special
 from workbench.base import rich as _rich
 from workbench.base.dtypes import (
     DType,
@@ -67,11 +67,11 @@ from workbench.tensor.factories import (
 __all__ = [
     "AutogradError", "DType", "DTypeError", "DimensionError", "DimensionIndexError", "Generator",
     "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bool", "complex64",
-    "complex128", "data", "default_generator", "empty", "enable_grad", "eye", "float16", "float32",
+    "complex128", "data", "default_generator", "empty", "enable_grad", "eye", "fft", "float16", "float32",
     "float64", "from_numpy", "full", "get_default_dtype", "get_num_threads", "grad_enabled", "int8",
-    "int16", "int32", "int64", "kernels", "linspace", "manual_seed", "models", "nn", "no_grad", "ones",
+    "int16", "int32", "int64", "kernels", "linalg", "linspace", "manual_seed", "models", "nn", "no_grad", "ones",
     "ones_like", "optim", "qint8", "qint32", "quint8", "rand", "randint", "randn", "randperm",
-    "set_num_threads", "tensor", "uint8", "zeros", "zeros_like",
+    "set_num_threads", "special", "tensor", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 

@@ -13,7 +13,7 @@ ORDER = [
     {"kernels"},
     {"core"},
     {"ops"},
-    {"tensor"},
+    {"tensor", "linalg", "fft", "special"},
     {"autograd", "graph"},
     {"nn", "optim", "data"},
     {"models"},
@@ -22,7 +22,7 @@ ORDER = [
     {"train"},
     {"live"},
     {"widgets"},
-    {"lab"},
+    {"lab", "utils"},
 ]
 """From the bottom up. A room imports from its own step or below; rooms of one step must not form a cycle."""
 

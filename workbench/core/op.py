@@ -101,11 +101,17 @@ class Op:
     samples: Callable[[], Iterable[Sample]]
     bad: Callable[[], Iterable[BadInput]]
     properties: frozenset[str] = frozenset()
-    """Of: linear, commutative, random, view, same (dims pass through unchanged and unchecked), estimate (the gradient
-    rule is a useful stand-in for the derivative, such as a straight-through one)."""
+    """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can),
+    moves (only moves values: it works on any type), same (dims pass through unchanged and unchecked), estimate
+    (the gradient rule is a useful stand-in for the derivative, such as a straight-through one)."""
     outputs: int = 1
     tolerance: float = 1e-6
     """Largest relative error of the gradient check in float64."""
+    jvp: Callable[..., Any] | None = None
+    """``jvp(call, *tangents)``: tangent(s) of the output(s), written with other ops. None: derived from the gradient
+    rule, whose transpose it is."""
+    batch: Callable[..., Any] | None = None
+    """How one call serves a whole batch, see `core.batching`. None: one call for each entry."""
     kernel: kernels.Kernel | None = None
     """The compiled kernel, where one was found."""
     same: bool = field(init=False)

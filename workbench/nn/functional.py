@@ -8,58 +8,19 @@ from workbench.base.dims import dim_index
 from workbench.base.random import Generator, default_generator
 from workbench.core.value import dims_of, new
 from workbench.nn.statistics import update_running, values_per_channel
-from workbench.ops.contract import linear
-from workbench.ops.convolve import conv2d
-from workbench.ops.elementwise import RELU, SIGMOID, TANH
-from workbench.ops.index import one_hot
-from workbench.ops.join import pad
-from workbench.ops.loss import cross_entropy, mse_loss, nll_loss
+from workbench.ops import NN as _NN
 from workbench.ops.normalise import (
     BATCH_NORM,
     BATCH_NORM_INFERENCE,
     DROPOUT_MASK,
-    log_softmax,
-    softmax,
 )
-from workbench.ops.pool import avg_pool2d, max_pool2d
 from workbench.ops.shape import flatten as _flatten
 from workbench.tensor import Tensor
 from workbench.tensor.factories import ones, zeros
 
-__all__ = [
-    "avg_pool2d",
-    "batch_norm",
-    "conv2d",
-    "cross_entropy",
-    "dropout",
-    "flatten",
-    "linear",
-    "log_softmax",
-    "max_pool2d",
-    "mse_loss",
-    "nll_loss",
-    "one_hot",
-    "pad",
-    "relu",
-    "sigmoid",
-    "softmax",
-    "tanh",
-]
+__all__ = sorted({*_NN, "batch_norm", "dropout", "flatten"})
 
-
-def relu(input: Tensor) -> Tensor:
-    """Rectified linear unit: y = max(x, 0)."""
-    return RELU(input)  # type: ignore[no-any-return]
-
-
-def sigmoid(input: Tensor) -> Tensor:
-    """Logistic function: y = 1 / (1 + e^-x)."""
-    return SIGMOID(input)  # type: ignore[no-any-return]
-
-
-def tanh(input: Tensor) -> Tensor:
-    """Hyperbolic tangent."""
-    return TANH(input)  # type: ignore[no-any-return]
+globals().update(_NN)
 
 
 def flatten(

@@ -294,3 +294,17 @@ def contract(a: Any, b: Any, *names: str) -> Any:
     )
     out = tuple(str(name) for name in (*shared, *rest_a, *rest_b))
     return ops.reshape(product, sizes=tuple(sizes[name] for name in out)).rename(*out)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "contract": contract,
+    "linear": linear,
+    "matmul": matmul,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("contract", "linear")
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"linear": linear}
+"""What `workbench.nn.functional` offers of this file."""

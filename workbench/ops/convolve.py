@@ -338,3 +338,15 @@ def conv2d(
         "groups": groups,
     }
     return ops.conv2d(input, weight, **params) if bias is None else ops.conv2d(input, weight, bias, **params)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "conv2d": conv2d,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("conv2d",)
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"conv2d": conv2d}
+"""What `workbench.nn.functional` offers of this file."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, broadcast
-from workbench.base.dtypes import as_dtype
+from workbench.base.dtypes import as_dtype, float32, float64, int32, int64
 from workbench.core.dtype_rules import KEEP, PREDICATE, PROMOTE
 from workbench.core.families import (
     NOT_DIFFERENTIABLE,
@@ -390,3 +390,92 @@ def to(input: Any, dtype: Any) -> Any:
     """Cast to another data type; a tensor that has it already is returned as it is."""
     target = as_dtype(dtype).numpy
     return input if input._array.dtype == target else ops.to(input, dtype=target)
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """Choose from two operands by a condition: y = condition ? a : b. Names unify, sizes broadcast."""
+    return WHERE(condition, input, other)
+
+
+def _plain(op: Op, operands: int) -> Any:
+    """Return the function people call for an elementwise op: its operands and nothing else."""
+    if operands == 1:
+
+        def function(input: Any) -> Any:
+            return op(input)
+    else:
+
+        def function(input: Any, other: Any) -> Any:  # type: ignore[misc]
+            return op(input, other)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.doc} {op.equation}. Dims: {op.rule}."
+    return function
+
+
+_ONE = (
+    "neg",
+    "abs",
+    "sign",
+    "exp",
+    "log",
+    "log1p",
+    "expm1",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "floor",
+    "ceil",
+    "round",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_not",
+    "clone",
+)
+_TWO = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "maximum",
+    "minimum",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "logical_and",
+    "logical_or",
+)
+
+FUNCTIONS: dict[str, Any] = {
+    **{name: _plain(getattr(ops, name), 1) for name in _ONE},
+    **{name: _plain(getattr(ops, name), 2) for name in _TWO},
+    "clamp": clamp,
+    "where": where,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("where",)
+"""Functions that are no methods of a tensor."""
+
+METHODS: dict[str, Any] = {
+    "to": to,
+    "type": to,
+    "float": lambda self: to(self, float32),
+    "double": lambda self: to(self, float64),
+    "long": lambda self: to(self, int64),
+    "int": lambda self: to(self, int32),
+}
+"""What only a tensor offers."""
+
+NN: dict[str, Any] = {name: FUNCTIONS[name] for name in ("relu", "sigmoid", "tanh")}
+"""What `workbench.nn.functional` offers of this file."""

@@ -347,3 +347,17 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim."""
     count = num_classes if num_classes >= 0 else int(input._array.max()) + 1
     return ops.one_hot(input, count=count, dtype=np.dtype(np.int64))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "gather": gather,
+    "index_select": index_select,
+    "one_hot": one_hot,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("one_hot",)
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"one_hot": one_hot}
+"""What `workbench.nn.functional` offers of this file."""

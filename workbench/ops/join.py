@@ -140,3 +140,17 @@ def pad(input: Any, pad: Sequence[int], value: float = 0.0) -> Any:
     pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
     padding = ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
     return ops.pad(input, padding=padding, value=value)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "cat": cat,
+    "pad": pad,
+    "stack": stack,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("cat", "pad", "stack")
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"pad": pad}
+"""What `workbench.nn.functional` offers of this file."""

@@ -102,3 +102,17 @@ def reduce_loss(loss: Any, reduction: str) -> Any:
     if reduction == "mean":
         return ops.mean(loss, dim=axes, keepdim=False)
     raise ValueError(f"{reduction!r} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
+
+
+FUNCTIONS: dict[str, Any] = {
+    "cross_entropy": cross_entropy,
+    "mse_loss": mse_loss,
+    "nll_loss": nll_loss,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("cross_entropy", "mse_loss", "nll_loss")
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"cross_entropy": cross_entropy, "mse_loss": mse_loss, "nll_loss": nll_loss}
+"""What `workbench.nn.functional` offers of this file."""

@@ -376,3 +376,13 @@ def softmax(input: Any, dim: int | str) -> Any:
 def log_softmax(input: Any, dim: int | str) -> Any:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
     return ops.log_softmax(input, dim=dim_index(dims_of(input), dim, "log_softmax"))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "log_softmax": log_softmax,
+    "softmax": softmax,
+}
+"""What `workbench` offers of this file by name."""
+
+NN: dict[str, Any] = {"log_softmax": log_softmax, "softmax": softmax}
+"""What `workbench.nn.functional` offers of this file."""

@@ -249,3 +249,16 @@ def avg_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
         stride=kernel if stride is None else pair(stride, "stride"),
         padding=pair(padding, "padding"),
     )
+
+
+FUNCTIONS: dict[str, Any] = {
+    "avg_pool2d": avg_pool2d,
+    "max_pool2d": max_pool2d,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("avg_pool2d", "max_pool2d")
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"avg_pool2d": avg_pool2d, "max_pool2d": max_pool2d}
+"""What `workbench.nn.functional` offers of this file."""

@@ -337,3 +337,20 @@ def argmin(input: Any, dim: int | str | None = None, keepdim: bool = False) -> A
 def cumsum(input: Any, dim: int | str) -> Any:
     """Running sum along a dim: y_i = Σ_{j ≤ i} x_j."""
     return ops.cumsum(input, dim=dim_index(dims_of(input), dim, "cumsum"))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "all": all,
+    "amax": amax,
+    "amin": amin,
+    "any": any,
+    "argmax": argmax,
+    "argmin": argmin,
+    "cumsum": cumsum,
+    "logsumexp": logsumexp,
+    "mean": mean,
+    "std": std,
+    "sum": sum,
+    "var": var,
+}
+"""What `workbench` offers of this file by name."""

@@ -462,3 +462,25 @@ def broadcast_tensors(a: Any, b: Any) -> tuple[Any, Any]:
 def flip(input: Any, dims: Any) -> Any:
     """Reverse the order of entries along the given dims."""
     return ops.flip(input, dim=dim_indices(dims_of(input), dims, "flip"))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "broadcast_tensors": broadcast_tensors,
+    "expand": expand,
+    "flatten": flatten,
+    "flip": flip,
+    "permute": permute,
+    "reshape": reshape,
+    "squeeze": squeeze,
+    "t": t,
+    "transpose": transpose,
+    "unflatten": unflatten,
+    "unsqueeze": unsqueeze,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("broadcast_tensors",)
+"""Functions that are no methods of a tensor."""
+
+METHODS: dict[str, Any] = {"view": reshape}
+"""What only a tensor offers."""

@@ -1,0 +1,1 @@
+"""PyTorch's own op database as an outside judge of the table."""

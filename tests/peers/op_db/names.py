@@ -1,0 +1,51 @@
+"""Which of our functions answers to an entry of the op database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import workbench as wb
+
+__all__ = ["PLAIN", "function_for"]
+
+PLAIN: tuple[str, ...] = tuple(json.loads((Path(__file__).parent / "plain_ops.json").read_text()))
+"""Entries (``name`` or ``name.variant``) that take and return plain dense tensors, forward and backward."""
+
+SPECIAL: dict[str, Callable[..., Any]] = {
+    "T": lambda x: x.T,
+    "H": lambda x: x.H,
+    "mT": lambda x: x.mT,
+    "mH": lambda x: x.mH,
+    "slice": lambda x, *args: wb.slice(x, *args),
+    "where": lambda x, condition, other: wb.where(condition, x, other),
+    "zero_": lambda x: x.clone().zero_(),
+    "fill": lambda x, value: wb.fill(x, value),
+    "float": lambda x, **kwargs: x.float(),
+    "max.binary": lambda x, other: wb.max(x, other),
+    "min.binary": lambda x, other: wb.min(x, other),
+    "view": lambda x, *args: x.view(*args),
+    "view_as": lambda x, other: x.view_as(other),
+    "expand": lambda x, *args: x.expand(*args),
+    "repeat": lambda x, *args: x.repeat(*args),
+}
+"""Entries whose call in the database is not that of the function of their name."""
+
+
+def function_for(name: str, variant: str) -> Callable[..., Any]:
+    """Return our function for an entry, or raise AttributeError where there is none.
+
+    A dotted name is looked up in its namespace; a plain one in `workbench`, else among the tensor's methods.
+    """
+    for key in (f"{name}.{variant}", name):
+        if key in SPECIAL:
+            return SPECIAL[key]
+    owner: Any = wb
+    parts = name.split(".")
+    for part in parts[:-1]:
+        owner = getattr(owner, part)
+    if len(parts) == 1 and not hasattr(owner, parts[0]):
+        owner = wb.Tensor
+    return getattr(owner, parts[-1])

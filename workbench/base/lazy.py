@@ -1,0 +1,29 @@
+"""Libraries that are imported when they are first used, so that `import workbench` stays fast."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["Lazy", "scipy_fft", "scipy_linalg", "scipy_special"]
+
+
+class Lazy:
+    """Stands for a module, and imports it at the first look at one of its names.
+
+    >>> float(Lazy("math").sqrt(4))
+    2.0
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module(self._name), name)
+        setattr(self, name, found)
+        return found
+
+
+scipy_special = Lazy("scipy.special")
+scipy_linalg = Lazy("scipy.linalg")
+scipy_fft = Lazy("scipy.fft")

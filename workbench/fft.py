@@ -1,0 +1,9 @@
+"""Discrete Fourier transforms: PyTorch's `torch.fft`, on named tensors and differentiable."""
+
+from __future__ import annotations
+
+from workbench.ops import FFT as _FUNCTIONS
+
+__all__ = sorted(_FUNCTIONS)
+
+globals().update(_FUNCTIONS)

@@ -1,0 +1,9 @@
+"""Linear algebra: PyTorch's `torch.linalg`, on named tensors and differentiable."""
+
+from __future__ import annotations
+
+from workbench.ops import LINALG as _FUNCTIONS
+
+__all__ = sorted(_FUNCTIONS)
+
+globals().update(_FUNCTIONS)

@@ -1,0 +1,9 @@
+"""Special functions: PyTorch's `torch.special`, on named tensors and differentiable."""
+
+from __future__ import annotations
+
+from workbench.ops import SPECIAL as _FUNCTIONS
+
+__all__ = sorted(_FUNCTIONS)
+
+globals().update(_FUNCTIONS)
