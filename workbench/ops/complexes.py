@@ -1,0 +1,462 @@
+"""Complex numbers: their parts, their conjugate, and how they are put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, broadcast
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.dtype_rules import FLOAT, PROMOTE
+from workbench.core.families import NOT_QUANTIZED, grid, per_value, unary, unbroadcast
+from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value
+
+NOTHING = Saves((), output=False)
+
+
+def real_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of the real part of a type; real types are their own."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def complex_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the complex type whose parts are of a real type; complex types are their own."""
+    if dtype.kind == "c":
+        return dtype
+    return np.dtype(np.complex128 if dtype == np.float64 else np.complex64)
+
+
+REAL_PART = DTypeRule("as the input, complex become real", None, lambda dtype, params: real_type(dtype))
+MAGNITUDE = DTypeRule(
+    "promoted, complex become real", lambda dtype: dtype, lambda dtype, params: real_type(dtype)
+)
+
+
+def is_complex_value(value: Any) -> bool:
+    """Say whether a tensor has complex values."""
+    return bool(value._array.dtype.kind == "c")
+
+
+def conjugate(value: Any) -> Any:
+    """Return the conjugate for a gradient rule: nothing is recorded for what is real."""
+    if not isinstance(value, Value):
+        return value.conjugate()
+    return ops.conj(value) if value._array.dtype.kind == "c" else value
+
+
+def zeros(gradient: Any) -> Any:
+    """Return the zeros that a gradient rule hands on where the derivative is 0."""
+    return ops.fill(gradient, 0)
+
+
+CONJ = unary(
+    "conj",
+    "Complex conjugate; real values are returned as they are.",
+    "y = Re x - i·Im x",
+    lambda x: np.conjugate(x) if x.dtype.kind == "c" else x,
+    lambda c, g: conjugate(g),
+    saves=NOTHING,
+    dtype=PROMOTE,
+    properties=["linear"],
+)
+
+
+def _real_vjp(c: Call, g: Any) -> Any:
+    return ops.to(g, dtype=c.inputs[0]._array.dtype)
+
+
+REAL = unary(
+    "real",
+    "Real part, as a view.",
+    "y = Re x",
+    lambda x: x.real if x.dtype.kind == "c" else x,
+    _real_vjp,
+    saves=NOTHING,
+    dtype=REAL_PART,
+    properties=["linear", "view"],
+)
+IMAG = Op(
+    name="imag",
+    doc="Imaginary part of complex values, as a view.",
+    equation="y = Im x",
+    reference="elementary",
+    dims=lambda x: x,
+    rule="names and sizes pass through",
+    dtype=REAL_PART,
+    forward=lambda x: x.imag,
+    vjp=lambda c, g: (ops.mul(g, 1j),),
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
+    bad=list,
+    properties=frozenset({"linear", "view", "same"}),
+)
+
+
+def _pairs_dims(x: Dims) -> Dims:
+    if not x.sizes or x.sizes[-1] != 2:
+        raise DimensionError(
+            f"Tensor must have a last dimension of size 2 (real and imaginary part), got {list(x.sizes)}.",
+            op="view_as_complex",
+            operands=(x.operand("input", [len(x.sizes) - 1] if x.sizes else []),),
+        )
+    return x.without([len(x.sizes) - 1])
+
+
+def _as_complex(x: Any) -> Any:
+    if x.dtype.kind != "f":
+        x = x.astype(np.float32)
+    if x.size and x.strides[-1] != x.itemsize:
+        x = np.ascontiguousarray(x)
+    return x.view(complex_type(x.dtype))[..., 0]
+
+
+def _as_real(x: Any) -> Any:
+    return x[..., None].view(real_type(x.dtype))
+
+
+VIEW_AS_COMPLEX = Op(
+    name="view_as_complex",
+    doc="Pairs along the last dim as complex numbers, as a view.",
+    equation="y[…] = x[…, 0] + i·x[…, 1]",
+    reference="elementary",
+    dims=_pairs_dims,
+    rule="the last dim, of size 2, goes; the other names stay",
+    dtype=DTypeRule("complex of the same precision", FLOAT.common, lambda dtype, params: complex_type(dtype)),
+    forward=_as_complex,
+    vjp=lambda c, g: (ops.view_as_real(g),),
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [Sample((np.arange(12).reshape(3, 2, 2),), names=(("N", "C", None),))],
+    bad=lambda: [BadInput((grid(3, 3),), {}, DimensionError, "last dimension of size 2")],
+    properties=frozenset({"linear", "view"}),
+)
+VIEW_AS_REAL = Op(
+    name="view_as_real",
+    doc="Complex numbers as pairs along a new last dim, as a view.",
+    equation="y[…, 0] = Re x, y[…, 1] = Im x",
+    reference="elementary",
+    dims=lambda x: Dims((*x.names, None), (*x.sizes, 2)),
+    rule="the names stay, the new last dim has none",
+    dtype=REAL_PART,
+    forward=_as_real,
+    vjp=lambda c, g: (ops.view_as_complex(g),),
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
+    bad=list,
+    properties=frozenset({"linear", "view"}),
+)
+
+
+def _compose(x: Any, y: Any) -> Any:
+    # Not x + 1j·y: an infinite imaginary part would make the real part NaN.
+    x, y = np.asarray(x), np.asarray(y)
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), complex_type(np.result_type(x, y)))
+    out.real, out.imag = x, y
+    return out
+
+
+COMPLEX = Op(
+    name="complex",
+    doc="Complex numbers from their real and imaginary parts.",
+    equation="y = a + i·b",
+    reference="elementary",
+    dims=lambda x, y: broadcast("complex", x, y),
+    rule="names unify from the right, sizes broadcast",
+    dtype=DTypeRule("complex of the same precision", FLOAT.common, lambda dtype, params: complex_type(dtype)),
+    forward=_compose,
+    vjp=lambda c, g: (
+        unbroadcast(ops.real(g), c.inputs[0]) if c.needs[0] else None,
+        unbroadcast(ops.imag(g), c.inputs[1]) if c.needs[1] else None,
+    ),
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=per_value,
+    samples=lambda: [Sample((np.arange(6).reshape(3, 2), np.arange(2)), names=(("N", "C"), ("C",)))],
+    bad=lambda: [BadInput((grid(3, 4), grid(3, 5)), {}, DimensionError, "must match the size")],
+    properties=frozenset({"linear"}),
+)
+
+
+def _sgn(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.sign(x)
+    size = np.abs(x)
+    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype, copy=False)
+
+
+def _sgn_gradient(c: Call, g: Any) -> Any:
+    x = c.inputs[0]
+    if not is_complex_value(x):
+        return zeros(g)
+    # The part of g along x does not turn it; the rest turns it by 1/|x|.
+    size = ops.abs(x)
+    nothing = ops.eq(size, 0.0)
+    safe = ops.where(nothing, 1.0, size)
+    along = ops.mul(ops.real(ops.mul(g, ops.conj(c.out))), c.out)
+    return ops.div(ops.where(nothing, 0.0, ops.sub(g, along)), safe)
+
+
+SGN = unary(
+    "sgn",
+    "Sign; of a complex number, its direction.",
+    "y = x/|x|, 0 at 0",
+    _sgn,
+    _sgn_gradient,
+    saves=Saves(None, output=True),
+    dtype=PROMOTE,
+)
+
+
+def _angle(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.angle(x)
+    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(np.pi), x.dtype.type(0)))
+
+
+def _angle_gradient(c: Call, g: Any) -> Any:
+    x = c.inputs[0]
+    if not is_complex_value(x):
+        return zeros(g)
+    size = ops.abs(x)
+    safe = ops.where(ops.eq(size, 0.0), 1.0, size)
+    return ops.mul(g, ops.mul(ops.div(ops.div(x, safe), safe), 1j))
+
+
+ANGLE = unary(
+    "angle",
+    "Angle to the positive real axis in radians; π for negative real numbers.",
+    "y = atan2(Im x, Re x)",
+    _angle,
+    _angle_gradient,
+    dtype=DTypeRule("real, integers become float32", FLOAT.common, lambda dtype, params: real_type(dtype)),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def conj(input: Any) -> Any:
+    """Complex conjugate: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.conj(wb.tensor([1 + 2j]))
+    tensor([1.-2.j], dtype=workbench.complex64)
+    """
+    return CONJ(input) if is_complex_value(input) else input
+
+
+def conj_physical(input: Any) -> Any:
+    """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is.
+
+    >>> import workbench as wb
+    >>> wb.conj_physical(wb.tensor([1 + 2j]))
+    tensor([1.-2.j], dtype=workbench.complex64)
+    """
+    return conj(input)
+
+
+def resolve_conj(input: Any) -> Any:
+    """Return the tensor itself: conjugates are computed when they are asked for, none is pending."""
+    return input
+
+
+def resolve_neg(input: Any) -> Any:
+    """Return the tensor itself: negatives are computed when they are asked for, none is pending."""
+    return input
+
+
+def real(input: Any) -> Any:
+    """Real part of a complex tensor, as a view: y = Re x; a real tensor is returned as it is.
+
+    >>> import workbench as wb
+    >>> wb.real(wb.tensor([1 + 2j]))
+    tensor([1.0000])
+    """
+    return REAL(input) if is_complex_value(input) else input
+
+
+def imag(input: Any) -> Any:
+    """Imaginary part of a complex tensor, as a view: y = Im x. Raises `DTypeError` for a real tensor.
+
+    >>> import workbench as wb
+    >>> wb.imag(wb.tensor([1 + 2j]))
+    tensor([2.0000])
+    """
+    if not is_complex_value(input):
+        raise DTypeError(
+            f"imag is not implemented for tensors with non-complex dtypes, this is {input.dtype.name}: "
+            "its imaginary part is 0, see zeros_like"
+        )
+    return IMAG(input)
+
+
+def view_as_real(input: Any) -> Any:
+    """View complex numbers [...] as pairs [..., 2] of real and imaginary part, in the same memory.
+
+    Names pass through, the new dim has none. Raises `DTypeError` for a real tensor.
+
+    >>> import workbench as wb
+    >>> wb.view_as_real(wb.tensor([1 + 2j]))
+    tensor([[1.0000, 2.0000]])
+    """
+    if not is_complex_value(input):
+        raise DTypeError(
+            f"view_as_real is only supported for complex tensors, this is {input.dtype.name}: cast it first, "
+            "e.g. x.to(workbench.complex64)"
+        )
+    return VIEW_AS_REAL(input)
+
+
+def view_as_complex(input: Any) -> Any:
+    """View pairs [..., 2] as complex numbers [...], in the same memory where pairs are adjacent.
+
+    The name of the last dim goes. Raises `DimensionError` unless its size is 2, `DTypeError` unless the numbers are
+    float32 or float64.
+
+    >>> import workbench as wb
+    >>> wb.view_as_complex(wb.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j], dtype=workbench.complex64)
+    """
+    _check_parts("view_as_complex", input)
+    return VIEW_AS_COMPLEX(input)
+
+
+def complex(real: Any, imag: Any) -> Any:
+    """Complex numbers from real and imaginary parts of one type: y = a + i·b. Names unify, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.complex(wb.tensor([1.0]), wb.tensor([2.0]))
+    tensor([1.+2.j], dtype=workbench.complex64)
+    """
+    _check_parts("complex", real, imag)
+    return COMPLEX(real, imag)
+
+
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers from absolute values and angles in radians: y = r·cos φ + i·r·sin φ. Names unify.
+
+    >>> import workbench as wb
+    >>> wb.polar(wb.tensor([2.0]), wb.tensor([0.0]))
+    tensor([2.+0.j], dtype=workbench.complex64)
+    """
+    _check_parts("polar", abs, angle)
+    return COMPLEX(ops.mul(abs, ops.cos(angle)), ops.mul(abs, ops.sin(angle)))
+
+
+def _check_parts(op: str, *parts: Any) -> None:
+    types = [part._array.dtype for part in parts]
+    if types[0] not in (np.float32, np.float64):
+        raise DTypeError(
+            f"{op} expects both parts as float32 or float64, got {parts[0].dtype.name}: cast it first, e.g. x.float()"
+        )
+    if types[-1] != types[0]:
+        raise DTypeError(
+            f"Expected object of scalar type {parts[0].dtype.name} but got scalar type {parts[-1].dtype.name} "
+            f"for second argument of {op}: cast one of them, e.g. with .to(...)"
+        )
+
+
+def sgn(input: Any) -> Any:
+    """Sign; of a complex number, its direction: y = x/|x|, 0 at 0. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.sgn(wb.tensor([-3.0, 0.0])), wb.sgn(wb.tensor([3 + 4j]))
+    (tensor([-1.0000,  0.0000]), tensor([0.6+0.8j], dtype=workbench.complex64))
+    """
+    return SGN(input)
+
+
+def angle(input: Any) -> Any:
+    """Angle to the positive real axis in radians: y = atan2(Im x, Re x); π for negative numbers. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.angle(wb.tensor([1j, -1 + 0j]))
+    tensor([1.5708, 3.1416])
+    """
+    return ANGLE(input)
+
+
+def isreal(input: Any) -> Any:
+    """True where the imaginary part is 0: everywhere in a real tensor.
+
+    >>> import workbench as wb
+    >>> wb.isreal(wb.tensor([1 + 0j, 1j]))
+    tensor([ True, False])
+    """
+    return ops.eq(imag(input), 0.0) if is_complex_value(input) else ops.eq(ops.fill(input, 0), 0)
+
+
+def is_complex(input: Any) -> bool:
+    """Say whether the values are complex.
+
+    >>> import workbench as wb
+    >>> wb.is_complex(wb.tensor([1j]))
+    True
+    """
+    return is_complex_value(input)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Say whether the values are real floating point numbers.
+
+    >>> import workbench as wb
+    >>> wb.is_floating_point(wb.tensor([1.0])), wb.is_floating_point(wb.tensor([1]))
+    (True, False)
+    """
+    return bool(input.dtype.is_floating_point)
+
+
+def is_signed(input: Any) -> bool:
+    """Say whether the type of the values has negative numbers.
+
+    >>> import workbench as wb
+    >>> wb.is_signed(wb.tensor([1])), wb.is_signed(wb.tensor([True]))
+    (True, False)
+    """
+    return input._array.dtype.kind not in "bu"
+
+
+def is_conj(input: Any) -> bool:
+    """Say whether a conjugate is pending: never, they are computed when they are asked for."""
+    return False
+
+
+def is_neg(input: Any) -> bool:
+    """Say whether a negative is pending: never, they are computed when they are asked for."""
+    return False
+
+
+def is_nonzero(input: Any) -> bool:
+    """Say whether the one value of a tensor is not 0. Raises where it has more or none.
+
+    >>> import workbench as wb
+    >>> wb.is_nonzero(wb.tensor([0.0]))
+    False
+    """
+    return bool(input.item())
+
+
+FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        conj, conj_physical, resolve_conj, resolve_neg, real, imag, view_as_real, view_as_complex, complex, polar, sgn,
+        angle, isreal, is_complex, is_floating_point, is_signed, is_conj, is_neg, is_nonzero,
+    )
+}  # fmt: skip
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("real", "imag", "complex", "polar", "view_as_real", "view_as_complex")
+"""Functions that are no methods of a tensor."""
+
+INPLACE = ("conj_physical", "sgn")
+"""What also comes as ``<name>_``."""
+
+OUT = ("conj_physical", "complex", "polar", "sgn", "angle")
+"""What takes ``out=``."""
