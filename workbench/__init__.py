@@ -15,6 +15,8 @@ from workbench import autograd, data, fft, kernels, linalg, models, nn, optim, s
 from workbench.base import rich as _rich
 from workbench.base.dtypes import (
     DType,
+    bfloat16,
+    can_cast,
     complex64,
     complex128,
     float16,
@@ -25,9 +27,11 @@ from workbench.base.dtypes import (
     int16,
     int32,
     int64,
+    promote_types,
     qint8,
     qint32,
     quint8,
+    set_default_dtype,
     uint8,
 )
 from workbench.base.dtypes import bool_ as bool
@@ -66,12 +70,13 @@ from workbench.tensor.factories import (
 
 __all__ = [
     "AutogradError", "DType", "DTypeError", "DimensionError", "DimensionIndexError", "Generator",
-    "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bool", "complex64",
-    "complex128", "data", "default_generator", "empty", "enable_grad", "eye", "fft", "float16", "float32",
-    "float64", "from_numpy", "full", "get_default_dtype", "get_num_threads", "grad_enabled", "int8",
-    "int16", "int32", "int64", "kernels", "linalg", "linspace", "manual_seed", "models", "nn", "no_grad", "ones",
-    "ones_like", "optim", "qint8", "qint32", "quint8", "rand", "randint", "randn", "randperm",
-    "set_num_threads", "special", "tensor", "uint8", "zeros", "zeros_like",
+    "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bfloat16", "bool",
+    "can_cast", "complex128", "complex64", "data", "default_generator", "empty", "enable_grad",
+    "eye", "fft", "float16", "float32", "float64", "from_numpy", "full", "get_default_dtype",
+    "get_num_threads", "grad_enabled", "int16", "int32", "int64", "int8", "kernels", "linalg",
+    "linspace", "manual_seed", "models", "nn", "no_grad", "ones", "ones_like", "optim",
+    "promote_types", "qint32", "qint8", "quint8", "rand", "randint", "randn", "randperm",
+    "set_default_dtype", "set_num_threads", "special", "tensor", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 

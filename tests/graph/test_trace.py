@@ -195,16 +195,29 @@ def test_asking_for_numbers_names_the_line() -> None:
         trace(branching, wb.ones(2))
 
 
-def test_changes_in_place_are_refused() -> None:
-    def traced_changes(x: wb.Tensor) -> wb.Tensor:
-        return (x * 2).add_(1)
+def test_a_change_in_place_of_a_traced_value_becomes_a_new_value() -> None:
+    def changes(x: wb.Tensor) -> wb.Tensor:
+        y = x * 2
+        y.add_(1)
+        return y * y
 
+    graph = trace(changes, wb.ones(2))
+    assert graph(wb.tensor([1.0, 2.0])).tolist() == [9.0, 25.0]
+
+
+def test_changes_in_place_of_other_memory_are_refused() -> None:
     def other_changes(x: wb.Tensor) -> wb.Tensor:
         return wb.zeros(2).add_(x)
 
-    for function in (traced_changes, other_changes):
-        with pytest.raises(wb.NoNumbersError, match="return new tensors instead of changing one in place"):
-            trace(function, wb.ones(2))
+    def changes_a_view(x: wb.Tensor) -> wb.Tensor:
+        y = x * 2
+        y[0].add_(1)
+        return y
+
+    with pytest.raises(wb.NoNumbersError, match="return new tensors instead of changing one in place"):
+        trace(other_changes, wb.ones(2))
+    with pytest.raises(wb.NoNumbersError, match="changing a view in place"):
+        trace(changes_a_view, wb.ones(2))
 
 
 def test_backward_inside_is_refused_and_leaves_no_gradients() -> None:

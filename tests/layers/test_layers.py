@@ -34,6 +34,7 @@ DECLARED: dict[str, dict[str, str]] = {
         "?": "rooms above the models are imported when they are first named: a script starts fast",
         "importlib.metadata": "the version is asked for rarely, and reading metadata is slow",
     },
+    "workbench.base.lazy": {"?": "the one door to libraries that are imported when they are first used"},
     "workbench.base.rich": {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",

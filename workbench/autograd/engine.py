@@ -55,6 +55,16 @@ def _plus(a: Any, b: Any) -> Any:
     return b if a is None else ops.add(a, b)
 
 
+def _fitting(gradient: Any, value: Any) -> Any:
+    """Return a gradient in the type of its value: of a real value only the real part of a gradient counts."""
+    wanted, given = value._array.dtype, gradient._array.dtype
+    if wanted == given:
+        return gradient
+    if given.kind == "c" and wanted.kind != "c":
+        gradient = ops.real(gradient)
+    return gradient if gradient._array.dtype == wanted else ops.to(gradient, dtype=wanted)
+
+
 class _Walk:
     """One pass over the tape: pending gradients by node and output, newest node first."""
 
@@ -69,6 +79,8 @@ class _Walk:
 
     def arrive(self, value: Any, gradient: Any) -> None:
         """Take a gradient that has reached `value`."""
+        if gradient._array.dtype is not value._array.dtype:
+            gradient = _fitting(gradient, value)
         node = value._grad_fn
         if node is None:
             leaf = leaf_of(value)
@@ -101,10 +113,10 @@ class _Walk:
                     for value, need in zip(call.inputs, call.needs, strict=True)
                 )
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
-            inputs = node.inputs
+            inputs = node.sources()
             if not self.retain:
                 node.release()
-            for value, need, gradient in zip(inputs, call.needs, results, strict=True):  # type: ignore[arg-type]
+            for value, need, gradient in zip(inputs, call.needs, results, strict=True):
                 if need and gradient is not None:
                     self.arrive(value, gradient)
 
@@ -139,7 +151,7 @@ def _leading(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> set[int]:
 
 def _recorded(node: Node) -> list[Any]:
     """Return the inputs of a call through which gradients go."""
-    return [value for value in node.inputs or () if isinstance(value, Value) and value._requires_grad]
+    return [value for value in node.sources() if isinstance(value, Value) and value._requires_grad]
 
 
 def backward(

@@ -9,31 +9,41 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from workbench.base.errors import DTypeError
 
 __all__ = [
+    "DIFFERENTIABLE",
     "DType",
     "as_dtype",
+    "bfloat16",
     "bool_",
     "complex64",
     "complex128",
+    "can_cast",
     "dtype_of",
     "float16",
     "float32",
     "float64",
     "get_default_dtype",
+    "half_width",
     "int8",
     "int16",
     "int32",
     "int64",
     "promote",
+    "promote_types",
     "qint8",
     "qint32",
     "quint8",
+    "set_default_dtype",
     "uint8",
 ]
+
+DIFFERENTIABLE = "fcV"
+"""Kinds of NumPy types that have gradients: floats, complex numbers, and bfloat16, which NumPy calls void."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +72,7 @@ class DType:
     @property
     def is_floating_point(self) -> bool:
         """True for real floating point types."""
-        return self.kind == "f"
+        return self.kind in "fV"
 
     @property
     def is_complex(self) -> bool:
@@ -84,6 +94,8 @@ class DType:
 float32 = DType("float32", "f32", np.dtype(np.float32))
 float64 = DType("float64", "f64", np.dtype(np.float64))
 float16 = DType("float16", "f16", np.dtype(np.float16))
+bfloat16 = DType("bfloat16", "bf16", np.dtype(ml_dtypes.bfloat16))
+"""The upper half of a float32: its range, with 8 bits of precision. Stored so; arithmetic is done in float32."""
 complex64 = DType("complex64", "c64", np.dtype(np.complex64))
 complex128 = DType("complex128", "c128", np.dtype(np.complex128))
 int64 = DType("int64", "i64", np.dtype(np.int64))
@@ -97,26 +109,73 @@ qint8 = DType("qint8", "qi8", np.dtype(np.int8), quantized=True)
 qint32 = DType("qint32", "qi32", np.dtype(np.int32), quantized=True)
 
 _ALL = (
-    float32, float64, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32,
+    float32, float64, float16, bfloat16, complex64, complex128,
+    int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32,
 )  # fmt: skip
 _BY_NAME = {one.name: one for one in _ALL} | {
     "float": float32,
     "double": float64,
     "half": float16,
     "long": int64,
+    "int": int32,
+    "short": int16,
+    "cfloat": complex64,
+    "cdouble": complex128,
 }
 _BY_NUMPY = {one.numpy: one for one in _ALL if not one.quantized}
 _PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+_HALVES = frozenset({float16.numpy, bfloat16.numpy})
+
+
+def half_width(dtype: np.dtype[Any]) -> bool:
+    """Say whether `dtype` is a 16-bit float, on which arithmetic is done in float32."""
+    return dtype in _HALVES
 
 
 def get_default_dtype() -> DType:
-    """Return the type that Python floats become: float32.
+    """Return the type that Python floats become: float32 unless `set_default_dtype` said otherwise.
 
     >>> get_default_dtype()
     workbench.float32
     """
-    return float32
+    return _PYTHON[float]
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the type that Python floats become, and with it the complex type of the same precision.
+
+    Raises `DTypeError` unless it is a real floating point type.
+
+    >>> set_default_dtype(float64)
+    >>> get_default_dtype()
+    workbench.float64
+    >>> set_default_dtype(float32)
+    """
+    found = as_dtype(dtype)
+    if not found.is_floating_point:
+        raise DTypeError(f"only floating-point types are supported as the default type, got {found.name}")
+    _PYTHON[float] = found
+    _PYTHON[complex] = complex128 if found is float64 else complex64
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """Return the smallest type that both become, by category and then by width.
+
+    >>> promote_types("int32", "float16"), promote_types("uint8", "int8"), promote_types("bfloat16", "float16")
+    (workbench.float16, workbench.int16, workbench.float32)
+    """
+    return _BY_NUMPY[_together(as_dtype(type1).numpy, as_dtype(type2).numpy)]
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Say whether results of type `from_` may be written into a tensor of type `to`: never to a lower category.
+
+    >>> can_cast("float64", "float32"), can_cast("float32", "int64"), can_cast("int64", "uint8")
+    (True, False, True)
+    """
+    a, b = as_dtype(from_), as_dtype(to)
+    return _CATEGORY[a.kind] <= _CATEGORY[b.kind]
 
 
 def as_dtype(spec: Any) -> DType:
@@ -184,7 +243,7 @@ def promote(operands: tuple[tuple[np.dtype[Any], int] | bool | int | float | com
 
 def _lift(strong: np.dtype[Any], weak: np.dtype[Any]) -> np.dtype[Any]:
     """A weaker operand of a higher category: its category, with the width of the stronger where it has one."""
-    if weak.kind == "c" and strong.kind == "f":
+    if weak.kind == "c" and strong.kind in "fV":
         return np.dtype(np.complex128) if strong.itemsize == 8 else np.dtype(np.complex64)
     return weak
 
@@ -193,8 +252,18 @@ def _together(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """What two types of equal rank become; unlike NumPy an integer never widens a float."""
     if a == b:
         return a
-    if a.kind in "fc" and b.kind in "biu":
-        return a
-    if b.kind in "fc" and a.kind in "biu":
-        return b
+    higher, lower = (a, b) if _CATEGORY[a.kind] >= _CATEGORY[b.kind] else (b, a)
+    category = _CATEGORY[higher.kind]
+    if category >= 2 and _CATEGORY[lower.kind] < 2:
+        return higher
+    if category == 3:
+        return np.dtype(np.complex128) if 16 in (a.itemsize, b.itemsize) or _wide(lower) else higher
+    if "V" in (a.kind, b.kind):  # bfloat16 and float16 have no common 16-bit type
+        return (
+            np.dtype(np.float32) if lower.itemsize == higher.itemsize else max(a, b, key=lambda t: t.itemsize)
+        )
     return np.promote_types(a, b)
+
+
+def _wide(dtype: np.dtype[Any]) -> bool:
+    return bool(dtype == np.float64)

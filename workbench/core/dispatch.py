@@ -19,12 +19,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from workbench.base.dims import Dims, Names
-from workbench.base.dtypes import promote
+from workbench.base.dtypes import half_width, promote
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
 from workbench.base.places import calling_frame, place
 from workbench.core.op import Absent, Op, use_apply
 from workbench.core.tape import record, record_two
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
+from workbench.core.views import refresh, remember, see
 
 __all__ = ["Interpreter", "apply", "binary", "enable_grad", "grad_enabled", "interpreting", "no_grad"]
 
@@ -109,13 +110,18 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
             results = interpreter.process(op, inputs, params)
         finally:
             _state.reset(token)
+        if op.view and isinstance(results, Value) and results._view is None and results is not inputs[0]:
+            remember(op, inputs[0], params, results)
     if state.grad and op.vjp:
         for value in inputs:
-            if isinstance(value, Value) and value._requires_grad:
-                several = results if isinstance(results, tuple) else (results,)
-                if several[0]._array.dtype.kind in "fc":
-                    record(op, inputs, params, several)
-                break
+            if isinstance(value, Value):
+                if value._view is not None:
+                    refresh(value)
+                if value._requires_grad:
+                    several = results if isinstance(results, tuple) else (results,)
+                    if several[0]._array.dtype.kind in "fcV":
+                        record(op, inputs, params, several)
+                    break
     return results
 
 
@@ -139,17 +145,23 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     else:
         dims = infer_dims(op, inputs, params)
         names = _some(dims) if op.outputs == 1 else None
+    half = None
     if not _settled(op, arrays):
-        arrays = cast(op, arrays)
+        arrays, half = cast(op, arrays)
     kernel = op.kernel
     if kernel is not None and kernel.accepts(*arrays, **params):
         out = kernel.run(*arrays, **params)
     else:
         out = op.forward(*arrays, **params)
+    if half is not None:
+        out = _narrowed(op, out, half, params)
     if op.outputs == 1:
         if type(out) is not np.ndarray and not hasattr(out, "quantizer"):
             out = np.asarray(out)
-        return new(out, names)
+        result = new(out, names)
+        if op.view and out.base is not None:
+            see(op, inputs[0], params, result)
+        return result
     return tuple(
         [
             new(one if type(one) is np.ndarray else np.asarray(one), _some(d))
@@ -159,21 +171,34 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 def _settled(op: Op, arrays: list[Any]) -> bool:
-    """Say, quickly, whether the arrays have the type already that the op's rule asks for."""
+    """Say, quickly, whether the arrays have the type already in which the op computes."""
     if op.dtype.common is None:
+        if op.widens:
+            for array in arrays:
+                if type(array) is np.ndarray and array.dtype.char in "eE":
+                    return False
         return True
     first: Any = None
     for array in arrays[op.dtype.skip :] if op.dtype.skip else arrays:
         if type(array) is np.ndarray:
             if first is None:
                 first = array.dtype
-                if first.kind != "f":
+                if first.char not in "fd":
                     return False
             elif array.dtype is not first:
                 return False
         elif type(array) is not float:
             return False
     return first is not None
+
+
+def _narrowed(op: Op, out: Any, half: Any, params: dict[str, Any]) -> Any:
+    """Bring results computed in float32 back to the 16-bit type that the op's rule names."""
+    dtypes = op.dtype.result(half, params)
+    if op.outputs == 1:
+        return np.asarray(out).astype(dtypes, copy=False)
+    dtypes = dtypes if isinstance(dtypes, tuple) else (dtypes,) * op.outputs
+    return tuple([np.asarray(one).astype(dtype, copy=False) for one, dtype in zip(out, dtypes, strict=True)])
 
 
 def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -218,17 +243,31 @@ def _labels(inputs: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(known.get(id(value), "") for value in inputs)
 
 
-def cast(op: Op, arrays: list[Any]) -> list[Any]:
-    """Bring array inputs to the type that the op's rule asks for; Python scalars stay what they are."""
-    common = op.dtype.common
-    if common is None:
-        return arrays
+def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
+    """Bring array inputs to the type that the op's rule asks for; Python scalars stay what they are.
+
+    Returns the 16-bit type to go back to where the op is computed in float32 in its stead, else None.
+    """
     target = common_dtype(op, arrays)
+    wide = target
+    half = None
+    if op.widens and half_width(target):
+        half, wide = target, _FLOAT32
+    if op.dtype.common is None:
+        if op.widens:
+            arrays = [
+                array.astype(_FLOAT32) if isinstance(array, np.ndarray) and half_width(array.dtype) else array
+                for array in arrays
+            ]
+        return arrays, half
     skip = op.dtype.skip
     return arrays[:skip] + [
-        array.astype(target) if hasattr(array, "dtype") and array.dtype != target else array
+        array.astype(wide) if hasattr(array, "dtype") and array.dtype != wide else array
         for array in arrays[skip:]
-    ]
+    ], half
+
+
+_FLOAT32 = np.dtype(np.float32)
 
 
 def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
@@ -291,7 +330,7 @@ def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
             a = x._array
             names = x._names
             if type(y) is float or type(y) is int:
-                b = y if a.dtype.kind == "f" else None
+                b = y if a.dtype.char in "fd" else None
             else:
                 b = y._array
                 if a.dtype is not b.dtype:
@@ -303,8 +342,13 @@ def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
                 result = new(out if type(out) is np.ndarray else np.asarray(out))
                 if names is not None:
                     result._names = names
-                if state.grad and (x._requires_grad or (b is not y and y._requires_grad)):
-                    record_two(op, x, y, result)
+                if state.grad:
+                    if x._view is not None:
+                        refresh(x)
+                    if b is not y and y._view is not None:
+                        refresh(y)
+                    if x._requires_grad or (b is not y and y._requires_grad):
+                        record_two(op, x, y, result)
                 return result
         except (AttributeError, ValueError, TypeError, DimensionError):
             # Whatever the short path cannot do, the long one does or refuses in full sentences.

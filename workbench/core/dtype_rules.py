@@ -20,11 +20,11 @@ def _same(dtype: _Type) -> _Type:
 
 
 def _floating(dtype: _Type) -> _Type:
-    return dtype if dtype.kind in "fc" else get_default_dtype().numpy
+    return dtype if dtype.kind in "fcV" else get_default_dtype().numpy
 
 
 def _wide(dtype: _Type) -> _Type:
-    return dtype if dtype.kind in "fc" else np.dtype(np.int64)
+    return dtype if dtype.kind in "fcV" else np.dtype(np.int64)
 
 
 def _result(dtype: _Type, params: Mapping[str, Any]) -> _Type:

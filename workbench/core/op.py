@@ -51,6 +51,16 @@ class Saves:
     inputs: tuple[int, ...] | None = None
     """Positions of inputs; None for all of them."""
     output: bool = True
+    crossed: bool = False
+    """True where the gradient of an input does not read that input itself, as for a product: what nobody else's
+    gradient is wanted for need not be kept."""
+
+    def read(self, needs: Sequence[bool]) -> tuple[int, ...]:
+        """Return the positions of the inputs that the rule reads when the gradients `needs` are wanted."""
+        found = range(len(needs)) if self.inputs is None else self.inputs
+        if not self.crossed:
+            return tuple(found)
+        return tuple(i for i in found if any(need for j, need in enumerate(needs) if j != i))
 
 
 @dataclass(frozen=True)
@@ -116,9 +126,15 @@ class Op:
     """The compiled kernel, where one was found."""
     same: bool = field(init=False)
     """True where the dims of the one input pass through: eager evaluation then need not ask the rule."""
+    view: bool = field(init=False)
+    """True where the output may share the input's memory."""
+    widens: bool = field(init=False)
+    """True where 16-bit floats are computed in float32: all but movements of data."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "same", "same" in self.properties)
+        object.__setattr__(self, "view", "view" in self.properties)
+        object.__setattr__(self, "widens", not self.properties & {"view", "moves"})
         if self.kernel is None:
             object.__setattr__(self, "kernel", kernels.lookup(self.name))
         table_add(self)

@@ -69,13 +69,14 @@ class Node:
 
     def call(self) -> Call:
         """Return the recorded call with unnamed inputs and outputs, connected to the tape."""
-        inputs = self.inputs
-        if inputs is None:
+        if self.inputs is None:
             raise AutogradError(
                 f"Trying to backward through the graph a second time: what '{self.op.name}' saved has been freed. "
                 "Specify retain_graph=True the first time."
             )
-        self._check_versions(inputs)
+        inputs = self.sources()
+        needs = needs_of(inputs)
+        self._check_versions(inputs, needs)
         outs: list[Any] = []
         for i, array in enumerate(self.saved or (None,) * self.op.outputs):
             out = new(array)
@@ -83,16 +84,23 @@ class Node:
             out._output = i
             out._requires_grad = True
             outs.append(out)
-        needs = tuple(isinstance(value, Value) and value._requires_grad for value in inputs)
         bare = tuple(
             alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs
         )
         return Call(self.op, bare, self.params, tuple(outs), needs)
 
-    def _check_versions(self, inputs: tuple[Any, ...]) -> None:
-        read = self.op.saves.inputs
-        for i, value in enumerate(inputs):
-            if not isinstance(value, Value) or (read is not None and i not in read):
+    def sources(self) -> tuple[Any, ...]:
+        """Return the inputs on the places of the tape that they had when the call was recorded."""
+        inputs = self.inputs or ()
+        for value in inputs:
+            if isinstance(value, Value) and value._past is not None:
+                return tuple([as_of(one, self.serial) if isinstance(one, Value) else one for one in inputs])
+        return inputs
+
+    def _check_versions(self, inputs: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
+        for i in self.op.saves.read(needs):
+            value = inputs[i]
+            if not isinstance(value, Value):
                 continue
             expected = self.versions[i] if self.versions else 0
             if value._version != expected:
@@ -108,9 +116,15 @@ class Node:
         self.saved = None
 
 
+def needs_of(inputs: tuple[Any, ...]) -> tuple[bool, ...]:
+    """Say of each input whether it requires a gradient."""
+    return tuple([isinstance(value, Value) and value._requires_grad for value in inputs])
+
+
 def alias(value: Any, names: Names | None) -> Any:
     """Return the same value on the same place of the tape under other names."""
     other = new(value._array, names)
+    other._owner = value if value._owner is None else value._owner
     if value._requires_grad:
         other._requires_grad = True
         if value._grad_fn is None:
@@ -121,6 +135,25 @@ def alias(value: Any, names: Names | None) -> Any:
     return other
 
 
+def move(source: Any, target: Any) -> None:
+    """Put `target` where `source` is on the tape; calls recorded before go on to see it where it was."""
+    past = target._past = target._past or []
+    past.append((next(_serial), target._grad_fn, target._output, target._requires_grad))
+    target._requires_grad = source._requires_grad
+    target._grad_fn = source._grad_fn
+    target._output = source._output
+
+
+def as_of(value: Any, serial: int) -> Any:
+    """Return `value` on the place of the tape that it had when call number `serial` was recorded."""
+    for until, node, output, requires_grad in value._past or ():
+        if serial < until:
+            former = alias(value, value._names)
+            former._requires_grad, former._grad_fn, former._output = requires_grad, node, output
+            return former
+    return value
+
+
 def leaf_of(value: Any) -> Any:
     """Return the leaf that `value` is, or is another name of."""
     return value if value._leaf is None else value._leaf
@@ -129,16 +162,17 @@ def leaf_of(value: Any) -> Any:
 def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tuple[Any, ...]) -> None:
     """Put one call on the tape and connect its results to it."""
     saves = op.saves
-    if saves.inputs is not None:
+    if saves.inputs is not None or saves.crossed:
+        read = saves.read(needs_of(inputs))
         inputs = tuple(
-            value if i in saves.inputs or not isinstance(value, Value) else _without_numbers(value)
+            value if i in read or not isinstance(value, Value) else _without_numbers(value)
             for i, value in enumerate(inputs)
         )
     node = Node(op, inputs, params)
     if saves.output:
         node.saved = tuple([value._array for value in results])
     for value in inputs:
-        if isinstance(value, Value) and value._version:
+        if isinstance(value, Value) and (value._changes or value._owner is not None):
             node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
             break
     for i, value in enumerate(results):
@@ -150,7 +184,7 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
 
 def record_two(op: Op, x: Any, y: Any, result: Any) -> None:
     """`record` for the short path of elementwise ops on two operands."""
-    if op.saves.inputs is not None and (
+    if (op.saves.inputs is not None or op.saves.crossed) and (
         x._array.nbytes > LARGE or (isinstance(y, Value) and y._array.nbytes > LARGE)
     ):
         record(op, (x, y), {}, (result,))
@@ -159,7 +193,7 @@ def record_two(op: Op, x: Any, y: Any, result: Any) -> None:
     result._requires_grad = True
     if op.saves.output:
         node.saved = (result._array,)
-    if x._version or (isinstance(y, Value) and y._version):
+    if x._changes or x._owner is not None or (isinstance(y, Value) and (y._changes or y._owner is not None)):
         node.versions = (x._version, y._version if isinstance(y, Value) else 0)
 
 

@@ -29,12 +29,29 @@ class Value:
     _grad_fn: Node | None = None
     _output: int = 0
     """Which output of `_grad_fn` this is."""
-    _version: int = 0
-    """Raised by every in-place change, so that the tape notices that a saved value was overwritten."""
+    _changes: int = 0
+    """How often the memory was changed in place; kept by the value that owns it, see `_version`."""
+    _owner: Value | None = None
+    """The value whose memory this one shares, and whose count of changes is also this one's; None if it owns it."""
+    _view: tuple[Value, Any, dict[str, Any]] | None = None
+    """For the output of a view op: what it views, the op and its parameters. A change in place travels back by it."""
+    _past: list[tuple[int, Node | None, int, bool]] | None = None
+    """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
+    _seen: int = 0
+    """For a view: the version at which its place on the tape was right."""
     _leaf: Value | None = None
     """For another name of a leaf: the leaf itself, where gradients go."""
     _origin: tuple[str, int] | None = None
     """File and line where it was made; set by factories only."""
+
+    @property
+    def _version(self) -> int:
+        """Raised by every in-place change, so that the tape notices that a saved value was overwritten."""
+        return (self if self._owner is None else self._owner)._changes
+
+    @_version.setter
+    def _version(self, version: int) -> None:
+        (self if self._owner is None else self._owner)._changes = version
 
 
 class Abstract:

@@ -21,6 +21,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.core.inplace import in_place, taking_out
 from workbench.core.op import Op, ops
 
 __all__ = ["FFT", "FUNCTIONS", "INPLACE", "LINALG", "METHODS", "NN", "OUT", "SPECIAL", "Op", "ops"]
@@ -43,16 +44,29 @@ def _listed(word: str) -> frozenset[str]:
     return frozenset(name for file in _FILES for name in getattr(file, word, ()))
 
 
-FUNCTIONS: dict[str, Any] = dict(_declared("FUNCTIONS"))
-"""What `workbench` offers by name."""
-NN: dict[str, Any] = dict(_declared("NN"))
-LINALG: dict[str, Any] = dict(_declared("LINALG"))
-FFT: dict[str, Any] = dict(_declared("FFT"))
-SPECIAL: dict[str, Any] = dict(_declared("SPECIAL"))
-METHODS: dict[str, Any] = {
-    **{name: function for name, function in FUNCTIONS.items() if name not in _listed("NOT_METHODS")},
-    **dict(_declared("METHODS")),
-}
-"""What a tensor offers as methods."""
 INPLACE = _listed("INPLACE")
 OUT = _listed("OUT")
+
+
+def _offered(word: str) -> dict[str, Any]:
+    """Return what the files declare under `word`, with ``out=`` where it is taken."""
+    return {
+        name: taking_out(name, function) if name in OUT else function for name, function in _declared(word)
+    }
+
+
+_METHODS: dict[str, Any] = {
+    **{name: function for name, function in _declared("FUNCTIONS") if name not in _listed("NOT_METHODS")},
+    **dict(_declared("METHODS")),
+}
+FUNCTIONS: dict[str, Any] = _offered("FUNCTIONS")
+"""What `workbench` offers by name."""
+NN: dict[str, Any] = dict(_declared("NN"))
+LINALG: dict[str, Any] = _offered("LINALG")
+FFT: dict[str, Any] = _offered("FFT")
+SPECIAL: dict[str, Any] = _offered("SPECIAL")
+METHODS: dict[str, Any] = {
+    **_METHODS,
+    **{f"{name}_": in_place(f"{name}_", _METHODS[name]) for name in sorted(INPLACE)},
+}
+"""What a tensor offers as methods."""

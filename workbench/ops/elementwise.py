@@ -196,6 +196,7 @@ MUL = binary(
     "y = a·b",
     np.multiply,
     lambda c, g: ((lambda: ops.mul(g, c.inputs[1])), (lambda: ops.mul(g, c.inputs[0]))),
+    saves=Saves(output=False, crossed=True),
     properties=["commutative"],
 )
 DIV = binary(
@@ -479,3 +480,5 @@ METHODS: dict[str, Any] = {
 
 NN: dict[str, Any] = {name: FUNCTIONS[name] for name in ("relu", "sigmoid", "tanh")}
 """What `workbench.nn.functional` offers of this file."""
+
+INPLACE = ("add", "sub", "mul", "div")

@@ -12,6 +12,7 @@ from workbench.base.dims import dim_index
 from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
+from workbench.core.inplace import write
 from workbench.core.op import ops
 from workbench.core.tape import Node
 from workbench.core.value import Abstract, dims_of, new, use_type
@@ -72,6 +73,48 @@ class Tensor(Naming):
     def T(self) -> Tensor:
         """All dims in reverse order."""
         return shapes.permute(self, tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two dims exchanged: each matrix of a batch transposed."""
+        self._check_matrix("mT")
+        return shapes.transpose(self, -2, -1)  # type: ignore[no-any-return]
+
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix."""
+        if self.ndim not in (0, 2):
+            raise DimensionError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. "
+                "For a batch of matrices, use tensor.mH",
+                op="H",
+            )
+        return self.mH if self.ndim else ops.conj(self)
+
+    @property
+    def mH(self) -> Tensor:
+        """The last two dims exchanged and values conjugated."""
+        self._check_matrix("mH")
+        return ops.conj(shapes.transpose(self, -2, -1))  # type: ignore[no-any-return]
+
+    def _check_matrix(self, name: str) -> None:
+        if self.ndim < 2:
+            raise DimensionError(
+                f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
+                op=name,
+            )
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts, in shared memory; the tensor itself if it is real."""
+        return ops.real(self) if self.dtype.is_complex else self
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, in shared memory; only complex tensors have them."""
+        if not self.dtype.is_complex:
+            raise DTypeError("imag is not implemented for tensors with non-complex dtypes.")
+        return ops.imag(self)  # type: ignore[no-any-return]
 
     @property
     def is_quantized(self) -> bool:
@@ -165,10 +208,11 @@ class Tensor(Naming):
         return indexing.getitem(self, key)  # type: ignore[no-any-return]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._check_in_place("__setitem__")
-        source = value._array if isinstance(value, Tensor) else value
-        dispatch.numbers(self)[indexing.normalize_key(key)] = source
-        self._version += 1
+        at = indexing.normalize_key(key)
+        if dispatch.computes_only() or not (self._requires_grad or getattr(value, "_requires_grad", False)):
+            self._set_numbers(at, value)
+        else:
+            write(self, "__setitem__", lambda old: indexing.setitem(old, key, value))
 
     # -------------------------------------------------------------------------------------- gradients
 
@@ -183,7 +227,7 @@ class Tensor(Naming):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask `backward` to put a gradient here; only floating point and complex tensors have one."""
-        if requires_grad and self._array.dtype.kind not in "fc":
+        if requires_grad and self._array.dtype.kind not in "fcV":
             raise DTypeError(
                 f"only Tensors of floating point and complex dtype can require gradients, this is {self.dtype.name}. "
                 "Cast it first: x.float().requires_grad_()"
@@ -241,7 +285,9 @@ class Tensor(Naming):
         """Return the same values off the tape; memory is shared."""
         if isinstance(self._array, Abstract):
             return ops.detach(self)  # type: ignore[no-any-return]  # a graph must know that gradients end here
-        return new(self._array, self._names)  # type: ignore[no-any-return]
+        other: Tensor = new(self._array, self._names)
+        other._owner = self if self._owner is None else self._owner
+        return other
 
     @property
     def data(self) -> Tensor:
@@ -250,83 +296,36 @@ class Tensor(Naming):
 
     # --------------------------------------------------------------------------------- in-place changes
 
-    def _check_in_place(self, op: str) -> None:
-        if self._requires_grad and dispatch.grad_enabled():
-            what = "a leaf Variable that requires grad" if self.is_leaf else "a value on the tape"
-            raise AutogradError(
-                f"{op}: {what} cannot be changed in place while gradients are recorded. Write the op "
-                "without its underscore, "
-                "or do it inside no_grad()."
-            )
+    def _set_numbers(self, key: Any, value: Any) -> None:
+        source = dispatch.numbers(value) if isinstance(value, Tensor) else value
+        dispatch.numbers(self)[key] = source
+        self._version += 1
 
-    def _put(self, result: Any, op: str) -> Tensor:
-        """Write the result of an op into this tensor's own memory."""
-        if result.shape != self.shape:
+    def fill_(self, value: Any) -> Tensor:
+        """Set every value to one number, or to that of a 0-dim tensor."""
+        one = value if isinstance(value, Tensor) else new(np.asarray(value, self._array.dtype))
+        if one._array.ndim:
             raise DimensionError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}",
-                op=op,
-                operands=(dims_of(self).operand("input"), dims_of(result).operand("result")),
+                f"fill_ only supports a 0-dimension value tensor but got a tensor with {one.ndim} dimensions. "
+                "To copy values in, call copy_().",
+                op="fill_",
             )
-        if not np.can_cast(result._array.dtype, self._array.dtype, "same_kind"):
-            raise DTypeError(
-                f"result type {result.dtype.name} can't be cast to the desired output type {self.dtype.name}"
-            )
-        dispatch.numbers(self)[...] = dispatch.numbers(result)
-        self._names = result._names
-        self._version += 1
-        return self
-
-    def add_(self, other: Any, *, alpha: float = 1) -> Tensor:
-        """Add in place."""
-        self._check_in_place("add_")
-        with dispatch.no_grad():
-            return self._put(self + (other if alpha == 1 else other * alpha), "add_")
-
-    def sub_(self, other: Any, *, alpha: float = 1) -> Tensor:
-        """Subtract in place."""
-        return self.add_(other, alpha=-alpha)
-
-    def mul_(self, other: Any) -> Tensor:
-        """Multiply in place."""
-        self._check_in_place("mul_")
-        with dispatch.no_grad():
-            return self._put(self * other, "mul_")
-
-    def div_(self, other: Any) -> Tensor:
-        """Divide in place."""
-        self._check_in_place("div_")
-        with dispatch.no_grad():
-            return self._put(self / other, "div_")
-
-    def copy_(self, source: Any) -> Tensor:
-        """Copy values in; sizes broadcast, types are cast."""
-        self._check_in_place("copy_")
-        array = source._array if isinstance(source, Tensor) else np.asarray(source)
-        try:
-            np.copyto(dispatch.numbers(self), array, casting="unsafe")
-        except ValueError:
-            raise DimensionError(
-                f"The size of the source {list(array.shape)} does not broadcast to the target {list(self.shape)}.",
-                op="copy_",
-            ) from None
-        self._version += 1
-        return self
-
-    def fill_(self, value: float) -> Tensor:
-        """Set every value."""
-        self._check_in_place("fill_")
-        dispatch.numbers(self)[...] = value
-        self._version += 1
-        return self
+        return self.copy_(one)
 
     def zero_(self) -> Tensor:
         """Set every value to 0."""
-        return self.fill_(0)
+        return self.copy_(new(np.zeros((), self._array.dtype)))
 
-    __iadd__ = add_
-    __isub__ = sub_
-    __imul__ = mul_
-    __itruediv__ = div_
+    def copy_(self, source: Any) -> Tensor:
+        """Copy values in; sizes broadcast, types are cast."""
+        value = source if isinstance(source, Tensor) else new(np.asarray(source))
+        here, there = self._array, value._array
+
+        def copied(old: Any) -> Any:
+            cast = value if there.dtype == here.dtype else ops.to(value, dtype=here.dtype)
+            return cast if there.shape == here.shape else ops.expand(cast, sizes=tuple(here.shape))
+
+        return write(self, "copy_", copied)  # type: ignore[no-any-return]
 
     # -------------------------------------------------------------------------------------- arithmetic
 

@@ -101,7 +101,7 @@ def _weighted(outs: tuple[Any, ...]) -> tuple[list[Any], Any]:
     total: Any = None
     weights: list[Any] = []
     for k, out in enumerate(outs):
-        if not out._requires_grad or out.dtype.kind not in "fc":
+        if not out._requires_grad or out.dtype.kind not in "fcV":
             weights.append(None)
             continue
         weight = np.random.default_rng(k).uniform(0.5, 1.5, out.shape)
@@ -160,7 +160,7 @@ def _check_rule_without_numbers(op: Op, sample: Sample) -> None:
                 empty.append(one)
         outs = _several(apply(op, *empty, **sample.params))
         wanted = [one for one in empty if isinstance(one, Tensor) and one.requires_grad]
-        differentiable = [out for out in outs if out._requires_grad and out.dtype.kind in "fc"]
+        differentiable = [out for out in outs if out._requires_grad and out.dtype.kind in "fcV"]
         seeds = [new(Abstract(out.shape, out._array.dtype)) for out in differentiable]
         for one, gradient in zip(wanted, grad(differentiable, wanted, seeds, allow_unused=True), strict=True):
             assert gradient is None or gradient.shape == one.shape

@@ -20,7 +20,20 @@ Outcome = tuple[int, str]
 
 DTYPES = {
     getattr(torch, name): getattr(wb, name)
-    for name in ["float64", "float32", "float16", "bfloat16", "complex128", "complex64", "int64", "int32", "int16", "int8", "uint8", "bool"]
+    for name in [
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "complex128",
+        "complex64",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+    ]
     if hasattr(wb, name)
 }
 

@@ -1,0 +1,188 @@
+"""Writing results into memory that exists: in-place variants (``x.add_(y)``) and ``out=``, for every function alike.
+
+A function is run as always; its result is then checked against the memory it is to go into, copied there, and the
+value takes the result's place on the tape. Nothing is written until every check has passed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import can_cast, dtype_of
+from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoNumbersError
+from workbench.core import dispatch
+from workbench.core.op import ops
+from workbench.core.tape import alias
+from workbench.core.value import Value, dims_of
+from workbench.core.views import changed, refresh
+
+__all__ = ["in_place", "taking_out", "write"]
+
+
+def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
+    """Set the numbers of `target` to ``function(target)``, record the change, and return `target`.
+
+    Raises `AutogradError` for a leaf that requires a gradient (or a view of one) while gradients are recorded,
+    `DimensionError` where the sizes differ, `DTypeError` where the type cannot hold the result.
+    """
+    _check_leaf(target, name)
+    if target._view is not None:
+        refresh(target)
+    result = function(alias(target, target._names))
+    result = _fitting(target, result, name)
+    if type(target._array) is not np.ndarray and not hasattr(target._array, "shares_memory"):
+        _replace_payload(target, result, name)
+    else:
+        _copy_numbers(target, result, name)
+    target._version += 1
+    if result._names is not None:
+        target._names = result._names
+    if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
+        changed(target, result)
+    return target
+
+
+def _check_leaf(target: Any, name: str) -> None:
+    if not dispatch.grad_enabled():
+        return
+    what = "a leaf Variable that requires grad"
+    value = target
+    while value is not None:
+        if value._requires_grad and value._grad_fn is None:
+            raise AutogradError(
+                f"{name}: {what} is being used in an in-place operation while gradients are recorded. Write the op "
+                "without its underscore, or do it inside no_grad()."
+            )
+        what = "a view of a leaf Variable that requires grad"
+        value = value._view[0] if value._view is not None else None
+
+
+def _fitting(target: Any, result: Any, name: str) -> Any:
+    """Return the result in the type of `target`; refuse what does not fit."""
+    here, there = target._array, result._array
+    if tuple(there.shape) != tuple(here.shape):
+        raise DimensionError(
+            f"output with shape {list(here.shape)} doesn't match the broadcast shape {list(there.shape)}",
+            op=name,
+            operands=(dims_of(target).operand("input"), dims_of(result).operand("result")),
+        )
+    if there.dtype == here.dtype:
+        return result
+    if not can_cast(dtype_of(there), dtype_of(here)):
+        raise DTypeError(
+            f"result type {dtype_of(there).name} can't be cast to the desired output type {dtype_of(here).name}. "
+            f"Cast first, or use the op without its underscore."
+        )
+    return ops.to(result, dtype=here.dtype)
+
+
+def _replace_payload(target: Any, result: Any, name: str) -> None:
+    """For a payload that stands for numbers: the value comes to stand for the result."""
+    if target._view is not None:
+        raise NoNumbersError(
+            f"{name}: this value is a view of another and has no numbers of its own (it stands for a value while a "
+            "function is traced). Write ops that return new tensors instead of changing a view in place."
+        )
+    target._array = result._array
+
+
+def _copy_numbers(target: Any, result: Any, name: str) -> None:
+    array = dispatch.numbers(target)
+    if any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)):
+        raise DimensionError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation.",
+            op=name,
+        )
+    if not array.flags.writeable:
+        raise ValueError(f"{name}: the memory of this tensor is read-only: clone() it first")
+    np.copyto(array, dispatch.numbers(result), casting="unsafe")
+
+
+def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the in-place variant of a function: the result goes into the memory of the first operand."""
+
+    @functools.wraps(function)
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        return write(self, name, lambda old: function(old, *arguments, **keywords))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place version of `{name[:-1]}`: the result goes into this tensor's memory."
+    return method
+
+
+def taking_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into."""
+
+    @functools.wraps(function)
+    def with_out(*arguments: Any, out: Any = None, **keywords: Any) -> Any:
+        result = function(*arguments, **keywords)
+        if out is None:
+            return result
+        if isinstance(result, tuple):
+            if not isinstance(out, tuple | list) or len(out) != len(result):
+                raise TypeError(f"{name}: out must be a tuple of {len(result)} tensors")
+            for one in zip(out, result, strict=True):
+                _check_out(*one, name)
+            for into, one in zip(out, result, strict=True):
+                _write_out(into, one, name)
+            return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
+        _check_out(out, result, name)
+        return _write_out(out, result, name)
+
+    signature = inspect.signature(function)
+    parameters = [
+        one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    parameters.append(
+        inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
+    )
+    with_out.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return with_out
+
+
+def _check_out(out: Any, result: Any, name: str) -> None:
+    if not isinstance(out, Value):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if dispatch.grad_enabled() and (out._requires_grad or result._requires_grad):
+        raise AutogradError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad. Leave out= away, or compute inside no_grad()."
+        )
+    if not can_cast(dtype_of(result._array), dtype_of(out._array)):
+        raise DTypeError(
+            f"{name}(): result type {dtype_of(result._array).name} can't be cast to the desired output type "
+            f"{dtype_of(out._array).name}"
+        )
+    if out._names is not None and out._names != (result._names or (None,) * len(out._names)):
+        raise DimensionError(
+            f"Name mismatch: specified out tensor with names {list(out._names)} are not the same as the computed "
+            f"output names {list(result._names or (None,) * result._array.ndim)}. Please rename the out tensor's dims "
+            "with `Tensor.rename`.",
+            op=name,
+        )
+
+
+def _write_out(out: Any, result: Any, name: str) -> Any:
+    shape = tuple(result._array.shape)
+    if tuple(out._array.shape) != shape:
+        if out._array.size:
+            warnings.warn(
+                f"{name}(): an output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape {list(shape)}. Give out= an "
+                "empty tensor, or one of that shape.",
+                UserWarning,
+                stacklevel=3,
+            )
+        out._array = np.empty(shape, out._array.dtype)
+        out._names = None
+    _copy_numbers(out, result, name)
+    out._version += 1
+    out._names = result._names
+    return out
