@@ -10,7 +10,8 @@ import numpy as np
 
 from workbench.base.dims import unify_names
 from workbench.base.errors import AutogradError
-from workbench.core import dispatch
+from workbench.autograd.anomaly import check_results
+from workbench.core import dispatch, tape
 from workbench.core.op import ops
 from workbench.core.tape import Node, alias, leaf_of
 from workbench.core.value import Value, dims_of, new
@@ -97,28 +98,52 @@ class _Walk:
         while self.heap:
             node = heapq.heappop(self.heap)[1]
             gradients = self.pending.pop(node.serial)
-            if node.hooks:
-                for output, hook in node.hooks:
-                    if gradients[output] is not None:
-                        changed = hook(gradients[output])
-                        gradients[output] = gradients[output] if changed is None else alias(changed, None)
-            for output in range(len(gradients)):
-                wanted = self.stops.get(_key(node, output))
-                if wanted is not None and gradients[output] is not None:
-                    self.sink(wanted, gradients[output])
+            if node.hooks or node.before:
+                _run_hooks(node, gradients)
+            if self.stops:
+                for output, gradient in enumerate(gradients):
+                    wanted = self.stops.get(_key(node, output))
+                    if wanted is not None and gradient is not None:
+                        self.sink(wanted, gradient)
             call = node.call()
+            inputs = node.sources()
             if self.leading is not None:
                 call.needs = tuple(
-                    need and _place(value) in self.leading
-                    for value, need in zip(call.inputs, call.needs, strict=True)
+                    [
+                        need and _place(value) in self.leading
+                        for value, need in zip(inputs, call.needs, strict=True)
+                    ]
                 )
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
-            inputs = node.sources()
+            if tape.places:
+                check_results(node, results)
             if not self.retain:
                 node.release()
+            if node.after:
+                results = _run_after(node, results, gradients)
             for value, need, gradient in zip(inputs, call.needs, results, strict=True):
                 if need and gradient is not None:
                     self.arrive(value, gradient)
+
+
+def _run_hooks(node: Node, gradients: list[Any]) -> None:
+    """Let the hooks on a call's outputs see, and replace, the gradients of these."""
+    for output, hook in tuple(node.hooks or ()):
+        if gradients[output] is not None:
+            changed = hook(gradients[output])
+            gradients[output] = gradients[output] if changed is None else alias(changed, None)
+    for hook in tuple(node.before or ()):
+        changed = hook(tuple(gradients))
+        if changed is not None:
+            gradients[:] = changed if isinstance(changed, tuple) else (changed,)
+
+
+def _run_after(node: Node, results: tuple[Any, ...], gradients: list[Any]) -> tuple[Any, ...]:
+    for hook in tuple(node.after or ()):
+        changed = hook(results, tuple(gradients))
+        if changed is not None:
+            results = changed if isinstance(changed, tuple) else (changed,)
+    return results
 
 
 def _key(node: Node, output: int) -> int:
@@ -184,24 +209,18 @@ def backward(
             leaf.grad = owned
         else:
             leaf.grad = alias(ops.add(alias(before, None), gradient), leaf._names)
+        for hook in leaf._after_gathering or ():
+            hook(leaf)
 
-    _walk(
-        tensor, seed, accumulate, {}, retain_graph if retain_graph is not None else create_graph, create_graph
-    )
+    retain = create_graph if retain_graph is None else retain_graph
+    _walk([(tensor, seed)], _Walk(retain, accumulate, {}, None), create_graph)
 
 
-def _walk(
-    output: Tensor,
-    seed: Tensor,
-    sink: Sink,
-    stops: dict[int, Tensor],
-    retain: bool,
-    record: bool,
-    leading: set[int] | None = None,
-) -> None:
-    walk = _Walk(retain, sink, stops, leading)
-    with dispatch.enable_grad() if record else dispatch.no_grad():
-        walk.arrive(output, seed)
+def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
+    """Send the gradients of some outputs down the tape, all at once."""
+    with dispatch.mode(grad=record):
+        for output, seed in starts:
+            walk.arrive(output, seed)
         walk.run()
 
 
@@ -246,9 +265,8 @@ def grad(
             found[id(value)] = _plus(found.get(id(value)), gradient)
 
     keep = create_graph if retain_graph is None else retain_graph
-    leading = _leading(ends, starts)
-    for i, (end, seed) in enumerate(zip(ends, seeds, strict=True)):
-        _walk(end, _seed(end, seed), collect, stops, keep or i + 1 < len(ends), create_graph, leading)
+    seeded = [(end, _seed(end, seed)) for end, seed in zip(ends, seeds, strict=True)]
+    _walk(seeded, _Walk(keep, collect, stops, _leading(ends, starts)), create_graph)
     results = []
     for i, value in enumerate(starts):
         key = id(leaf_of(value)) if value._grad_fn is None else _key(value._grad_fn, value._output)

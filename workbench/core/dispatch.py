@@ -27,7 +27,10 @@ from workbench.core.tape import record, record_two
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
 from workbench.core.views import refresh, remember, see
 
-__all__ = ["Interpreter", "apply", "binary", "enable_grad", "grad_enabled", "interpreting", "no_grad"]
+__all__ = [
+    "Interpreter", "apply", "below", "binary", "enable_grad", "grad_enabled", "inference", "interpreting", "mode",
+    "no_grad",
+]  # fmt: skip
 
 
 class Interpreter(Protocol):
@@ -43,6 +46,7 @@ class State(NamedTuple):
 
     grad: bool
     top: tuple[Interpreter, Any] | None
+    inference: bool = False
 
 
 _DEFAULT = State(True, None)
@@ -62,8 +66,12 @@ def computes_only() -> bool:
 
 
 @contextmanager
-def _grad(mode: bool) -> Iterator[None]:
-    token = _state.set(_get()._replace(grad=mode))
+def mode(grad: bool, inference: bool | None = None) -> Iterator[None]:
+    """Record for gradients, or do not; with `inference`, say whether results are inference tensors."""
+    state = _get()
+    token = _state.set(
+        state._replace(grad=grad, inference=state.inference if inference is None else inference)
+    )
     try:
         yield
     finally:
@@ -71,20 +79,29 @@ def _grad(mode: bool) -> Iterator[None]:
 
 
 def no_grad() -> Any:
-    """Record nothing for gradients inside this block (or decorated function).
-
-    >>> import workbench as wb
-    >>> x = wb.ones(2, requires_grad=True)
-    >>> with wb.no_grad():
-    ...     (x * 2).requires_grad
-    False
-    """
-    return _grad(False)
+    """Record nothing for gradients inside this block (or decorated function)."""
+    return mode(grad=False)
 
 
 def enable_grad() -> Any:
     """Record for gradients inside this block, even within `no_grad`."""
-    return _grad(True)
+    return mode(grad=True)
+
+
+def inference() -> bool:
+    """Say whether what is made now can never be part of a gradient."""
+    return _get().inference
+
+
+@contextmanager
+def below() -> Iterator[None]:
+    """Run the ops of this block without the topmost interpreter, as its `process` would."""
+    state = _get()
+    token = _state.set(state if state.top is None else state._replace(top=state.top[1]))
+    try:
+        yield
+    finally:
+        _state.reset(token)
 
 
 @contextmanager
@@ -105,7 +122,7 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
         results = evaluate(op, inputs, params)
     else:
         interpreter, below = state.top
-        token = _state.set(State(state.grad, below))
+        token = _state.set(State(state.grad, below, state.inference))
         try:
             results = interpreter.process(op, inputs, params)
         finally:
@@ -122,7 +139,15 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
                     if several[0]._array.dtype.kind in "fcV":
                         record(op, inputs, params, several)
                     break
+    elif state.inference:
+        _mark(results)
     return results
+
+
+def _mark(results: Any) -> None:
+    """Make results inference tensors."""
+    for value in results if isinstance(results, tuple) else (results,):
+        value._inference = True
 
 
 use_apply(apply)
@@ -205,6 +230,13 @@ def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> A
     """Evaluate where some input is not a plain array: a value without numbers, or a quantized one."""
     arrays = [value._array if isinstance(value, Value) else value for value in inputs]
     if any(isinstance(array, Abstract) for array in arrays):
+        below = [array.beneath() if isinstance(array, Abstract) else None for array in arrays]
+        if any(one is not None for one in below):
+            inputs = tuple(
+                value if one is None else new(one._array, value._names)
+                for value, one in zip(inputs, below, strict=True)
+            )
+            return apply(op, *inputs, **params)
         return without_numbers(op, inputs, params)
     return _quantized(op, inputs, arrays, params)
 
@@ -349,6 +381,8 @@ def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
                         refresh(y)
                     if x._requires_grad or (b is not y and y._requires_grad):
                         record_two(op, x, y, result)
+                elif state.inference:
+                    result._inference = True
                 return result
         except (AttributeError, ValueError, TypeError, DimensionError):
             # Whatever the short path cannot do, the long one does or refuses in full sentences.
@@ -368,9 +402,13 @@ def numbers(value: Any) -> Any:
     """Return the payload of `value` if it has numbers; raise where it has none."""
     array = value._array
     if isinstance(array, Abstract):
+        found = array.numbers(value)
+        if found is not None:
+            return found
         raise NoNumbersError(
-            f"this value has dims {dims_of(value)} and type {array.dtype} but no numbers: it stands for a value while "
-            "a function is traced, or was dropped from the tape. Branch on shapes and names instead, write ops that "
-            "return new tensors instead of changing one in place, or look at values outside the traced function."
+            array.why
+            or f"this value has dims {dims_of(value)} and type {array.dtype} but no numbers: it stands for a value "
+            "while a function is traced, or was dropped from the tape. Branch on shapes and names instead, write ops "
+            "that return new tensors instead of changing one in place, or look at values outside the traced function."
         )
     return array

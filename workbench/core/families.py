@@ -72,7 +72,7 @@ def unary(
         cost=per_value,
         samples=samples,
         bad=list,
-        properties=frozenset(properties) | {"same"},
+        properties=frozenset(properties) | {"same", "elementwise"},
     )
 
 
@@ -153,7 +153,7 @@ def binary(
         cost=per_value,
         samples=samples,
         bad=bad,
-        properties=frozenset(properties),
+        properties=frozenset(properties) | {"elementwise"},
     )
 
 

@@ -31,6 +31,11 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     Raises `AutogradError` for a leaf that requires a gradient (or a view of one) while gradients are recorded,
     `DimensionError` where the sizes differ, `DTypeError` where the type cannot hold the result.
     """
+    if target._inference and not dispatch.inference():
+        raise AutogradError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
     _check_leaf(target, name)
     if target._view is not None:
         refresh(target)

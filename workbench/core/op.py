@@ -112,7 +112,8 @@ class Op:
     bad: Callable[[], Iterable[BadInput]]
     properties: frozenset[str] = frozenset()
     """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can),
-    moves (only moves values: it works on any type), same (dims pass through unchanged and unchecked), estimate
+    moves (only moves values: it works on any type), elementwise (each value out depends on the values at its own
+    place only; inputs broadcast), same (dims pass through unchanged and unchecked), estimate
     (the gradient rule is a useful stand-in for the derivative, such as a straight-through one)."""
     outputs: int = 1
     tolerance: float = 1e-6

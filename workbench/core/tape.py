@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 from workbench.base.dims import Names
 from workbench.base.errors import AutogradError
+from workbench.base.places import calling_frame, place
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, new
 
 __all__ = ["Call", "Node", "record"]
 
 _serial = itertools.count()
+
+watching: int = 0
+"""How many want more of each recorded call than it keeps by itself: the place in the program where it was made
+(`places`), or numbers packed their own way (`saving`). Zero: recording asks neither."""
+places: int = 0
+"""How many want the place."""
+saving: contextvars.ContextVar[tuple[Callable[[Any], Any], Callable[[Any], Any]] | None] = (
+    contextvars.ContextVar("workbench_saving", default=None)
+)
+"""How numbers are packed when they are kept for a gradient, and unpacked when it is computed."""
 
 LARGE = 4096
 """Values of more bytes than this are dropped from the tape when the gradient rule does not read them."""
@@ -51,6 +63,15 @@ class Node:
     versions: tuple[int, ...] | None = None
     """Versions of the inputs when they were recorded; None if all were 0."""
     hooks: list[tuple[int, Callable[..., Any]]] | None = None
+    """Called with the gradient of one output, which they may replace."""
+    before: list[Callable[..., Any]] | None = None
+    """Called with the gradients of all outputs before the gradient rule runs."""
+    after: list[Callable[..., Any]] | None = None
+    """Called with the gradients of all inputs and of all outputs when the gradient rule has run."""
+    origin: str | None = None
+    """Where the call was made, if somebody wanted to know."""
+    packed: dict[tuple[str, int], tuple[Any, Callable[[Any], Any]]] | None = None
+    """What was packed of inputs and outputs, and how to unpack it."""
     inputs: tuple[Any, ...] | None
 
     def __init__(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> None:
@@ -78,7 +99,10 @@ class Node:
         needs = needs_of(inputs)
         self._check_versions(inputs, needs)
         outs: list[Any] = []
-        for i, array in enumerate(self.saved or (None,) * self.op.outputs):
+        saved = self.saved
+        if self.packed:
+            inputs, saved = self._unpacked(inputs)
+        for i, array in enumerate(saved or (None,) * self.op.outputs):
             out = new(array)
             out._grad_fn = self
             out._output = i
@@ -88,6 +112,38 @@ class Node:
             alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs
         )
         return Call(self.op, bare, self.params, tuple(outs), needs)
+
+    def _unpacked(self, inputs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+        """Return inputs and payloads of outputs with the numbers that were packed."""
+        several, outs = list(inputs), list(self.saved or ())
+        for (kind, i), (packed, unpack) in (self.packed or {}).items():
+            array = unpack(packed)._array
+            if kind == "input":
+                several[i] = alias(inputs[i], inputs[i]._names)
+                several[i]._array = array
+            else:
+                outs[i] = array
+        return tuple(several), tuple(outs) or None
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The recorded calls that made the inputs, and which output each was; for a leaf where its gradient gathers."""
+        return tuple(
+            (value._grad_fn if value._grad_fn is not None else Gathering(leaf_of(value)), value._output)
+            if isinstance(value, Value) and value._requires_grad
+            else (None, 0)
+            for value in self.sources()
+        )
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_inputs, grad_outputs)`` when the gradient rule has run; what it returns replaces the first."""
+        self.after = self.after or []
+        return Handle(self.after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_outputs)`` before the gradient rule runs; what it returns replaces them."""
+        self.before = self.before or []
+        return Handle(self.before, hook)
 
     def sources(self) -> tuple[Any, ...]:
         """Return the inputs on the places of the tape that they had when the call was recorded."""
@@ -114,6 +170,43 @@ class Node:
         """Let go of everything saved."""
         self.inputs = None
         self.saved = None
+        self.packed = None
+
+
+class Gathering:
+    """Where the gradient of a leaf gathers: the end of a way along `Node.next_functions`."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad of {tuple(self.variable._array.shape)}>"
+
+
+class Handle:
+    """A registered hook, which `remove` takes away again (also at the end of a ``with`` block)."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Call the hook no more. Removing it twice is no error."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    __call__ = remove
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
 
 
 def needs_of(inputs: tuple[Any, ...]) -> tuple[bool, ...]:
@@ -171,6 +264,14 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
     node = Node(op, inputs, params)
     if saves.output:
         node.saved = tuple([value._array for value in results])
+    for i, value in enumerate(inputs):
+        if isinstance(value, Value) and value._inference and i in saves.read(needs_of(inputs)):
+            raise AutogradError(
+                "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal "
+                "tensor and use it in autograd."
+            )
+    if watching:
+        _watch(node, results)
     for value in inputs:
         if isinstance(value, Value) and (value._changes or value._owner is not None):
             node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
@@ -189,12 +290,51 @@ def record_two(op: Op, x: Any, y: Any, result: Any) -> None:
     ):
         record(op, (x, y), {}, (result,))
         return
+    if watching or x._inference or (isinstance(y, Value) and y._inference):
+        record(op, (x, y), {}, (result,))
+        return
     node = result._grad_fn = Node(op, (x, y), {})
     result._requires_grad = True
     if op.saves.output:
         node.saved = (result._array,)
     if x._changes or x._owner is not None or (isinstance(y, Value) and (y._changes or y._owner is not None)):
         node.versions = (x._version, y._version if isinstance(y, Value) else 0)
+
+
+def _watch(node: Node, results: tuple[Any, ...]) -> None:
+    """Give a recorded call its place in the program, and pack what it keeps, as far as either is wanted."""
+    if places:
+        frame = calling_frame()
+        node.origin = place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
+    hooks = saving.get()
+    if hooks is None:
+        return
+    pack, unpack = hooks
+    token = saving.set(None)
+    node.packed = {}
+    try:
+        inputs = list(node.inputs or ())
+        for i in node.op.saves.read(needs_of(tuple(inputs))):
+            value = inputs[i]
+            if isinstance(value, Value) and not isinstance(value._array, Abstract):
+                node.packed["input", i] = (pack(value), unpack)
+                inputs[i] = alias(value, value._names)
+                inputs[i]._array = Abstract(value._array.shape, value._array.dtype)
+        node.inputs = tuple(inputs)
+        if node.saved is not None:
+            for i, value in enumerate(results):
+                if not isinstance(value._array, Abstract):
+                    node.packed["output", i] = (pack(alias_off_tape(value)), unpack)
+            node.saved = tuple(Abstract(value._array.shape, value._array.dtype) for value in results)
+    finally:
+        saving.reset(token)
+
+
+def alias_off_tape(value: Any) -> Any:
+    """Return the same numbers under the same names, not on the tape."""
+    other = new(value._array, value._names)
+    other._owner = value if value._owner is None else value._owner
+    return other
 
 
 def _without_numbers(value: Any) -> Any:

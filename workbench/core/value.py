@@ -35,6 +35,8 @@ class Value:
     """The value whose memory this one shares, and whose count of changes is also this one's; None if it owns it."""
     _view: tuple[Value, Any, dict[str, Any]] | None = None
     """For the output of a view op: what it views, the op and its parameters. A change in place travels back by it."""
+    _inference: bool = False
+    """True for results of `inference_mode`: never kept for a gradient."""
     _past: list[tuple[int, Node | None, int, bool]] | None = None
     """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
     _seen: int = 0
@@ -61,6 +63,8 @@ class Abstract:
     __array_ufunc__ = None
     nbytes = 0
     """It takes no memory to speak of."""
+    why: str | None = None
+    """Why there are no numbers, where the usual words do not fit."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape
@@ -70,6 +74,14 @@ class Abstract:
     def ndim(self) -> int:
         """Number of dims."""
         return len(self.shape)
+
+    def numbers(self, value: Any) -> Any:
+        """Return the numbers of `value`, whose payload this is; None where there are none."""
+        return None
+
+    def beneath(self) -> Any:
+        """Return the value to compute with where no interpreter of this payload is in force; None if there is none."""
+        return None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.shape}, {self.dtype})"

@@ -14,7 +14,7 @@ from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.inplace import write
 from workbench.core.op import ops
-from workbench.core.tape import Node
+from workbench.core.tape import Handle, Node
 from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops import elementwise as e
 from workbench.ops import index as indexing
@@ -46,6 +46,8 @@ class Tensor(Naming):
     _backward: Backward | None = None
     """Set once on the class, by the autograd room."""
     _hooks: list[Callable[[Tensor], Tensor | None]] | None = None
+    _after_gathering: list[Callable[[Tensor], None]] | None = None
+    _retains_grad: bool = False
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -232,6 +234,10 @@ class Tensor(Naming):
                 f"only Tensors of floating point and complex dtype can require gradients, this is {self.dtype.name}. "
                 "Cast it first: x.float().requires_grad_()"
             )
+        if requires_grad and self._inference and not dispatch.inference():
+            raise AutogradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first."
+            )
         if not requires_grad and self._grad_fn is not None:
             raise AutogradError(
                 "you can only change requires_grad flags of leaf variables: use .detach() for a value without"
@@ -265,21 +271,51 @@ class Tensor(Naming):
         assert Tensor._backward is not None  # set when the package is imported
         Tensor._backward(self, gradient, retain_graph, create_graph)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call ``hook(gradient)`` when the gradient of this tensor is known; what it returns replaces it.
 
-        Returns a function that removes the hook.
+        Returns a handle whose ``remove()`` takes the hook away.
         """
         if not self._requires_grad:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if self._grad_fn is not None:
             hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
-            entry = (self._output, hook)
-            hooks.append(entry)
-            return lambda: hooks.remove(entry)
-        own = self._hooks = self._hooks or []
-        own.append(hook)
-        return lambda: own.remove(hook)
+            return Handle(hooks, (self._output, hook))
+        self._hooks = self._hooks or []
+        return Handle(self._hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call ``hook(tensor)`` each time `backward` has added to ``.grad`` of this leaf.
+
+        Raises `AutogradError` for a tensor that is no leaf: its gradient does not gather in ``.grad``.
+        """
+        if not self._requires_grad or self._grad_fn is not None:
+            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        self._after_gathering = self._after_gathering or []
+        return Handle(self._after_gathering, hook)
+
+    def retain_grad(self) -> None:
+        """Have `backward` keep the gradient of this tensor in ``.grad`` although it is no leaf."""
+        if not self._requires_grad:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._grad_fn is None or self._retains_grad:
+            return
+        self._retains_grad = True
+
+        def keep(gradient: Tensor) -> None:
+            own = gradient.rename(None) if self._names is None else gradient.rename(*self._names)
+            self.grad = own if self.grad is None else self.grad + own
+
+        self.register_hook(keep)
+
+    @property
+    def retains_grad(self) -> bool:
+        """True if `retain_grad` was asked for."""
+        return self._retains_grad
+
+    def is_inference(self) -> bool:
+        """True for a tensor made in `inference_mode`."""
+        return self._inference
 
     def detach(self) -> Tensor:
         """Return the same values off the tape; memory is shared."""
