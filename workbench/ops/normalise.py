@@ -1,4 +1,4 @@
-"""Ops that bring values to a common scale: softmax, batch normalisation, and the losses that stand on them."""
+"""Ops that bring values to a common scale: batch normalisation, and dropout's mask."""
 
 from __future__ import annotations
 
@@ -6,78 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, dim_index
+from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
-from workbench.core.value import dims_of
-
-OUTPUT = Saves((), output=True)
-
-
-def _softmax(x: Any, dim: int) -> Any:
-    e = np.exp(x - np.max(x, axis=dim, keepdims=True))
-    return e / np.sum(e, axis=dim, keepdims=True)
-
-
-def _softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    dim = c.params["dim"]
-    inner = ops.sum(ops.mul(g, c.out), dim=(dim,), keepdim=True)
-    return (ops.mul(c.out, ops.sub(g, inner)),)
-
-
-def _log_softmax(x: Any, dim: int) -> Any:
-    shifted = x - np.max(x, axis=dim, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
-
-
-def _log_softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    dim = c.params["dim"]
-    return (ops.sub(g, ops.mul(ops.exp(c.out), ops.sum(g, dim=(dim,), keepdim=True))),)
-
-
-def _along_samples() -> list[Sample]:
-    return [
-        Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),)),
-        Sample((grid(2, 3, 4) * 20,), {"dim": 1}, names=(("N", "C", "T"),)),
-    ]
-
-
-SOFTMAX = Op(
-    name="softmax",
-    doc="Exponentials scaled to sum to 1 along a dim, without overflow.",
-    equation="y_i = e^{x_i} / Σ_j e^{x_j}",
-    reference="elementary",
-    dims=lambda x, dim: x,
-    rule="names and sizes pass through",
-    dtype=FLOAT,
-    forward=_softmax,
-    vjp=_softmax_vjp,
-    saves=OUTPUT,
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.numel,
-    samples=_along_samples,
-    bad=list,
-)
-
-LOG_SOFTMAX = Op(
-    name="log_softmax",
-    doc="Logarithm of softmax, without overflow.",
-    equation="y_i = x_i - ln Σ_j e^{x_j}",
-    reference="elementary",
-    dims=lambda x, dim: x,
-    rule="names and sizes pass through",
-    dtype=FLOAT,
-    forward=_log_softmax,
-    vjp=_log_softmax_vjp,
-    saves=OUTPUT,
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.numel,
-    samples=_along_samples,
-    bad=list,
-)
 
 # ----------------------------------------------------------------------------------- batch normalisation
 
@@ -359,30 +293,3 @@ DROPOUT_MASK = Op(
     bad=list,
     properties=frozenset({"random"}),
 )
-
-# ---------------------------------------------------------------------------------- the words people use
-
-
-def softmax(input: Any, dim: int | str) -> Any:
-    """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}.
-
-    >>> import workbench as wb
-    >>> wb.softmax(wb.zeros(N=1, C=4), "C")
-    tensor([[0.2500, 0.2500, 0.2500, 0.2500]], names=('N', 'C'))
-    """
-    return ops.softmax(input, dim=dim_index(dims_of(input), dim, "softmax"))
-
-
-def log_softmax(input: Any, dim: int | str) -> Any:
-    """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
-    return ops.log_softmax(input, dim=dim_index(dims_of(input), dim, "log_softmax"))
-
-
-FUNCTIONS: dict[str, Any] = {
-    "log_softmax": log_softmax,
-    "softmax": softmax,
-}
-"""What `workbench` offers of this file by name."""
-
-NN: dict[str, Any] = {"log_softmax": log_softmax, "softmax": softmax}
-"""What `workbench.nn.functional` offers of this file."""

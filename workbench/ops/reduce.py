@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, dim_index, dim_indices
+from workbench.base.dims import Dims, dim_indices
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionIndexError, DTypeError
-from workbench.core.dtype_rules import FLOAT, INDEX, KEEP, PREDICATE, SUM
+from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -19,14 +19,18 @@ from workbench.core.value import dims_of
 
 Dim = int | str | Sequence[int | str] | None
 
+EVERYTHING = Saves(None, output=True)
 
-def _dims(x: Dims, dim: tuple[int, ...], keepdim: bool, **params: Any) -> Dims:
+
+def reduced_dims(x: Dims, dim: tuple[int, ...], keepdim: bool, **params: Any) -> Dims:
+    """Return the dims of `x` without those at the positions `dim`, or with size 1 there."""
     if not keepdim:
         return x.without(dim)
     return Dims(x.names, tuple(1 if i in dim else size for i, size in enumerate(x.sizes)))
 
 
-def _samples() -> list[Sample]:
+def reduction_samples() -> list[Sample]:
+    """Return samples of a reduction over one dim, several, all, and of a tensor without dims."""
     x = grid(2, 3, 4)
     named = (("N", "C", "T"),)
     return [
@@ -47,7 +51,7 @@ def reduction(
     *,
     saves: Saves = Saves((), output=False),  # noqa: B008  a frozen record
     dtype: DTypeRule = KEEP,
-    samples: Callable[[], list[Sample]] = _samples,
+    samples: Callable[[], list[Sample]] = reduction_samples,
     bad: Callable[[], list[BadInput]] = list,
     tolerance: float = 1e-6,
     properties: Sequence[str] = (),
@@ -62,7 +66,7 @@ def reduction(
         doc=doc,
         equation=equation,
         reference="elementary",
-        dims=_dims,
+        dims=reduced_dims,
         rule="the reduced dims end here (or stay with size 1 under keepdim), the others pass through",
         dtype=dtype,
         forward=forward,
@@ -77,19 +81,54 @@ def reduction(
     )
 
 
-def _kept(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
+def conj(value: Any) -> Any:
+    """Return the complex conjugate; a real value itself."""
+    return ops.conj(value) if value._array.dtype.kind == "c" else value
+
+
+def kept(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
     """Bring a reduced value back to the number of dims of `x`, with size 1 where it was reduced."""
     sizes = tuple(1 if i in dim else size for i, size in enumerate(x._array.shape))
     return value if value._array.shape == sizes else ops.reshape(value, sizes=sizes)
 
 
-def _spread(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
+def spread(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
     """Bring a reduced value back to the sizes of `x`."""
-    return ops.expand(_kept(value, x, dim), sizes=x._array.shape)
+    return ops.expand(kept(value, x, dim), sizes=x._array.shape)
 
 
-def _count(x: Any, dim: tuple[int, ...]) -> int:
+def count(x: Any, dim: tuple[int, ...]) -> int:
+    """Return how many values are reduced to one."""
     return math.prod(x._array.shape[i] for i in dim)
+
+
+def axes_of(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
+    """Return the positions of the dims to reduce, all of them for None."""
+    return dim_indices(dims_of(input), dim, op)
+
+
+def nonempty_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
+    """Return the positions of the dims to reduce; refuse those of size 0, which have no result."""
+    axes = axes_of(input, dim, op)
+    dims = dims_of(input)
+    for axis in axes:
+        if dims.sizes[axis] == 0:
+            raise DimensionIndexError(
+                f"Expected reduction dim {axis} to have non-zero size: no value can be picked from nothing.",
+                op=op,
+                operands=(dims.operand("input", [axis]),),
+            )
+    return axes
+
+
+# ----------------------------------------------------------------------------------------- the records
+
+
+def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    # Not np.mean, which warns where there is nothing to average; the answer there is NaN.
+    n = math.prod(x.shape[i] for i in dim)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.true_divide(np.sum(x, axis=dim, keepdims=keepdim), n)
 
 
 SUM_OP = reduction(
@@ -97,7 +136,7 @@ SUM_OP = reduction(
     "Sum over dims.",
     "y = Σ x",
     lambda x, dim, keepdim: np.sum(x, axis=dim, keepdims=keepdim),
-    lambda c, g, dim, keepdim: _spread(g, c.inputs[0], dim),
+    lambda c, g, dim, keepdim: spread(g, c.inputs[0], dim),
     dtype=SUM,
     properties=["linear"],
 )
@@ -105,76 +144,94 @@ MEAN = reduction(
     "mean",
     "Arithmetic mean over dims.",
     "y = Σ x / n",
-    lambda x, dim, keepdim: np.mean(x, axis=dim, keepdims=keepdim),
-    lambda c, g, dim, keepdim: ops.div(_spread(g, c.inputs[0], dim), float(_count(c.inputs[0], dim))),
+    _mean,
+    lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), float(count(c.inputs[0], dim))),
     properties=["linear"],
 )
 
 
-def _extreme_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """Shared evenly between the values that tie."""
+def product_of_others(x: Any, dim: tuple[int, ...]) -> Any:
+    """Return for each value the product of all others along `dim`, without dividing: zeros do no harm."""
+    shape = x._array.shape
+    rest = tuple(i for i in range(len(shape)) if i not in dim)
+    order = rest + dim
+    row = ops.reshape(
+        ops.permute(x, dim=order), sizes=(*(shape[i] for i in rest), math.prod(shape[i] for i in dim))
+    )
+    last = len(rest)
+    step = ((0, 0),) * last + ((1, -1),)
+
+    def before(values: Any) -> Any:
+        return ops.pad(ops.cumprod(values, dim=last), padding=step, value=1.0)
+
+    both = ops.mul(before(row), ops.flip(before(ops.flip(row, dim=(last,))), dim=(last,)))
+    inverse = tuple(order.index(i) for i in range(len(shape)))
+    return ops.permute(ops.reshape(both, sizes=tuple(shape[i] for i in order)), dim=inverse)
+
+
+def _prod_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     x = c.inputs[0]
-    hit = ops.to(ops.eq(x, _kept(c.out, x, dim)), dtype=np.dtype(g._array.dtype))
-    share = ops.div(hit, ops.sum(hit, dim=dim, keepdim=True))
-    return ops.mul(_kept(g, x, dim), share)
+    g = kept(g, x, dim)
+    if 0 in x._array.shape or not dim:
+        return ops.expand(g, sizes=x._array.shape)
+    return ops.mul(g, conj(product_of_others(x, dim)))
 
 
-EVERYTHING = Saves(None, output=True)
-AMAX = reduction(
-    "amax",
-    "Largest value over dims.",
-    "y = max x",
-    lambda x, dim, keepdim: np.amax(x, axis=dim, keepdims=keepdim),
-    _extreme_gradient,
-    saves=EVERYTHING,
+PROD = reduction(
+    "prod",
+    "Product over dims.",
+    "y = Π x",
+    lambda x, dim, keepdim: np.prod(x, axis=dim, keepdims=keepdim),
+    _prod_gradient,
+    saves=Saves(None, output=False),
+    dtype=SUM,
+    samples=lambda: [
+        *reduction_samples(),
+        Sample((grid(3, 4) * np.array([1.0, 0, 1, 1]),), {"dim": (1,), "keepdim": False}),
+        Sample((grid(2, 3) * np.array([0.0, 0, 1]),), {"dim": (0, 1), "keepdim": True}),
+    ],
 )
-AMIN = reduction(
-    "amin",
-    "Smallest value over dims.",
-    "y = min x",
-    lambda x, dim, keepdim: np.amin(x, axis=dim, keepdims=keepdim),
-    _extreme_gradient,
-    saves=EVERYTHING,
-)
+
+
+def _truth(dtype: np.dtype[Any], params: Mapping[str, Any]) -> Any:
+    return dtype if dtype == np.uint8 else np.dtype(np.bool_)
+
+
+TRUTH = DTypeRule("bool; uint8 stays", None, _truth)
+
+
+def _quantifier(reduce: Any) -> Any:
+    def forward(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+        return np.asarray(reduce(x.astype(np.bool_, copy=False), axis=dim, keepdims=keepdim)).astype(
+            _truth(x.dtype, {})
+        )
+
+    return forward
+
+
 ANY = reduction(
     "any",
     "True where any value is non-zero.",
     "y = ∃ x ≠ 0",
-    lambda x, dim, keepdim: np.any(x, axis=dim, keepdims=keepdim),
+    _quantifier(np.any),
     NOT_DIFFERENTIABLE,
-    dtype=PREDICATE,
+    dtype=TRUTH,
 )
 ALL = reduction(
     "all",
     "True where all values are non-zero.",
     "y = ∀ x ≠ 0",
-    lambda x, dim, keepdim: np.all(x, axis=dim, keepdims=keepdim),
+    _quantifier(np.all),
     NOT_DIFFERENTIABLE,
-    dtype=PREDICATE,
-)
-
-
-def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: int) -> Any:
-    x = c.inputs[0]
-    centred = ops.sub(x, ops.mean(x, dim=dim, keepdim=True))
-    return ops.mul(_kept(g, x, dim), ops.mul(centred, 2.0 / (_count(x, dim) - correction)))
-
-
-VAR = reduction(
-    "var",
-    "Variance over dims, with `correction` fewer degrees of freedom.",
-    "y = Σ (x - x̄)² / (n - correction)",
-    lambda x, dim, keepdim, correction: np.var(x, axis=dim, keepdims=keepdim, ddof=correction),
-    _var_gradient,
-    saves=Saves(None, output=False),
-    samples=lambda: [Sample(s.inputs, {**s.params, "correction": 1}, s.names) for s in _samples()[:4]],
+    dtype=TRUTH,
 )
 
 
 def _logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    top = np.amax(x, axis=dim, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    out = np.log(np.sum(np.exp(x - top), axis=dim, keepdims=True)) + top
+    top = np.amax(x.real, axis=dim, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, np.zeros_like(top))
+    with np.errstate(divide="ignore"):
+        out = np.log(np.sum(np.exp(x - top), axis=dim, keepdims=True)) + top
     return out if keepdim else np.squeeze(out, axis=dim)
 
 
@@ -184,63 +241,22 @@ LOGSUMEXP = reduction(
     "y = ln Σ e^x",
     _logsumexp,
     lambda c, g, dim, keepdim: ops.mul(
-        _kept(g, c.inputs[0], dim), ops.exp(ops.sub(c.inputs[0], _kept(c.out, c.inputs[0], dim)))
+        kept(g, c.inputs[0], dim), conj(ops.exp(ops.sub(c.inputs[0], kept(c.out, c.inputs[0], dim))))
     ),
     saves=EVERYTHING,
     dtype=FLOAT,
 )
 
-
-def _index_samples() -> list[Sample]:
-    return [s for s in _samples() if len(s.params["dim"]) == 1]
-
-
-ARGMAX = reduction(
-    "argmax",
-    "Index of the largest value along a dim.",
-    "y = argmax x",
-    lambda x, dim, keepdim: np.argmax(x, axis=dim[0], keepdims=keepdim),
-    NOT_DIFFERENTIABLE,
-    dtype=INDEX,
-    samples=_index_samples,
-)
-ARGMIN = reduction(
-    "argmin",
-    "Index of the smallest value along a dim.",
-    "y = argmin x",
-    lambda x, dim, keepdim: np.argmin(x, axis=dim[0], keepdims=keepdim),
-    NOT_DIFFERENTIABLE,
-    dtype=INDEX,
-    samples=_index_samples,
-)
-
-CUMSUM = Op(
-    name="cumsum",
-    doc="Running sum along a dim.",
-    equation="y_i = Σ_{j ≤ i} x_j",
-    reference="elementary",
-    dims=lambda x, dim: x,
-    rule="names and sizes pass through",
-    dtype=SUM,
-    forward=lambda x, dim: np.cumsum(x, axis=dim),
-    vjp=lambda c, g: (
-        ops.flip(
-            ops.cumsum(ops.flip(g, dim=(c.params["dim"],)), dim=c.params["dim"]), dim=(c.params["dim"],)
-        ),
-    ),
-    saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: float(out.numel),
-    samples=lambda: [Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),))],
-    bad=list,
-    properties=frozenset({"linear"}),
-)
-
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
-    return dim_indices(dims_of(input), dim, op)
+def _reduced(op: Op, input: Any, dim: Dim, keepdim: bool, dtype: Any) -> Any:
+    """Sum or product in the type asked for: values are cast before, so that nothing overflows on the way."""
+    axes = axes_of(input, dim, op.name)
+    if dtype is None:
+        return op(input, dim=axes, keepdim=keepdim)
+    target = as_dtype(dtype)
+    return op(input.to(target), dim=axes, keepdim=keepdim).to(target)
 
 
 def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -252,105 +268,152 @@ def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
     >>> wb.ones(N=2, C=3).sum("C")
     tensor([3.0000, 3.0000], names=('N',))
     """
-    if dtype is not None:
-        input = input.to(as_dtype(dtype))
-    return ops.sum(input, dim=_axes(input, dim, "sum"), keepdim=keepdim)
+    if dtype is None:
+        return ops.sum(input, dim=axes_of(input, dim, "sum"), keepdim=keepdim)
+    return _reduced(SUM_OP, input, dim, keepdim, dtype)
 
 
 def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Arithmetic mean over one dim, several or all: y = Σ x / n. Integers need a floating `dtype`."""
+    """Arithmetic mean over one dim, several or all: y = Σ x / n. Integers need a floating `dtype`.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1.0, 2.0], [3.0, 6.0]], names=("N", "C")).mean("C")
+    tensor([1.5000, 4.5000], names=('N',))
+    """
     if dtype is not None:
         input = input.to(as_dtype(dtype))
-    if input._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV":
         raise DTypeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {input.dtype.name}. Cast first: x.float().mean()"
         )
-    return ops.mean(input, dim=_axes(input, dim, "mean"), keepdim=keepdim)
+    return ops.mean(input, dim=axes_of(input, dim, "mean"), keepdim=keepdim)
 
 
-def var(input: Any, dim: Dim = None, keepdim: bool = False, *, correction: int = 1) -> Any:
-    """Variance over dims: y = Σ (x - x̄)² / (n - correction)."""
-    return ops.var(input, dim=_axes(input, dim, "var"), keepdim=keepdim, correction=correction)
+def prod(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Product over one dim, several or all: y = Π x. Integers are multiplied as int64.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C")).prod("C")
+    tensor([ 2.0000, 12.0000], names=('N',))
+    """
+    return _reduced(PROD, input, dim, keepdim, dtype)
 
 
-def std(input: Any, dim: Dim = None, keepdim: bool = False, *, correction: int = 1) -> Any:
-    """Standard deviation over dims: y = √(Σ (x - x̄)² / (n - correction))."""
-    return ops.sqrt(var(input, dim, keepdim, correction=correction))
+def _without_nan(input: Any) -> Any:
+    """Return `input` with 0 for NaN; integers have none."""
+    if input._array.dtype.kind not in "fcV":
+        return input
+    return ops.where(ops.isnan(input), 0.0, input)
 
 
-def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
-    """Largest value over dims; the gradient is shared evenly between ties."""
-    return ops.amax(input, dim=_nonempty(input, dim, "amax"), keepdim=keepdim)
+def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over dims of the values that are numbers: NaN counts as 0.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1.0, float("nan"), 2.0]).nansum()
+    tensor(3.0000)
+    """
+    return _reduced(SUM_OP, _without_nan(input), dim, keepdim, dtype)
 
 
-def amin(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
-    """Smallest value over dims; the gradient is shared evenly between ties."""
-    return ops.amin(input, dim=_nonempty(input, dim, "amin"), keepdim=keepdim)
+def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over dims of the values that are numbers; NaN where there is none.
 
-
-def _nonempty(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
-    axes = _axes(input, dim, op)
-    dims = dims_of(input)
-    for axis in axes:
-        if dims.sizes[axis] == 0:
-            raise DimensionIndexError(
-                f"Expected reduction dim {axis} to have non-zero size: nothing has no largest or smallest value.",
-                op=op,
-                operands=(dims.operand("input", [axis]),),
-            )
-    return axes
+    >>> import workbench as wb
+    >>> wb.tensor([1.0, float("nan"), 2.0]).nanmean()
+    tensor(1.5000)
+    """
+    if dtype is not None:
+        input = input.to(as_dtype(dtype))
+    if input._array.dtype.kind not in "fcV":
+        raise DTypeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.name}. "
+            "Cast first: x.float().nanmean()"
+        )
+    axes = axes_of(input, dim, "nanmean")
+    numbers = ops.sum(ops.logical_not(ops.isnan(input)), dim=axes, keepdim=keepdim)
+    return ops.div(ops.sum(_without_nan(input), dim=axes, keepdim=keepdim), numbers)
 
 
 def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
-    """True where any value over the dims is non-zero."""
-    return ops.any(input, dim=_axes(input, dim, "any"), keepdim=keepdim)
+    """True where any value over the dims is non-zero.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[0, 1], [0, 0]], names=("N", "C")).any("C")
+    tensor([ True, False], names=('N',))
+    """
+    return ops.any(input, dim=axes_of(input, dim, "any"), keepdim=keepdim)
 
 
 def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
-    """True where all values over the dims are non-zero."""
-    return ops.all(input, dim=_axes(input, dim, "all"), keepdim=keepdim)
+    """True where all values over the dims are non-zero.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[2, 1], [0, 1]], names=("N", "C")).all("C")
+    tensor([ True, False], names=('N',))
+    """
+    return ops.all(input, dim=axes_of(input, dim, "all"), keepdim=keepdim)
+
+
+def count_nonzero(input: Any, dim: Dim = None) -> Any:
+    """Count (int64) the values over the dims that are not zero.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[2, 1], [0, 1]], names=("N", "C")).count_nonzero("N")
+    tensor([1, 2], names=('C',))
+    """
+    return ops.sum(ops.ne(input, 0), dim=axes_of(input, dim, "count_nonzero"), keepdim=False)
 
 
 def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
-    """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
-    return ops.logsumexp(input, dim=_axes(input, dim, "logsumexp"), keepdim=keepdim)
+    """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x.
+
+    >>> import workbench as wb
+    >>> wb.zeros(N=2, C=4).logsumexp("C")
+    tensor([1.3863, 1.3863], names=('N',))
+    """
+    return ops.logsumexp(input, dim=axes_of(input, dim, "logsumexp"), keepdim=keepdim)
 
 
-def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
-    if dim is None:
-        input, dim = ops.reshape(input, sizes=(dims_of(input).numel,)), 0
-        keepdim = False
-    return getattr(ops, op)(input, dim=_nonempty(input, dim, op), keepdim=keepdim)
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """Sum over the dims along which a tensor of the given size would be stretched to this one.
 
-
-def argmax(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
-    """Index (int64) of the largest value along a dim, or of all values laid out in a row."""
-    return _index_of("argmax", input, dim, keepdim)
-
-
-def argmin(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
-    """Index (int64) of the smallest value along a dim, or of all values laid out in a row."""
-    return _index_of("argmin", input, dim, keepdim)
-
-
-def cumsum(input: Any, dim: int | str) -> Any:
-    """Running sum along a dim: y_i = Σ_{j ≤ i} x_j."""
-    return ops.cumsum(input, dim=dim_index(dims_of(input), dim, "cumsum"))
+    >>> import workbench as wb
+    >>> wb.ones(N=2, C=3).sum_to_size(1, 3)
+    tensor([[2.0000, 2.0000, 2.0000]], names=('N', 'C'))
+    """
+    sizes = tuple(int(one) for one in (size[0] if len(size) == 1 and not isinstance(size[0], int) else size))
+    own = dims_of(input)
+    extra = len(own.sizes) - len(sizes)
+    pairs = zip(sizes, own.sizes[max(extra, 0) :], strict=False)
+    if extra < 0 or not math.prod(a in (1, b) for a, b in pairs):
+        raise DimensionIndexError(
+            f"size {list(sizes)} is not expandable to size {list(own.sizes)}.",
+            op="sum_to_size",
+            operands=(own.operand("input"),),
+        )
+    axes = tuple(i for i, one in enumerate(own.sizes) if i < extra or (sizes[i - extra] == 1 != one))
+    if sizes and not axes:
+        return input
+    return ops.reshape(ops.sum(input, dim=axes, keepdim=True), sizes=sizes)
 
 
 FUNCTIONS: dict[str, Any] = {
     "all": all,
-    "amax": amax,
-    "amin": amin,
     "any": any,
-    "argmax": argmax,
-    "argmin": argmin,
-    "cumsum": cumsum,
+    "count_nonzero": count_nonzero,
     "logsumexp": logsumexp,
     "mean": mean,
-    "std": std,
+    "nanmean": nanmean,
+    "nansum": nansum,
+    "prod": prod,
     "sum": sum,
-    "var": var,
 }
 """What `workbench` offers of this file by name."""
+
+METHODS: dict[str, Any] = {"sum_to_size": sum_to_size}
+"""What only a tensor offers."""
+
+OUT = ("all", "any", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum")
+"""Functions that write into ``out=``."""

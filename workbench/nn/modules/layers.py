@@ -11,8 +11,8 @@ from workbench.nn.parameter import Parameter
 from workbench.ops.contract import LINEAR
 from workbench.ops.convolve import pair
 from workbench.ops.elementwise import RELU, SIGMOID, TANH
-from workbench.ops.normalise import softmax
 from workbench.ops.pool import AVG_POOL2D, MAX_POOL2D
+from workbench.ops.softmax import softmax
 from workbench.tensor.factories import empty
 
 __all__ = [

@@ -1,0 +1,167 @@
+"""Softmax and its kin: scores along a dim as probabilities, or as their logarithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import dim_index
+from workbench.base.dtypes import as_dtype
+from workbench.base.errors import DTypeError
+from workbench.core.dtype_rules import FLOAT
+from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import dims_of
+
+OUTPUT = Saves((), output=True)
+
+
+def _shifted(x: Any, dim: int) -> Any:
+    """Return `x` less its largest value along `dim`, with one dim at least."""
+    x = x.reshape(1) if x.ndim == 0 else x
+    with np.errstate(invalid="ignore"):
+        return x - np.max(x, axis=dim, keepdims=True, initial=-np.inf)
+
+
+def _softmax(x: Any, dim: int) -> Any:
+    e = np.exp(_shifted(x, dim))
+    return (e / np.sum(e, axis=dim, keepdims=True)).reshape(x.shape)
+
+
+def _softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    axes = (c.params["dim"],) if g._array.shape else ()
+    inner = ops.sum(ops.mul(g, c.out), dim=axes, keepdim=True)
+    return (ops.mul(c.out, ops.sub(g, inner)),)
+
+
+def _log_softmax(x: Any, dim: int) -> Any:
+    shifted = _shifted(x, dim)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
+    return (shifted - total).reshape(x.shape)
+
+
+def _log_softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    axes = (c.params["dim"],) if g._array.shape else ()
+    return (ops.sub(g, ops.mul(ops.exp(c.out), ops.sum(g, dim=axes, keepdim=True))),)
+
+
+def _samples() -> list[Sample]:
+    return [
+        Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),)),
+        Sample((grid(2, 3, 4) * 20,), {"dim": 1}, names=(("N", "C", "T"),)),
+        Sample((grid(),), {"dim": 0}),
+        Sample((grid(2, 0),), {"dim": 1}),
+    ]
+
+
+SOFTMAX = Op(
+    name="softmax",
+    doc="Exponentials scaled to sum to 1 along a dim, without overflow.",
+    equation="y_i = e^{x_i} / Σ_j e^{x_j}",
+    reference="elementary",
+    dims=lambda x, dim: x,
+    rule="names and sizes pass through",
+    dtype=FLOAT,
+    forward=_softmax,
+    vjp=_softmax_vjp,
+    saves=OUTPUT,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 5.0 * out.numel,
+    samples=_samples,
+    bad=list,
+)
+
+LOG_SOFTMAX = Op(
+    name="log_softmax",
+    doc="Logarithm of softmax, without overflow.",
+    equation="y_i = x_i - ln Σ_j e^{x_j}",
+    reference="elementary",
+    dims=lambda x, dim: x,
+    rule="names and sizes pass through",
+    dtype=FLOAT,
+    forward=_log_softmax,
+    vjp=_log_softmax_vjp,
+    saves=OUTPUT,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 5.0 * out.numel,
+    samples=_samples,
+    bad=list,
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def _along(op: Op, input: Any, dim: int | str, dtype: Any) -> Any:
+    if input._array.dtype.kind == "c":
+        raise DTypeError(f"{op.name} is not defined for complex values, this is {input.dtype.name}")
+    if dtype is not None:
+        input = input.to(as_dtype(dtype))
+    return op(input, dim=dim_index(dims_of(input), dim, op.name))
+
+
+def softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
+    """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given.
+
+    >>> import workbench as wb
+    >>> wb.softmax(wb.zeros(N=1, C=4), "C")
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]], names=('N', 'C'))
+    """
+    return _along(SOFTMAX, input, dim, dtype)
+
+
+def log_softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
+    """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}. Computed in `dtype`, if given.
+
+    >>> import workbench as wb
+    >>> wb.log_softmax(wb.zeros(N=1, C=2), "C")
+    tensor([[-0.6931, -0.6931]], names=('N', 'C'))
+    """
+    return _along(LOG_SOFTMAX, input, dim, dtype)
+
+
+def softmin(input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """Softmax of the negated values: y_i = e^{-x_i} / Σ_j e^{-x_j}.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.softmin(wb.zeros(N=1, C=2), "C")
+    tensor([[0.5000, 0.5000]], names=('N', 'C'))
+    """
+    return _along(SOFTMAX, ops.neg(input), _usual(input, dim), dtype)
+
+
+def _usual(input: Any, dim: int | str | None) -> int | str:
+    """Return `dim`, or where none is given the one that PyTorch takes: 1 of [N, C] and [N, C, H, W], else 0."""
+    if dim is not None:
+        return dim
+    return 0 if len(dims_of(input).sizes) in (0, 1, 3) else 1
+
+
+def _functional_softmax(
+    input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Any:
+    """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
+    return _along(SOFTMAX, input, _usual(input, dim), dtype)
+
+
+def _functional_log_softmax(
+    input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Any:
+    """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
+    return _along(LOG_SOFTMAX, input, _usual(input, dim), dtype)
+
+
+for _function in (_functional_softmax, _functional_log_softmax):
+    _function.__name__ = _function.__qualname__ = _function.__name__.removeprefix("_functional_")
+
+FUNCTIONS: dict[str, Any] = {"log_softmax": log_softmax, "softmax": softmax}
+"""What `workbench` offers of this file by name."""
+
+NN: dict[str, Any] = {
+    "log_softmax": _functional_log_softmax,
+    "softmax": _functional_softmax,
+    "softmin": softmin,
+}
+"""What `workbench.nn.functional` offers of this file."""
