@@ -114,7 +114,7 @@ def nonempty_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
     for axis in axes:
         if dims.sizes[axis] == 0:
             raise DimensionIndexError(
-                f"Expected reduction dim {axis} to have non-zero size: no value can be picked from nothing.",
+                f"Expected reduction dim {axis} to have non-zero size: nothing has no largest or smallest value.",
                 op=op,
                 operands=(dims.operand("input", [axis]),),
             )
