@@ -6,7 +6,15 @@
 
 from __future__ import annotations
 
-from workbench.kernels import contract, elementwise, normalise, observe, optimise, pool  # noqa: F401  they register themselves
+from workbench.kernels import (  # noqa: F401  they register themselves
+    contract,
+    elementwise,
+    normalise,
+    observe,
+    one_dim,
+    optimise,
+    pool,
+)
 from workbench.kernels.convolve import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason

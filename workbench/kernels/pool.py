@@ -16,7 +16,7 @@ _INT64 = np.dtype(np.int64)
 
 
 def _accepts_input(x: Any, **params: Any) -> bool:
-    return is_floats(x, 4) and not params.get("ceil_mode", False)
+    return is_floats(x, 4) and not params.get("ceil_mode", False) and "divisor_override" not in params
 
 
 def _accepts_max_gradient(gradient: Any, indices: Any, **params: Any) -> bool:

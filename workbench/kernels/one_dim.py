@@ -1,0 +1,53 @@
+"""Convolution and pooling of [N, C, L] in float32: the two-dimensional kernels on a plane of height 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.kernels import convolve, pool  # noqa: F401  what is declared there is looked up below
+from workbench.kernels._arrays import is_floats
+from workbench.kernels.loader import native
+from workbench.kernels.registry import Kernel, lookup, register
+
+__all__: list[str] = []
+
+_OF_HEIGHT_ONE = {"kernel": 1, "stride": 1, "padding": 0, "dilation": 1}
+
+
+def _raised(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the call on a plane."""
+    result = dict(params)
+    for key, value in params.items():
+        if key in _OF_HEIGHT_ONE:
+            result[key] = (_OF_HEIGHT_ONE[key], *value)
+        elif key in ("input_shape", "weight_shape"):
+            result[key] = (*value[:2], 1, value[2])
+    return result
+
+
+def _on_a_plane(run: Callable[..., Any]) -> Callable[..., Any]:
+    def along(*arrays: Any, **params: Any) -> Any:
+        planes = [one[:, :, None] if one is not None and one.ndim == 3 else one for one in arrays]
+        out = run(*planes, **_raised(params))
+        return tuple([one[:, :, 0] for one in out]) if isinstance(out, tuple) else out[:, :, 0]
+
+    return along
+
+
+def _accepting(accepts: Callable[..., bool]) -> Callable[..., bool]:
+    def fits(first: Any, *others: Any, **params: Any) -> bool:
+        if not is_floats(first, 3):
+            return False
+        planes = [one[:, :, None] if one is not None and one.ndim == 3 else one for one in others]
+        return accepts(first[:, :, None], *planes, **params)
+
+    return fits
+
+
+if native is not None:
+    for _name in ("conv", "max_pool", "avg_pool"):
+        for _part in ("", "_input_gradient", "_weight_gradient", "_gradient"):
+            _kernel = lookup(f"{_name}2d{_part}")
+            if _kernel is not None:
+                register(Kernel(f"{_name}1d{_part}", _on_a_plane(_kernel.run), _accepting(_kernel.accepts)))
