@@ -275,7 +275,7 @@ def _avg_pool(
     count = _divisor(sizes, out, kernel, stride, padding, count_include_pad, divisor_override, x.dtype)
     if x.dtype.kind in "iu":
         # Towards zero, as whole numbers are divided in the machine.
-        return np.sign(total) * (np.abs(total) // count)
+        return np.sign(total) * np.sign(count) * (np.abs(total) // np.abs(count))
     return total / count
 
 
