@@ -13,6 +13,8 @@ from typing import Any as _Any
 
 from workbench import autograd, data, fft, kernels, linalg, models, nn, optim, special
 from workbench.base import rich as _rich
+from workbench.base.devices import Device
+from workbench.base.devices import Device as device
 from workbench.base.dtypes import (
     DType,
     bfloat16,
@@ -37,6 +39,7 @@ from workbench.base.dtypes import (
 from workbench.base.dtypes import bool_ as bool
 from workbench.base.errors import (
     AutogradError,
+    DeviceError,
     DimensionError,
     DimensionIndexError,
     DTypeError,
@@ -45,6 +48,7 @@ from workbench.base.errors import (
 )
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import Generator, default_generator, manual_seed
+from workbench.core.backend import Backend, backends, register_backend
 from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
 from workbench.kernels import get_num_threads, set_num_threads
 from workbench.lab.extension import labextension_paths as _jupyter_labextension_paths  # noqa: F401
@@ -69,14 +73,15 @@ from workbench.tensor.factories import (
 )
 
 __all__ = [
-    "AutogradError", "DType", "DTypeError", "DimensionError", "DimensionIndexError", "Generator",
-    "NoNumbersError", "QuantizationError", "Tensor", "arange", "autograd", "bfloat16", "bool",
-    "can_cast", "complex128", "complex64", "data", "default_generator", "empty", "enable_grad",
-    "eye", "fft", "float16", "float32", "float64", "from_numpy", "full", "get_default_dtype",
-    "get_num_threads", "grad_enabled", "int16", "int32", "int64", "int8", "kernels", "linalg",
-    "linspace", "manual_seed", "models", "nn", "no_grad", "ones", "ones_like", "optim",
-    "promote_types", "qint32", "qint8", "quint8", "rand", "randint", "randn", "randperm",
-    "set_default_dtype", "set_num_threads", "special", "tensor", "uint8", "zeros", "zeros_like",
+    "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
+    "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "arange",
+    "autograd", "backends", "bfloat16", "bool", "can_cast", "complex128", "complex64", "data",
+    "default_generator", "device", "empty", "enable_grad", "eye", "fft", "float16", "float32",
+    "float64", "from_numpy", "full", "get_default_dtype", "get_num_threads", "grad_enabled",
+    "int16", "int32", "int64", "int8", "kernels", "linalg", "linspace", "manual_seed", "models",
+    "nn", "no_grad", "ones", "ones_like", "optim", "promote_types", "qint32", "qint8", "quint8",
+    "rand", "randint", "randn", "randperm", "register_backend", "set_default_dtype",
+    "set_num_threads", "special", "tensor", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 

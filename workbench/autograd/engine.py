@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.autograd.anomaly import check_results
 from workbench.base.dims import unify_names
 from workbench.base.errors import AutogradError
-from workbench.autograd.anomaly import check_results
 from workbench.core import dispatch, tape
+from workbench.core.backend import device_of, move
 from workbench.core.op import ops
 from workbench.core.tape import Node, alias, leaf_of
 from workbench.core.value import Value, dims_of, new
@@ -40,7 +41,7 @@ def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
             raise AutogradError(
                 f"grad can be implicitly created only for real scalar outputs but got {output.dtype.name}"
             )
-        ones: Tensor = new(np.ones(output.shape, output._array.dtype))
+        ones: Tensor = new(move(np.ones(output.shape, output._array.dtype), device_of(output._array)))
         return ones
     if gradient.shape != output.shape:
         raise AutogradError(

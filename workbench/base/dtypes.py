@@ -29,6 +29,7 @@ __all__ = [
     "float64",
     "get_default_dtype",
     "half_width",
+    "is_dtype",
     "int8",
     "int16",
     "int32",
@@ -199,6 +200,15 @@ def as_dtype(spec: Any) -> DType:
             f"{spec!r} is not a data type of the workbench; it has {', '.join(one.name for one in _ALL)}"
         )
     return found
+
+
+def is_dtype(name: str) -> bool:
+    """Say whether `name` is the name of a data type.
+
+    >>> is_dtype("float64"), is_dtype("cpu")
+    (True, False)
+    """
+    return name in _BY_NAME
 
 
 def dtype_of(array: Any) -> DType:

@@ -15,6 +15,7 @@ from workbench.base import rich
 __all__ = [
     "AutogradError",
     "DTypeError",
+    "DeviceError",
     "DimensionError",
     "DimensionIndexError",
     "NoNumbersError",
@@ -115,6 +116,10 @@ class NoNumbersError(RuntimeError):
 
 class AutogradError(RuntimeError):
     """A gradient that cannot be computed as asked."""
+
+
+class DeviceError(RuntimeError):
+    """Values on devices that do not go together, a device that is not there, or one that cannot do what is asked."""
 
 
 class QuantizationError(RuntimeError):

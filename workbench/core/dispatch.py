@@ -22,6 +22,7 @@ from workbench.base.dims import Dims, Names
 from workbench.base.dtypes import half_width, promote
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
 from workbench.base.places import calling_frame, place
+from workbench.core import backend
 from workbench.core.op import Absent, Op, use_apply
 from workbench.core.tape import record, record_two
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
@@ -181,7 +182,7 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if half is not None:
         out = _narrowed(op, out, half, params)
     if op.outputs == 1:
-        if type(out) is not np.ndarray and not hasattr(out, "quantizer"):
+        if type(out) is not np.ndarray and not hasattr(out, "quantizer") and backend.backend_of(out) is None:
             out = np.asarray(out)
         result = new(out, names)
         if op.view and out.base is not None:
@@ -238,7 +239,23 @@ def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> A
             )
             return apply(op, *inputs, **params)
         return without_numbers(op, inputs, params)
+    if any(backend.backend_of(array) is not None for array in arrays):
+        return _on_device(op, inputs, arrays, params)
     return _quantized(op, inputs, arrays, params)
+
+
+def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Evaluate on arrays of a backend."""
+    dims: Any = infer_dims(op, inputs, params)
+    if op.name == "to_device":
+        return new(op.forward(*arrays, **params), _some(dims))
+    out = backend.run(op, arrays, params, cast, compute)
+    if op.outputs == 1:
+        result = new(out, _some(dims))
+        if op.view:
+            remember(op, inputs[0], params, result)
+        return result
+    return tuple([new(one, _some(d)) for one, d in zip(out, dims, strict=True)])
 
 
 def _some(dims: Any) -> Names | None:
@@ -300,6 +317,13 @@ def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
 
 
 _FLOAT32 = np.dtype(np.float32)
+
+
+def compute(op: Op, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Return what the op's own array code makes of plain arrays, brought together in type."""
+    arrays, half = cast(op, arrays)
+    out = op.forward(*arrays, **params)
+    return out if half is None else _narrowed(op, out, half, params)
 
 
 def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
@@ -411,4 +435,5 @@ def numbers(value: Any) -> Any:
             "while a function is traced, or was dropped from the tape. Branch on shapes and names instead, write ops "
             "that return new tensors instead of changing one in place, or look at values outside the traced function."
         )
-    return array
+    there = backend.backend_of(array)
+    return array if there is None else there.to_numpy(array)

@@ -17,9 +17,10 @@ import numpy as np
 from workbench.base.dtypes import can_cast, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoNumbersError
 from workbench.core import dispatch
+from workbench.core.backend import backend_of
 from workbench.core.op import ops
 from workbench.core.tape import alias
-from workbench.core.value import Value, dims_of
+from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import changed, refresh
 
 __all__ = ["in_place", "taking_out", "write"]
@@ -41,7 +42,10 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
         refresh(target)
     result = function(alias(target, target._names))
     result = _fitting(target, result, name)
-    if type(target._array) is not np.ndarray and not hasattr(target._array, "shares_memory"):
+    backend = backend_of(target._array)
+    if backend is not None and backend.write is not None:
+        backend.write(target._array, result._array)
+    elif backend is not None or isinstance(target._array, Abstract):
         _replace_payload(target, result, name)
     else:
         _copy_numbers(target, result, name)
@@ -91,8 +95,9 @@ def _replace_payload(target: Any, result: Any, name: str) -> None:
     """For a payload that stands for numbers: the value comes to stand for the result."""
     if target._view is not None:
         raise NoNumbersError(
-            f"{name}: this value is a view of another and has no numbers of its own (it stands for a value while a "
-            "function is traced). Write ops that return new tensors instead of changing a view in place."
+            f"{name}: this value is a view of another and shares no memory with it (its device has no such thing, or "
+            "it stands for a value while a function is traced). Write ops that return new tensors instead of changing "
+            "a view in place."
         )
     target._array = result._array
 

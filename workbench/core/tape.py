@@ -136,7 +136,7 @@ class Node:
         )
 
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad_inputs, grad_outputs)`` when the gradient rule has run; what it returns replaces the first."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the gradient rule; what it returns replaces the first."""
         self.after = self.after or []
         return Handle(self.after, hook)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.ops import METHODS
+from workbench.ops.device import move_or_cast
 from workbench.tensor.tensor import Tensor
 
 __all__ = ["METHODS", "Tensor"]
@@ -31,6 +32,7 @@ _OPERATORS = {
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+Tensor.to = Tensor.type = move_or_cast  # type: ignore[attr-defined]
 for _name, _method_name in _OPERATORS.items():
     if _method_name in METHODS:
         setattr(Tensor, _name, METHODS[_method_name])

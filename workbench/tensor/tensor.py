@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from workbench.base import rich
+from workbench.base.devices import Device
 from workbench.base.dims import dim_index
 from workbench.base.dtypes import DType, dtype_of
-from workbench.base.errors import AutogradError, DimensionError, DTypeError
+from workbench.base.errors import AutogradError, DeviceError, DimensionError, DTypeError
 from workbench.core import dispatch
+from workbench.core.backend import backend_of, device_of
 from workbench.core.inplace import write
 from workbench.core.op import ops
 from workbench.core.tape import Handle, Node
@@ -62,9 +64,9 @@ class Tensor(Naming):
         return dtype_of(self._array)
 
     @property
-    def device(self) -> str:
-        """Where the values are: ``cpu``."""
-        return "cpu"
+    def device(self) -> Device:
+        """Where the values are: ``cpu``, or a backend's device."""
+        return device_of(self._array)
 
     @property
     def nbytes(self) -> int:
@@ -154,6 +156,11 @@ class Tensor(Naming):
             raise AutogradError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
+        if backend_of(self._array) is not None:
+            raise DeviceError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
         return self._plain()
 
     def _plain(self) -> np.ndarray[Any, Any]:
@@ -211,7 +218,8 @@ class Tensor(Naming):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         at = indexing.normalize_key(key)
-        if dispatch.computes_only() or not (self._requires_grad or getattr(value, "_requires_grad", False)):
+        recorded = self._requires_grad or getattr(value, "_requires_grad", False)
+        if type(self._array) is np.ndarray and (dispatch.computes_only() or not recorded):
             self._set_numbers(at, value)
         else:
             write(self, "__setitem__", lambda old: indexing.setitem(old, key, value))
