@@ -69,7 +69,7 @@ def test_cross_entropy() -> None:
     x, peer = wb.tensor(scores, requires_grad=True), torch.tensor(scores, requires_grad=True)
     for reduction in ("mean", "sum"):
         x.grad = peer.grad = None
-        wb.cross_entropy(x, wb.tensor(target), reduction).backward()
+        wb.cross_entropy(x, wb.tensor(target), reduction=reduction).backward()
         F.cross_entropy(peer, torch.tensor(target), reduction=reduction).backward()
         assert x.grad is not None
         np.testing.assert_allclose(x.grad.numpy(), peer.grad.numpy(), rtol=1e-5, atol=1e-6)

@@ -30,6 +30,12 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "view_as": lambda x, other: x.view_as(other),
     "expand": lambda x, *args: x.expand(*args),
     "repeat": lambda x, *args: x.repeat(*args),
+    # The database's distance is one of torch's modules.
+    "nn.functional.triplet_margin_with_distance_loss": lambda *args, **kwargs: (
+        wb.nn.functional.triplet_margin_with_distance_loss(
+            *args, **{**kwargs, "distance_function": wb.pairwise_distance}
+        )
+    ),
 }
 """Entries whose call in the database is not that of the function of their name."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.nn.module import Module
-from workbench.ops.loss import cross_entropy, mse_loss, nll_loss
+from workbench.ops.loss import cross_entropy, nll_loss
+from workbench.ops.loss_regression import mse_loss
 
 __all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
 
@@ -34,7 +35,7 @@ class CrossEntropyLoss(_Loss):
 
     def forward(self, input: Any, target: Any) -> Any:
         """Return the loss."""
-        return cross_entropy(input, target, self.reduction)
+        return cross_entropy(input, target, reduction=self.reduction)
 
 
 class NLLLoss(_Loss):
@@ -42,7 +43,7 @@ class NLLLoss(_Loss):
 
     def forward(self, input: Any, target: Any) -> Any:
         """Return the loss."""
-        return nll_loss(input, target, self.reduction)
+        return nll_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
@@ -50,4 +51,4 @@ class MSELoss(_Loss):
 
     def forward(self, input: Any, target: Any) -> Any:
         """Return the loss."""
-        return mse_loss(input, target, self.reduction)
+        return mse_loss(input, target, reduction=self.reduction)
