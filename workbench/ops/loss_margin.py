@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.dtype_rules import PREDICATE
+from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.value import Value, dims_of
 from workbench.ops.distance import pairwise_distance
@@ -64,7 +64,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """x where the target is 1, max(0, margin - x) where it is -1: distances of like and of unlike pairs.
+    """Distance x where the target is 1, max(0, margin - x) where it is -1: distances of like and of unlike pairs.
 
     >>> import workbench as wb
     >>> wb.nn.functional.hinge_embedding_loss(wb.tensor([0.5, 0.5]), wb.tensor([1.0, -1.0])).item()
@@ -193,7 +193,7 @@ def _triplet(
 def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, ...]], Any]) -> Any:
     """Return the scores as [N, C], the target as it goes with them, and whether there was an N."""
     x = dims_of(input)
-    if len(x.sizes) > 2 or x.numel == 0 and x.sizes[1:] in ((), (0,)):
+    if len(x.sizes) > 2 or (x.numel == 0 and x.sizes[1:] in ((), (0,))):
         raise DimensionError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.sizes)}",
             op=op,
