@@ -207,7 +207,7 @@ NLL_LOSS = Op(
     dtype=KEEP,
     forward=_nll,
     vjp=_nll_vjp,
-    saves=Saves((0, 1, 2), output=True),
+    saves=Saves(None, output=True),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=_nll_samples,
