@@ -14,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.matrices import adjoint, conj
 
 BOTH = Saves(None, output=False)
 
@@ -101,11 +102,6 @@ def _batch_sizes(batch_a: Dims, batch_b: Dims, a: Dims, b: Dims) -> tuple[int, .
         ) from None
 
 
-def _swap(x: Any) -> Any:
-    ndim = len(x._array.shape)
-    return ops.permute(x, dim=(*range(ndim - 2), ndim - 1, ndim - 2))
-
-
 def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     a, b = c.inputs
     rank_a, rank_b = len(a._array.shape), len(b._array.shape)
@@ -120,8 +116,8 @@ def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
         return ops.reshape(ops.sum_to(gradient, sizes=matrix._array.shape), sizes=value._array.shape)
 
     return (
-        fit(ops.matmul(g, _swap(right)), a, left) if c.needs[0] else None,
-        fit(ops.matmul(_swap(left), g), b, right) if c.needs[1] else None,
+        fit(ops.matmul(g, adjoint(right)), a, left) if c.needs[0] else None,
+        fit(ops.matmul(adjoint(left), g), b, right) if c.needs[1] else None,
     )
 
 
@@ -185,8 +181,8 @@ def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     rows = math.prod(x._array.shape[:-1])
     flat = ops.reshape(g, sizes=(rows, g._array.shape[-1]))
     grads = [
-        ops.matmul(g, weight) if c.needs[0] else None,
-        ops.matmul(ops.permute(flat, dim=(1, 0)), ops.reshape(x, sizes=(rows, x._array.shape[-1])))
+        ops.matmul(g, conj(weight)) if c.needs[0] else None,
+        ops.matmul(ops.permute(flat, dim=(1, 0)), conj(ops.reshape(x, sizes=(rows, x._array.shape[-1]))))
         if c.needs[1]
         else None,
     ]
