@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,8 +43,7 @@ def _blas(name: str, kind: str) -> Callable[..., Any]:
 @functools.lru_cache(maxsize=1024)
 def _workspace(name: str, kind: str, *sizes: Any) -> Any:
     """Return the best size(s) of the workspace of a routine."""
-    found = scipy_linalg.lapack._compute_lwork(routine(name, kind), *sizes)
-    return found
+    return scipy_linalg.lapack._compute_lwork(routine(name, kind), *sizes)
 
 
 def small(a: Array) -> bool:
@@ -172,7 +171,11 @@ def invert(a: Array) -> tuple[Array, Array]:
 def lu_factor(a: Array) -> tuple[Array, Array, Array]:
     """Return L and U in one matrix, pivots (counted from 1) and where U has a zero on the diagonal."""
     batch, count = a.shape[:-2], min(a.shape[-2:])
-    out, pivots, info = np.empty(a.shape, a.dtype), np.zeros((*batch, count), np.int32), np.zeros(batch, np.int32)
+    out, pivots, info = (
+        np.empty(a.shape, a.dtype),
+        np.zeros((*batch, count), np.int32),
+        np.zeros(batch, np.int32),
+    )
     if count:
         getrf = routine("getrf", a.dtype.char)
         for at in matrices(a):
@@ -298,7 +301,11 @@ def geqrf(a: Array) -> tuple[Array, Array]:
 def ldl_factor(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """Return L and D in one matrix (lower triangle), pivots counted from 1 (negative: blocks of two), and failures."""
     name = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
-    out, pivots, info = np.empty(a.shape, a.dtype), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
+    out, pivots, info = (
+        np.empty(a.shape, a.dtype),
+        np.zeros(a.shape[:-1], np.int32),
+        np.zeros(a.shape[:-2], np.int32),
+    )
     if a.size:
         lwork = int(_workspace(f"{name}_lwork", a.dtype.char, a.shape[-1], 1))
         for at in matrices(a):
@@ -335,7 +342,8 @@ def svd(a: Array, full_matrices: bool, op: str = "linalg.svd") -> tuple[Array, A
         u[...], vh[...] = np.eye(rows, left), np.eye(right, columns)
         return u, np.zeros((*batch, count), kind), vh
     if small(a) and np.isfinite(a).all():
-        return tuple(np.linalg.svd(a, full_matrices))
+        u, s, vh = np.linalg.svd(a, full_matrices)
+        return u, s, vh
     lwork = int(_workspace("gesdd_lwork", a.dtype.char, columns, rows, True, full_matrices))
     gesdd = routine("gesdd", a.dtype.char)
     u, vh = np.empty((*batch, rows, left), a.dtype), np.empty((*batch, right, columns), a.dtype)
@@ -379,7 +387,7 @@ def _not_converged(op: str, a: Array, at: str, info: int, what: str) -> LinAlgEr
     )
 
 
-def eigh(a: Array, uplo: str, vectors: bool = True) -> tuple[Array, Array]:
+def eigh(a: Array, uplo: Literal["L", "U"], vectors: bool = True) -> tuple[Array, Array]:
     """Return eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
     batch, size = a.shape[:-2], a.shape[-1]
     kind = np.zeros((), a.dtype).real.dtype
@@ -388,7 +396,8 @@ def eigh(a: Array, uplo: str, vectors: bool = True) -> tuple[Array, Array]:
     if small(a) and np.isfinite(a).all():
         if not vectors:
             return np.linalg.eigvalsh(a, uplo), a
-        return tuple(np.linalg.eigh(a, uplo))  # type: ignore[return-value]
+        values, out = np.linalg.eigh(a, uplo)
+        return values, out
     complex_ = a.dtype.kind == "c"
     name = "heevd" if complex_ else "syevd"
     work = _workspace(f"{name}_lwork", a.dtype.char, size)
@@ -443,8 +452,8 @@ def lstsq(a: Array, b: Array, rcond: float, driver: str) -> tuple[Array, Array, 
                 _, found, info = gels(a[at], tall, lwork=lwork)
                 if info > 0:
                     raise LinAlgError(
-                        f"torch.linalg.lstsq: {where(at, tuple(batch))}The least squares solution could not be computed "
-                        f"because the input matrix does not have full rank (error code: {info})."
+                        f"torch.linalg.lstsq: {where(at, tuple(batch))}The least squares solution could not be "
+                        f"computed because the input matrix does not have full rank (error code: {info})."
                     )
                 out[at], ranks[at] = found[:columns], min(rows, columns)
             else:

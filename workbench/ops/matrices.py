@@ -1,15 +1,18 @@
-"""What operations on matrices share: adjoints, triangles and diagonals of batches, and the checks of their arguments."""
+"""What ops on matrices share: adjoints, triangles and diagonals of batches, the checks of their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims, Names, unify_names
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.core.op import ops
+from workbench.core.families import NOT_QUANTIZED
+from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.value import dims_of, new
+from workbench.ops.complexes import complex_type, real_type
 
 WORDS = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
 """What error messages call the types that linear algebra does not take."""
@@ -55,18 +58,19 @@ def diagonal(x: Any) -> Any:
     return ops.index(flat, key=(Ellipsis, slice(0, stop, columns + 1)))
 
 
-def _mask(rows: int, columns: int, offset: int) -> Any:
+def _mask(sizes: tuple[int, ...], offset: int) -> Any:
+    rows, columns = sizes[-2:]
     return new(np.tri(rows, columns, offset, dtype=bool))
 
 
 def lower(x: Any, offset: int = 0) -> Any:
     """Return every matrix with zeros above the diagonal `offset`."""
-    return ops.where(_mask(*shape(x)[-2:], offset), x, 0.0)
+    return ops.where(_mask(shape(x), offset), x, 0.0)
 
 
 def upper(x: Any, offset: int = 0) -> Any:
     """Return every matrix with zeros below the diagonal `offset`."""
-    return ops.where(_mask(*shape(x)[-2:], offset - 1), 0.0, x)
+    return ops.where(_mask(shape(x), offset - 1), 0.0, x)
 
 
 def with_diagonal(x: Any, values: Any) -> Any:
@@ -172,3 +176,45 @@ def check_square(x: Any, op: str, argument: str = "A") -> None:
             operands=(dims.operand(argument, [len(dims.sizes) - 2, len(dims.sizes) - 1]),),
         )
     check_floating(x, op)
+
+
+# --------------------------------------------------------------------------------- declaring ops on matrices
+
+
+def outputs(kinds: str) -> DTypeRule:
+    """Return the type rule of an op on matrices: one letter an output.
+
+    v: the type of the inputs; r: its real type; c: its complex type; i: int32; l: int64.
+    """
+    fixed = {"i": np.dtype(np.int32), "l": np.dtype(np.int64)}
+
+    def result(dtype: np.dtype[Any], params: Mapping[str, Any]) -> Any:
+        own = {"v": dtype, "r": real_type(dtype), "c": complex_type(dtype), **fixed}
+        dtypes = tuple(own[kind] for kind in kinds)
+        return dtypes if len(dtypes) > 1 else dtypes[0]
+
+    return DTypeRule("promoted; see the outputs", lambda dtype: dtype, result)
+
+
+def matrix_op(name: str, doc: str, equation: str, outs: str = "v", **fields: Any) -> Op:
+    """Declare an op on batches of matrices, of the order of n³ operations each."""
+    defaults: dict[str, Any] = {
+        "reference": "Golub and Van Loan, Matrix Computations",
+        "dtype": outputs(outs),
+        "outputs": len(outs),
+        "saves": Saves(),
+        "quantized": NOT_QUANTIZED,
+        "cost": _cubic,
+        "bad": list,
+    }
+    return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})
+
+
+def _cubic(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
+    x = dims[0]
+    return float(x.numel * min(x.sizes[-2:], default=0)) if len(x.sizes) > 1 else float(x.numel)
+
+
+def fixed(x: Any) -> Any:
+    """Return a result that no gradient goes through, off the tape."""
+    return ops.detach(x) if x._requires_grad else x

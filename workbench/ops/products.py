@@ -28,7 +28,9 @@ def _check_same_dtype(message: str, a: Any, b: Any) -> None:
     """Refuse two types: a product does not convert silently what may be large."""
     first, second = a._array.dtype, b._array.dtype
     if first != second:
-        raise DTypeError(f"{message}: {a.dtype.name} != {b.dtype.name}. Cast one of them, e.g. other.to(input.dtype)")
+        raise DTypeError(
+            f"{message}: {a.dtype.name} != {b.dtype.name}. Cast one of them, e.g. other.to(input.dtype)"
+        )
 
 
 # ---------------------------------------------------------------------------------------------- two operands
@@ -76,7 +78,9 @@ def _check_vectors(op: str, input: Any, other: Any) -> None:
     operands = (a.operand("input"), b.operand("other"))
     if len(a.sizes) != 1 or len(b.sizes) != 1:
         raise DimensionError(
-            f"1D tensors expected, but got {len(a.sizes)}D and {len(b.sizes)}D tensors", op=op, operands=operands
+            f"1D tensors expected, but got {len(a.sizes)}D and {len(b.sizes)}D tensors",
+            op=op,
+            operands=operands,
         )
     if a.sizes != b.sizes:
         raise DimensionError(
@@ -146,7 +150,8 @@ def outer(input: Any, vec2: Any) -> Any:
         dims = dims_of(value)
         if len(dims.sizes) != 1:
             raise DimensionError(
-                f"outer: Expected 1-D argument {label}, but got {len(dims.sizes)}-D", operands=(dims.operand(label),)
+                f"outer: Expected 1-D argument {label}, but got {len(dims.sizes)}-D",
+                operands=(dims.operand(label),),
             )
     return ops.mul(column(_distinct(input, vec2)), vec2)
 
@@ -204,7 +209,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         right = tuple(dim_index(other, dim, "tensordot") for dim in _listed(dims[1]))
     if len(left) != len(right):
         raise DimensionError(
-            f"both dimension lists should have same length, got {list(left)} and {list(right)}", op="tensordot"
+            f"both dimension lists should have same length, got {list(left)} and {list(right)}",
+            op="tensordot",
         )
     for i, j in zip(left, right, strict=True):
         if own.sizes[i] != other.sizes[j] and 1 not in (own.sizes[i], other.sizes[j]):
@@ -299,18 +305,24 @@ def vecdot(x: Any, y: Any, *, dim: int | str = -1) -> Any:
 
 
 def _scaled(x: Any, factor: Scalar) -> Any:
+    """Return x times a factor, of which integers take the whole part, as PyTorch's products do."""
+    if x._array.dtype.kind in "biu" and isinstance(factor, float):
+        factor = int(factor)
     return x if type(factor) is not bool and factor == 1 else ops.mul(x, factor)
 
 
 def _check_factors(op: str, value: Any, alpha: Scalar, beta: Scalar) -> None:
     kind = value._array.dtype.kind
     for name, factor in (("alpha", alpha), ("beta", beta)):
-        if kind in "biu" and isinstance(factor, float | complex):
+        if kind in "biu" and (isinstance(factor, complex) or (op == "addr" and isinstance(factor, float))):
             raise DTypeError(
-                f"{op}: For integral input tensors, argument {name} must not be a floating point number, it is {factor}"
+                f"{op}: For integral input tensors, argument {name} must not be a floating point number, "
+                f"it is {factor}"
             )
         if kind != "c" and isinstance(factor, complex):
-            raise DTypeError(f"{op}: For non-complex input tensors, argument {name} must not be a complex number.")
+            raise DTypeError(
+                f"{op}: For non-complex input tensors, argument {name} must not be a complex number."
+            )
 
 
 def _added(op: str, input: Any, product: Any, alpha: Scalar, beta: Scalar) -> Any:
@@ -368,7 +380,8 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 
         dims = dims_of(value)
         if len(dims.sizes) != 1:
             raise DimensionError(
-                f"addr: Expected 1-D argument {label}, but got {len(dims.sizes)}-D", operands=(dims.operand(label),)
+                f"addr: Expected 1-D argument {label}, but got {len(dims.sizes)}-D",
+                operands=(dims.operand(label),),
             )
     return _added("addr", input, outer(vec1, vec2), alpha, beta)
 
@@ -480,10 +493,14 @@ def chain_matmul(*matrices: Any) -> Any:
     >>> wb.chain_matmul(wb.ones(N=2, C=3), wb.ones(C=3, K=4)).names
     ('N', 'K')
     """
-    given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], list | tuple) else list(matrices)
+    given = (
+        list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], list | tuple) else list(matrices)
+    )
     if not given:
         raise DimensionError("chain_matmul(): Expected one or more matrices")
-    _check_rank("chain_matmul", 2, "Tensor dimension is not 2", **{f"matrix{i}": one for i, one in enumerate(given)})
+    _check_rank(
+        "chain_matmul", 2, "Tensor dimension is not 2", **{f"matrix{i}": one for i, one in enumerate(given)}
+    )
     return given[0] if len(given) == 1 else multi_dot(given)
 
 
@@ -545,7 +562,7 @@ def cross(input: Any, other: Any, dim: int | str | None = None) -> Any:
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """A product of two vectors under every one of a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
+    """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
 
     Shapes: input1 [..., in1_features], input2 [..., in2_features], weight [out_features, in1_features, in2_features].
 
@@ -659,8 +676,8 @@ NOT_METHODS = ("chain_matmul", "tensordot")
 INPLACE = ("addbmm", "addmm", "addmv", "addr", "baddbmm")
 
 OUT = (
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "chain_matmul", "cross", "dot", "ger", "inner", "kron", "mm", "mv",
-    "outer", "tensordot", "vdot",
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "chain_matmul", "cross", "dot", "ger", "inner", "kron",
+    "mm", "mv", "outer", "tensordot", "vdot",
 )  # fmt: skip
 
 LINALG: dict[str, Any] = {
