@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.nn import functional, init
+from workbench.nn import init
 from workbench.nn.images import IMAGE, check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
 from workbench.ops.contract import LINEAR
 from workbench.ops.convolve import pair
+from workbench.ops.dropout import dropout
 from workbench.ops.elementwise import RELU, SIGMOID, TANH
 from workbench.ops.pool import AVG_POOL2D, MAX_POOL2D
 from workbench.ops.softmax import softmax
@@ -238,7 +239,7 @@ class Dropout(Module):
 
     def forward(self, input: Any) -> Any:
         """Drop values while training."""
-        return functional.dropout(input, self.p, self.training)
+        return dropout(input, self.p, self.training)
 
     def extra_repr(self) -> str:
         """Return the probability."""

@@ -13,7 +13,7 @@ from workbench.nn import init
 from workbench.nn.images import IMAGE, check_names
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.nn.statistics import update_running, values_per_channel
+from workbench.ops.batch_norm import update_running, values_per_channel
 from workbench.ops.normalise import BATCH_NORM, BATCH_NORM_INFERENCE
 from workbench.tensor import Tensor
 from workbench.tensor.factories import ones, tensor, zeros
