@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.nn import init
+from workbench.nn import functional, init
 from workbench.nn.images import IMAGE, check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
