@@ -1,0 +1,261 @@
+"""Batching: a function of one entry runs on a whole batch at once, each of its ops on all entries together.
+
+A value inside the function is one entry as far as it can tell: its payload `Batched` has the shape of an entry and
+hides a value with all of them, the batch dim in front. The interpreter `Batching` hands each call to a batching rule,
+which runs it on the hidden values. What is not batched (weights, constants) meets the entries as it is.
+
+A rule is ``rule(batch)``, with `Batch` below, and returns the hidden result(s), the batch dim in front. An op has the
+rule of its record (`Op.batch`), or that of its family: elementwise ops, ops along a `dim`. An op without any runs
+entry by entry, which is correct for every op.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, Names
+from workbench.core.dispatch import apply, common_dtype, infer_dims, without_numbers
+from workbench.core.families import per_value
+from workbench.core.op import Op, ops
+from workbench.core.tape import alias
+from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
+
+__all__ = ["Batch", "Batched", "Batching", "Rule", "elementwise", "one_by_one"]
+
+
+class Batched(Abstract):
+    """The payload of one entry: it has the shape of an entry, and hides the value that has them all."""
+
+    __slots__ = ("owner", "value")
+
+    why = (
+        "inside vmap a value stands for one entry of a batch and has no numbers of its own: .item(), .numpy(), "
+        "printing, `if` and indices made of it would mean something else for each entry. Write wb.where(condition, "
+        "a, b) in place of a branch, gather in place of such an index, or do it outside vmap."
+    )
+
+    def __init__(self, value: Any, owner: Batching) -> None:
+        super().__init__(value._array.shape[1:], value._array.dtype)
+        self.value = value
+        self.owner = owner
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        """Bytes that all entries take."""
+        return int(self.value._array.nbytes)
+
+    def beneath(self) -> Any:
+        """Raise: the batch that this entry belongs to is over."""
+        raise RuntimeError(
+            "a value left vmap by another way than being returned (through a global, an attribute, a list): outside it "
+            "stands for no entry of any batch. Return it from the function."
+        )
+
+
+class Batch:
+    """One call of an op on entries, as a batching rule sees it. All values are unnamed."""
+
+    __slots__ = ("batched", "inputs", "op", "out", "params", "size")
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        batched: tuple[bool, ...],
+        params: dict[str, Any],
+        size: int,
+        out: Any,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        """Hidden values, the batch dim in front, where `batched` says so; other values and numbers as they are."""
+        self.batched = batched
+        self.params = params
+        self.size = size
+        """Number of entries."""
+        self.out = out
+        """Dims of the result(s) for one entry."""
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        """Return the shape of input `i` for one entry."""
+        value = self.inputs[i]
+        if not isinstance(value, Value):
+            return ()
+        shape: tuple[int, ...] = value._array.shape
+        return shape[1:] if self.batched[i] else shape
+
+    def whole(self, i: int) -> Any:
+        """Return input `i` with a batch dim in any case."""
+        value = self.inputs[i]
+        if self.batched[i]:
+            return value
+        if not isinstance(value, Value):
+            value = new(np.asarray(value))
+        return ops.expand(value, sizes=(self.size, *value._array.shape))
+
+    def run(self, *inputs: Any, **params: Any) -> Any:
+        """Run the op itself on hidden values."""
+        return apply(self.op, *inputs, **params)
+
+    def sized(self, value: Any) -> Any:
+        """Return a hidden result in the sizes of the entries' result."""
+        sizes = (self.size, *self.out.sizes)
+        return value if value._array.shape == sizes else ops.reshape(value, sizes=sizes)
+
+
+Rule = Callable[[Batch], Any]
+
+
+def one_by_one(batch: Batch) -> Any:
+    """Run the call for each entry, and put the results together."""
+    results = []
+    for entry in range(batch.size):
+        inputs = [
+            ops.index(value, key=(entry,)) if batched else value
+            for value, batched in zip(batch.inputs, batch.batched, strict=True)
+        ]
+        results.append(batch.run(*inputs, **batch.params))
+    if not results:
+        return _empty(batch)
+    if batch.op.outputs == 1:
+        return _stack(results)
+    return tuple(_stack(list(entries)) for entries in zip(*results, strict=True))
+
+
+def _stack(values: list[Any]) -> Any:
+    bare = [_bare(value) for value in values]
+    return ops.cat(*[ops.reshape(one, sizes=(1, *one._array.shape)) for one in bare], dim=0)
+
+
+def _empty(batch: Batch) -> Any:
+    """Return the result for no entries: nothing, in the right shape and type."""
+    entry = [
+        new(Abstract(batch.shape(i), value._array.dtype)) if isinstance(value, Value) else value
+        for i, value in enumerate(batch.inputs)
+    ]
+    results = without_numbers(batch.op, tuple(entry), batch.params)
+    several = results if isinstance(results, tuple) else (results,)
+    made = tuple(new(np.zeros((0, *one._array.shape), one._array.dtype)) for one in several)
+    return made if isinstance(results, tuple) else made[0]
+
+
+def elementwise(batch: Batch) -> Any:
+    """Let the dims of entries meet from the right, as they do for one entry, behind the batch dim."""
+    rank = max(len(batch.shape(i)) for i in range(len(batch.inputs)))
+    values = []
+    for i, value in enumerate(batch.inputs):
+        shape = batch.shape(i)
+        if batch.batched[i] and len(shape) < rank:
+            value = ops.reshape(value, sizes=(batch.size, *(1,) * (rank - len(shape)), *shape))
+        values.append(value)
+    return batch.run(*values, **batch.params)
+
+
+def along(batch: Batch) -> Any:
+    """Run an op along one or several dims of its input, which are one further to the right."""
+    return batch.run(*batch.inputs, **{**batch.params, "dim": shifted(batch.params["dim"])})
+
+
+def shifted(dim: Any) -> Any:
+    """Return positions of dims behind a batch dim."""
+    return dim + 1 if isinstance(dim, int) else tuple([one + 1 for one in dim])
+
+
+_SCALAR = (int, float, bool, complex, str, np.dtype, type(None))
+
+
+def _rule(batch: Batch) -> Rule:
+    """Return the rule of a call: its op's own, its family's, or one by one."""
+    op = batch.op
+    if op.batch is not None:
+        return op.batch
+    if is_elementwise(op):
+        return elementwise
+    dim = batch.params.get("dim")
+    if (
+        len(batch.inputs) == 1
+        and isinstance(dim, int | tuple)
+        and all(isinstance(value, _SCALAR) for key, value in batch.params.items() if key != "dim")
+    ):
+        return along
+    return one_by_one
+
+
+def is_elementwise(op: Op) -> bool:
+    """Say whether each value that comes out of `op` depends on the values at its own place only."""
+    return "elementwise" in op.properties or op.cost is per_value
+
+
+class Batching:
+    """The interpreter of one `vmap`: it runs calls that touch its entries on all entries together."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def wrap(self, value: Any, names: Names | None = None) -> Any:
+        """Return an entry that stands for all those of `value`, whose first dim is the batch."""
+        return new(Batched(_bare(value), self), names)
+
+    def owns(self, value: Any) -> bool:
+        """Say whether `value` is an entry of this batch."""
+        if not isinstance(value, Value):
+            return False
+        payload = value._array
+        return type(payload) is Batched and payload.owner is self
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run the call on all entries by its batching rule; the results are entries."""
+        batched = tuple([self.owns(value) for value in inputs])
+        if True not in batched:
+            return apply(op, *inputs, **params)
+        out: Any = dims_of(inputs[0]) if op.same else infer_dims(op, inputs, params)
+        hidden = tuple(
+            [
+                value._array.value if mine else _bare(value) if isinstance(value, Value) else value
+                for value, mine in zip(inputs, batched, strict=True)
+            ]
+        )
+        batch = Batch(op, _cast(op, inputs, hidden), batched, params, self.size, out)
+        results = _rule(batch)(batch)
+        if op.outputs == 1:
+            return self.wrap(results, _names(out))
+        return tuple([self.wrap(one, _names(dims)) for one, dims in zip(results, out, strict=True)])
+
+
+def _names(dims: Dims) -> Names | None:
+    return None if dims.names == UNNAMED[len(dims.names)] else dims.names
+
+
+def _bare(value: Any) -> Any:
+    return value if value._names is None else alias(value, None)
+
+
+def _cast(op: Op, inputs: tuple[Any, ...], hidden: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Bring inputs of several types together as for one entry: a 0-dim entry is weaker than its batch would be."""
+    if op.dtype.common is None:
+        return hidden
+    skip = op.dtype.skip
+    first = None
+    for value in inputs[skip:]:
+        if isinstance(value, Value):
+            if first is None:
+                first = value._array.dtype
+            elif value._array.dtype != first:
+                break
+    else:
+        return hidden
+    target = common_dtype(op, [value._array if isinstance(value, Value) else value for value in inputs])
+    return hidden[:skip] + tuple(
+        ops.to(value, dtype=target) if isinstance(value, Value) and value._array.dtype != target else value
+        for value in hidden[skip:]
+    )
+
+
+def folded(value: Any, dims: int) -> Any:
+    """Return a hidden value with its first `dims` dims laid out as one."""
+    shape = value._array.shape
+    return ops.reshape(value, sizes=(math.prod(shape[:dims]), *shape[dims:]))
