@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.batching import Batch, Rule, elementwise, folded, one_by_one, shifted
-from workbench.core.op import ops
+from workbench.ops import ops
 
 __all__ = ["attach"]
 
