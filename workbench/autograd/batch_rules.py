@@ -165,13 +165,50 @@ def _linear(b: Batch) -> Any:
     return ops.add(out, bias)
 
 
-# ------------------------------------------------------------------- ops whose first dim is a batch already
+def _matrices(b: Batch) -> Any:
+    """For ops on matrices with any number of batch dims at their left, which meet from the right."""
+    shapes = [b.shape(i) for i in range(len(b.inputs))]
+    if min(len(shape) for shape in shapes) < 2:
+        return one_by_one(b)
+    return elementwise(b)
 
 
-def _more_samples(b: Batch) -> Any:
+def _largest(name: str) -> Rule:
+    """For the largest or smallest of all values."""
+
+    def rule(b: Batch) -> Any:
+        rank = len(b.shape(0))
+        return getattr(ops, name)(b.inputs[0], dim=tuple(range(1, rank + 1)), keepdim=False)
+
+    return rule
+
+
+# ---------------------------------------------------------------------- ops on [N, C, …]: N and C take the batch
+
+
+def _samples(value: Any) -> Any:
+    """Lay a hidden value [B, N, …] out as more samples [B·N, …]."""
+    return folded(value, 2)
+
+
+def _channels(value: Any) -> Any:
+    """Lay a hidden value [B, N, C, …] out as more channels [N, B·C, …]."""
+    ndim = len(value._array.shape)
+    swapped = ops.permute(value, dim=(1, 0, *range(2, ndim)))
+    n, b, c, *rest = swapped._array.shape
+    return ops.reshape(swapped, sizes=(n, b * c, *rest))
+
+
+def _unchanneled(b: Batch, value: Any) -> Any:
+    """Undo `_channels`."""
+    n, wide, *rest = value._array.shape
+    split = ops.reshape(value, sizes=(n, b.size, wide // b.size, *rest))
+    return ops.permute(split, dim=(1, 0, *range(2, len(rest) + 3)))
+
+
+def _as_samples(b: Batch) -> Any:
     """For an op on inputs [N, …] whose samples do not meet: N of each entry, one after another."""
-    values = [folded(b.whole(i), 2) for i in range(len(b.inputs))]
-    results = b.run(*values, **b.params)
+    results = b.run(*[_samples(b.whole(i)) for i in range(len(b.inputs))], **b.params)
     if b.op.outputs == 1:
         return b.sized(results)
     return tuple(
@@ -181,38 +218,89 @@ def _more_samples(b: Batch) -> Any:
 
 def _pool_gradient(b: Batch) -> Any:
     n, *rest = b.params["input_shape"]
-    values = [folded(b.whole(i), 2) for i in range(len(b.inputs))]
+    values = [_samples(b.whole(i)) for i in range(len(b.inputs))]
     return b.sized(b.run(*values, **{**b.params, "input_shape": (b.size * n, *rest)}))
 
 
+def _convolution(b: Batch) -> Any:
+    """Entries with one weight are more samples; with a weight each they are groups of channels."""
+    if any(b.batched[2:]):
+        bias = b.inputs[2]
+        rank = len(b.shape(0))
+        without = Batch(b.op, b.inputs[:2], b.batched[:2], b.params, b.size, b.out)
+        column = ops.reshape(bias, sizes=(b.size, 1, *b.shape(2), *(1,) * (rank - 2)))
+        return ops.add(_convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column)
+    if not b.batched[1]:
+        return b.sized(b.run(_samples(b.inputs[0]), *b.inputs[1:], **b.params))
+    groups = {**b.params, "groups": b.params["groups"] * b.size}
+    out = _unchanneled(b, b.run(_channels(b.whole(0)), folded(b.inputs[1], 2), **groups))
+    if len(b.inputs) > 2:
+        bias = b.inputs[2]
+        out = ops.add(out, ops.reshape(bias, sizes=(*b.shape(2), *(1,) * (len(b.shape(0)) - 2))))
+    return out
+
+
+def _convolution_input_gradient(b: Batch) -> Any:
+    n, c, *rest = b.params["input_shape"]
+    if not b.batched[1]:
+        params = {**b.params, "input_shape": (b.size * n, c, *rest)}
+        return b.sized(b.run(_samples(b.inputs[0]), b.inputs[1], **params))
+    params = {**b.params, "input_shape": (n, b.size * c, *rest), "groups": b.params["groups"] * b.size}
+    return _unchanneled(b, b.run(_channels(b.whole(0)), folded(b.inputs[1], 2), **params))
+
+
+def _convolution_weight_gradient(b: Batch) -> Any:
+    o, *rest = b.params["weight_shape"]
+    params = {**b.params, "weight_shape": (b.size * o, *rest), "groups": b.params["groups"] * b.size}
+    return b.sized(b.run(_channels(b.whole(0)), _channels(b.whole(1)), **params))
+
+
 RULES: dict[str, Rule] = {
+    "binary_cross_entropy": elementwise,
     "cat": _all_batched,
-    "clone": elementwise,
+    "clamp": elementwise,
+    "complex": elementwise,
     "detach": _as_it_is,
     "dropout_mask": _equal_shapes,
     "expand": _expand,
     "flatten": _resized,
     "gather": _all_batched,
+    "imag": _as_it_is,
     "index": _index,
     "index_add": _index_add,
+    "linalg_inv": _matrices,
+    "linalg_solve": _matrices,
+    "linalg_solve_triangular": _matrices,
     "linear": _linear,
     "matmul": _matmul,
-    "max_pool2d": _more_samples,
-    "max_pool2d_gradient": _pool_gradient,
-    "avg_pool2d": _more_samples,
-    "avg_pool2d_gradient": _pool_gradient,
-    "nll_loss": _more_samples,
+    "max": _largest("amax"),
+    "min": _largest("amin"),
     "one_hot": _as_it_is,
     "pad": _pad,
     "permute": _permute,
+    "real": _as_it_is,
+    "relu_gradient": elementwise,
     "rename": _same_value,
     "reshape": _resized,
     "scatter_add": _scatter_add,
     "sum_to": _sum_to,
+    "to": elementwise,
+    "to_device": _as_it_is,
     "unflatten": _unflatten,
     "unsqueeze": _unsqueeze,
+    "view_as_complex": _as_it_is,
+    "view_as_real": _as_it_is,
+    "where": elementwise,
 }
 """Rules by the names of their ops."""
+
+for _n in (1, 2, 3):
+    RULES[f"conv{_n}d"] = _convolution
+    RULES[f"conv{_n}d_input_gradient"] = _convolution_input_gradient
+    RULES[f"conv{_n}d_weight_gradient"] = _convolution_weight_gradient
+    for _pool in ("max", "avg"):
+        RULES[f"{_pool}_pool{_n}d"] = _as_samples
+        RULES[f"{_pool}_pool{_n}d_gradient"] = _pool_gradient
 
 
 def attach() -> None:

@@ -19,7 +19,6 @@ import numpy as np
 
 from workbench.base.dims import Dims, Names
 from workbench.core.dispatch import apply, common_dtype, infer_dims, without_numbers
-from workbench.core.families import per_value
 from workbench.core.op import Op, ops
 from workbench.core.tape import alias
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
@@ -157,7 +156,15 @@ def elementwise(batch: Batch) -> Any:
 
 def along(batch: Batch) -> Any:
     """Run an op along one or several dims of its input, which are one further to the right."""
-    return batch.run(*batch.inputs, **{**batch.params, "dim": shifted(batch.params["dim"])})
+    dim = batch.params["dim"]
+    value = batch.inputs[0]
+    if batch.shape(0) or dim == ():
+        return batch.run(value, **{**batch.params, "dim": shifted(dim)})
+    # An entry without dims takes dim 0 as if it had one.
+    results = batch.run(ops.reshape(value, sizes=(batch.size, 1)), **{**batch.params, "dim": shifted(dim)})
+    if batch.op.outputs == 1:
+        return batch.sized(results)
+    return tuple(ops.reshape(one, sizes=(batch.size, *out.sizes)) for one, out in zip(results, batch.out, strict=True))
 
 
 def shifted(dim: Any) -> Any:
@@ -187,7 +194,7 @@ def _rule(batch: Batch) -> Rule:
 
 def is_elementwise(op: Op) -> bool:
     """Say whether each value that comes out of `op` depends on the values at its own place only."""
-    return "elementwise" in op.properties or op.cost is per_value
+    return "elementwise" in op.properties or op.batch is elementwise
 
 
 class Batching:

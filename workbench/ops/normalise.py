@@ -159,6 +159,8 @@ def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
     if d_gw is not None:
         d_g = _plus(d_g, ops.mul(column(d_gw), normal))
         d_normal = _plus(d_normal, ops.mul(column(d_gw), g))
+    if d_normal is None:  # only the bias' gradient was used, which is a sum
+        return d_g if c.needs[0] else None, None, None, None, None
     d_x = ops.mul(d_normal, column(rstd))
     d_mean = ops.neg(total(d_x))
     d_rstd = total(ops.mul(d_normal, ops.sub(x, column(mean))))
