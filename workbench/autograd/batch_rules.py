@@ -227,7 +227,7 @@ def _convolution(b: Batch) -> Any:
     if any(b.batched[2:]):
         bias = b.inputs[2]
         rank = len(b.shape(0))
-        without = Batch(b.op, b.inputs[:2], b.batched[:2], b.params, b.size, b.out)
+        without = Batch(b.op, b.entries[:2], b.inputs[:2], b.batched[:2], b.params, b.size)
         column = ops.reshape(bias, sizes=(b.size, 1, *b.shape(2), *(1,) * (rank - 2)))
         return ops.add(_convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column)
     if not b.batched[1]:
@@ -305,11 +305,10 @@ for _n in (1, 2, 3):
 
 def attach() -> None:
     """Give the ops of the table their batching rules. Called once, when the room is imported."""
-    for name, rule in RULES.items():
-        if name in ops:
-            op = getattr(ops, name)
-            if op.batch is None:
-                object.__setattr__(op, "batch", rule)
+    for op in ops:
+        rule = RULES.get(op.name, elementwise if "elementwise" in op.properties else None)
+        if op.batch is None and rule is not None:
+            object.__setattr__(op, "batch", rule)
 
 
 attach()

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, Names
+from workbench.base.dims import Names
+from workbench.base.errors import DimensionError
 from workbench.core.dispatch import apply, common_dtype, infer_dims, without_numbers
 from workbench.core.op import Op, ops
 from workbench.core.tape import alias
@@ -38,7 +39,9 @@ class Batched(Abstract):
     )
 
     def __init__(self, value: Any, owner: Batching) -> None:
-        super().__init__(value._array.shape[1:], value._array.dtype)
+        array = value._array
+        self.shape = array.shape[1:]
+        self.dtype = array.dtype
         self.value = value
         self.owner = owner
 
@@ -58,26 +61,47 @@ class Batched(Abstract):
 class Batch:
     """One call of an op on entries, as a batching rule sees it. All values are unnamed."""
 
-    __slots__ = ("batched", "inputs", "op", "out", "params", "size")
+    __slots__ = ("_out", "batched", "entries", "inputs", "op", "params", "size")
 
     def __init__(
         self,
         op: Op,
+        entries: tuple[Any, ...],
         inputs: tuple[Any, ...],
         batched: tuple[bool, ...],
         params: dict[str, Any],
         size: int,
-        out: Any,
     ) -> None:
         self.op = op
+        self.entries = entries
+        """The inputs as the function sees them: entries, and what is not batched."""
         self.inputs = inputs
         """Hidden values, the batch dim in front, where `batched` says so; other values and numbers as they are."""
         self.batched = batched
         self.params = params
         self.size = size
         """Number of entries."""
-        self.out = out
+        self._out: Any = None
+
+    @property
+    def out(self) -> Any:
         """Dims of the result(s) for one entry."""
+        if self._out is None:
+            self._out = (
+                dims_of(self.entries[0]) if self.op.same else infer_dims(self.op, self.entries, self.params)
+            )
+        return self._out
+
+    def names(self) -> tuple[Names | None, ...]:
+        """Return the names of the results; the op's rule is asked where an entry or a parameter has any."""
+        for value in self.entries:
+            if isinstance(value, Value) and value._names is not None:
+                break
+        else:
+            if not any(key.startswith("name") and self.params[key] is not None for key in self.params):
+                return (None,) * self.op.outputs
+        several = (self.out,) if self.op.outputs == 1 else self.out
+        return tuple([None if one.names == UNNAMED[len(one.names)] else one.names for one in several])
 
     def shape(self, i: int) -> tuple[int, ...]:
         """Return the shape of input `i` for one entry."""
@@ -144,14 +168,16 @@ def _empty(batch: Batch) -> Any:
 
 def elementwise(batch: Batch) -> Any:
     """Let the dims of entries meet from the right, as they do for one entry, behind the batch dim."""
-    rank = max(len(batch.shape(i)) for i in range(len(batch.inputs)))
-    values = []
-    for i, value in enumerate(batch.inputs):
-        shape = batch.shape(i)
-        if batch.batched[i] and len(shape) < rank:
-            value = ops.reshape(value, sizes=(batch.size, *(1,) * (rank - len(shape)), *shape))
-        values.append(value)
-    return batch.run(*values, **batch.params)
+    inputs = batch.inputs
+    if len(inputs) > 1:
+        ranks = [len(value._array.shape) if isinstance(value, Value) else 0 for value in batch.entries]
+        rank = max(ranks)
+        for i, own in enumerate(ranks):
+            if own < rank and batch.batched[i]:
+                shape = batch.shape(i)
+                sizes = (batch.size, *(1,) * (rank - own), *shape)
+                inputs = (*inputs[:i], ops.reshape(inputs[i], sizes=sizes), *inputs[i + 1 :])
+    return apply(batch.op, *inputs, **batch.params)
 
 
 def along(batch: Batch) -> Any:
@@ -219,22 +245,25 @@ class Batching:
         batched = tuple([self.owns(value) for value in inputs])
         if True not in batched:
             return apply(op, *inputs, **params)
-        out: Any = dims_of(inputs[0]) if op.same else infer_dims(op, inputs, params)
         hidden = tuple(
             [
                 value._array.value if mine else _bare(value) if isinstance(value, Value) else value
                 for value, mine in zip(inputs, batched, strict=True)
             ]
         )
-        batch = Batch(op, _cast(op, inputs, hidden), batched, params, self.size, out)
-        results = _rule(batch)(batch)
+        if len(inputs) > 1 and op.dtype.common is not None:
+            hidden = _cast(op, inputs, hidden)
+        batch = Batch(op, inputs, hidden, batched, params, self.size)
+        try:
+            results = (op.batch or _rule(batch))(batch)
+        except DimensionError:
+            # The same refusal in terms of one entry, which is what the function deals with.
+            infer_dims(op, inputs, params)
+            raise
+        names = batch.names()
         if op.outputs == 1:
-            return self.wrap(results, _names(out))
-        return tuple([self.wrap(one, _names(dims)) for one, dims in zip(results, out, strict=True)])
-
-
-def _names(dims: Dims) -> Names | None:
-    return None if dims.names == UNNAMED[len(dims.names)] else dims.names
+            return self.wrap(results, names[0])
+        return tuple([self.wrap(one, own) for one, own in zip(results, names, strict=True)])
 
 
 def _bare(value: Any) -> Any:
@@ -243,8 +272,6 @@ def _bare(value: Any) -> Any:
 
 def _cast(op: Op, inputs: tuple[Any, ...], hidden: tuple[Any, ...]) -> tuple[Any, ...]:
     """Bring inputs of several types together as for one entry: a 0-dim entry is weaker than its batch would be."""
-    if op.dtype.common is None:
-        return hidden
     skip = op.dtype.skip
     first = None
     for value in inputs[skip:]:
