@@ -4,22 +4,14 @@
 >>> from workbench import func
 >>> x = wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C"))
 >>> func.vmap(func.grad(lambda row: (row * row).sum()))(x)
-tensor([[2., 4.],
-        [6., 8.]], names=('N', 'C'))
+tensor([[2.0000, 4.0000],
+        [6.0000, 8.0000]], names=('N', 'C'))
 """
 
 from __future__ import annotations
 
-from workbench.autograd.transforms import (
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-)
+from workbench.autograd.jacobians import hessian, jacfwd, jacrev
+from workbench.autograd.transforms import grad, grad_and_value, jvp, linearize, vjp
 from workbench.autograd.vmap import vmap
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]

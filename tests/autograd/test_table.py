@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.autograd.forward import Forward
 from workbench.autograd.engine import grad
+from workbench.autograd.forward import Forward
 from workbench.core.batching import Batching
 from workbench.core.dispatch import apply, interpreting
 from workbench.core.op import Op, Sample, table
@@ -40,7 +40,9 @@ def combinations(count: int) -> list[tuple[int, ...]]:
 
 def check_batch(op: Op, sample: Sample) -> None:
     inputs = inputs_of(sample)
-    tensors = [i for i, one in enumerate(inputs) if isinstance(one, Value) and isinstance(one._array, np.ndarray)]
+    tensors = [
+        i for i, one in enumerate(inputs) if isinstance(one, Value) and isinstance(one._array, np.ndarray)
+    ]
     for chosen in combinations(len(tensors)):
         mapped = {tensors[k] for k in chosen}
         batches = {i: entries_of(inputs[i]._array) for i in mapped}
@@ -99,11 +101,15 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(op: Op) -> None:
         if not wanted:
             continue
         outs = several(apply(op, *inputs, **sample.params))
-        differentiable = [k for k, out in enumerate(outs) if out._requires_grad and out._array.dtype.kind in "fc"]
+        differentiable = [
+            k for k, out in enumerate(outs) if out._requires_grad and out._array.dtype.kind in "fc"
+        ]
         if not differentiable:
             continue
         seeds = [random_like(outs[k], 10 + k) for k in differentiable]
-        gradients = grad([outs[k] for k in differentiable], [inputs[i] for i in wanted], seeds, allow_unused=True)
+        gradients = grad(
+            [outs[k] for k in differentiable], [inputs[i] for i in wanted], seeds, allow_unused=True
+        )
         for i, gradient in zip(wanted, gradients, strict=True):
             tangent = random_like(inputs[i], i)
             level = Forward()

@@ -14,7 +14,7 @@ ORDER = [
     {"core"},
     {"ops"},
     {"tensor", "linalg", "fft", "special"},
-    {"autograd", "graph"},
+    {"autograd", "graph", "func"},
     {"nn", "optim", "data"},
     {"models"},
     {"quantization"},

@@ -229,7 +229,9 @@ def _convolution(b: Batch) -> Any:
         rank = len(b.shape(0))
         without = Batch(b.op, b.entries[:2], b.inputs[:2], b.batched[:2], b.params, b.size)
         column = ops.reshape(bias, sizes=(b.size, 1, *b.shape(2), *(1,) * (rank - 2)))
-        return ops.add(_convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column)
+        return ops.add(
+            _convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column
+        )
     if not b.batched[1]:
         return b.sized(b.run(_samples(b.inputs[0]), *b.inputs[1:], **b.params))
     groups = {**b.params, "groups": b.params["groups"] * b.size}

@@ -72,7 +72,9 @@ class Forward:
             return value, None
         payload = value._array
         tangent = payload.tangent
-        return _named(payload.primal, value._names), None if tangent is None else _named(tangent, value._names)
+        return _named(payload.primal, value._names), None if tangent is None else _named(
+            tangent, value._names
+        )
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run the call on the primals; the results move along the tangents that the op's rule gives."""

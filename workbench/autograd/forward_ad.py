@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workbench.autograd.forward import Dual, Forward
 from workbench.base.errors import AutogradError
@@ -74,7 +74,9 @@ def exit_dual_level(*, level: Forward | None = None) -> None:
     if not opened:
         raise AutogradError("exit_dual_level: no level was entered")
     if level is not None and _levels.get()[-1] is not level:
-        raise AutogradError("exit_dual_level: levels are closed in reverse order; this is not the innermost one")
+        raise AutogradError(
+            "exit_dual_level: levels are closed in reverse order; this is not the innermost one"
+        )
     _entered.set(opened[:-1])
     opened[-1].__exit__(None, None, None)
 

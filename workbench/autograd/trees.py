@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.tensor import Tensor
 
-__all__ = ["flatten", "map_tensors", "structure"]
+__all__ = ["Rebuild", "flatten", "map_tensors", "structure"]
 
 Rebuild = Callable[[Sequence[Any]], Any]
 

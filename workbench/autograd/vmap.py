@@ -29,7 +29,9 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that runs `func` on all entries of a batch at once: vmap(f)(x)[i] = f(x[i]).
+    """Return a function that runs `func` on all entries of a batch at once.
+
+    y = vmap(f)(x) is y[i] = f(x[i]).
 
     `in_dims` says which dim of each input the entries lie along, by position or by name; None for inputs that are the
     same for all. It is one for all inputs, or a nest like theirs. `out_dims` says the same of the results. The name
@@ -59,8 +61,8 @@ def vmap(
         leaves, rebuild = flatten(args)
         if not leaves:
             raise ValueError(
-                f"vmap({called})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over "
-                "a function with no inputs. The latter is unsupported."
+                f"vmap({called})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+                "over a function with no inputs. The latter is unsupported."
             )
         dims = _in_dims(called, in_dims, args, leaves)
         size, name = _batch(leaves, dims)
@@ -98,7 +100,8 @@ def _in_dims(called: str, in_dims: Any, args: tuple[Any, ...], leaves: list[Any]
             continue
         if isinstance(dim, bool) or not isinstance(dim, int | str):
             raise ValueError(
-                f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension, a name or None."
+                f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension, a "
+                "name or None."
             )
         if not isinstance(leaf, Tensor):
             raise ValueError(
@@ -220,8 +223,8 @@ class _Call:
             if dim is None:
                 return one
             raise ValueError(
-                f"vmap({self.called}, ...): `{self.called}` must only return Tensors, got type {type(one)}. Did you mean "
-                "to set out_dims= to None for output?"
+                f"vmap({self.called}, ...): `{self.called}` must only return Tensors, got type {type(one)}. Did you "
+                "mean to set out_dims= to None for output?"
             )
         if batching.owns(one):
             if dim is None:
@@ -275,5 +278,3 @@ def _front(value: Tensor, dim: int) -> tuple[Tensor, Names | None]:
 
 def _some(names: Names) -> Names | None:
     return None if all(name is None for name in names) else names
-
-

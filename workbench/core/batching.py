@@ -190,7 +190,9 @@ def along(batch: Batch) -> Any:
     results = batch.run(ops.reshape(value, sizes=(batch.size, 1)), **{**batch.params, "dim": shifted(dim)})
     if batch.op.outputs == 1:
         return batch.sized(results)
-    return tuple(ops.reshape(one, sizes=(batch.size, *out.sizes)) for one, out in zip(results, batch.out, strict=True))
+    return tuple(
+        ops.reshape(one, sizes=(batch.size, *out.sizes)) for one, out in zip(results, batch.out, strict=True)
+    )
 
 
 def shifted(dim: Any) -> Any:

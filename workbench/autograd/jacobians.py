@@ -1,0 +1,265 @@
+"""Jacobians and Hessians: all their rows, or all their columns, at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.autograd.forward import Forward
+from workbench.autograd.starts import Starts, fresh, others_ask, settled, settled_all, split, tensors_of
+from workbench.autograd.transforms import Function, primals_of, pulled
+from workbench.autograd.trees import Rebuild
+from workbench.base.dims import Names
+from workbench.base.errors import AutogradError, DTypeError
+from workbench.core.batching import Batching
+from workbench.core.dispatch import enable_grad, grad_enabled, interpreting
+from workbench.core.op import ops
+from workbench.core.tape import alias
+from workbench.core.value import new
+
+__all__ = ["basis", "hessian", "jacfwd", "jacrev", "joint_names", "reverse_rows", "together"]
+
+
+def basis(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Return, for tensors with n values in all, arrays [n, …] of which row k is 1 at value number k and 0 elsewhere."""
+    counts = [int(np.prod(value.shape)) for value in values]
+    rows, at, made = sum(counts), 0, []
+    for value, count in zip(values, counts, strict=True):
+        array = np.zeros((rows, count), value._array.dtype)
+        array[at : at + count].flat[:: count + 1] = 1
+        made.append(array.reshape(rows, *value.shape))
+        at += count
+    return made
+
+
+def joint_names(first: Names, second: Names) -> Names | None:
+    """Return the names of a Jacobian: the dims of the input come second and lose a name that is taken."""
+    names = (*first, *(None if name in first else name for name in second))
+    return names if any(name is not None for name in names) else None
+
+
+def together(size: int, function: Callable[[Batching], Sequence[Any]]) -> list[Any]:
+    """Run ``function(batching)`` once for `size` entries; return its results with the batch dim in front, unnamed."""
+    batching = Batching(size)
+    with interpreting(batching):
+        results = function(batching)
+    found: list[Any] = []
+    for one in results:
+        if one is None:
+            found.append(None)
+        elif batching.owns(one):
+            found.append(one._array.value)
+        else:
+            found.append(ops.expand(alias(one, None), sizes=(size, *one._array.shape)))
+    return found
+
+
+def chunks(size: int, chunk_size: int | None) -> list[tuple[int, int]]:
+    """Return the bounds of pieces of at most `chunk_size` of `size` rows."""
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"jacobian: chunk_size should be None or greater than 0. (got {chunk_size})")
+    step = size if chunk_size is None else chunk_size
+    return [(start, min(start + step, size)) for start in range(0, size, max(step, 1))]
+
+
+def stacked(pieces: Sequence[Any]) -> Any:
+    """Return pieces of rows as one."""
+    return pieces[0] if len(pieces) == 1 else ops.cat(*pieces, dim=0)
+
+
+def rows_of(rows: Any, start: int, end: int, sizes: tuple[int, ...], names: Names | None) -> Any:
+    """Return the rows from `start` to `end` laid out in `sizes`, under `names`."""
+    part = rows if start == 0 and end == rows._array.shape[0] else ops.index(rows, key=(slice(start, end),))
+    part = part if part._array.shape == sizes else ops.reshape(part, sizes=sizes)
+    return part if names is None else alias(part, names)
+
+
+def reverse_rows(
+    outputs: Sequence[Any], starts: Sequence[Any], create: bool, chunk_size: int | None = None
+) -> list[Any]:
+    """Return, for each start, all rows of the Jacobian [values of the outputs, *sizes of the start]; None for zero."""
+    seeds = basis(outputs)
+    rows = sum(int(np.prod(one.shape)) for one in outputs)
+    if rows == 1:
+        found = pulled(outputs, starts, [new(np.asarray(seed[0])) for seed in seeds], create)
+        return [
+            None if one is None else ops.reshape(alias(one, None), sizes=(1, *one._array.shape))
+            for one in found
+        ]
+    pieces = []
+    for start, end in chunks(rows, chunk_size):
+
+        def pull(batching: Batching, start: int = start, end: int = end) -> Sequence[Any]:
+            wrapped = [batching.wrap(new(seed[start:end])) for seed in seeds]
+            return pulled(outputs, starts, wrapped, create)
+
+        pieces.append(together(end - start, pull))
+    return [None if one[0] is None else stacked(one) for one in zip(*pieces, strict=True)]
+
+
+def _blocks(outputs: Sequence[Any], starts: Sequence[Any], rows: Sequence[Any]) -> list[list[Any]]:
+    """Return, for each output, the Jacobian with respect to each start."""
+    found, at = [], 0
+    for output in outputs:
+        count = int(np.prod(output.shape))
+        line = []
+        for start, block in zip(starts, rows, strict=True):
+            sizes = (*output.shape, *start.shape)
+            names = joint_names(output.names, start.names)
+            if block is None:
+                line.append(new(np.zeros(sizes, start._array.dtype), names))
+            else:
+                line.append(rows_of(block, at, at + count, sizes, names))
+        found.append(line)
+        at += count
+    return found
+
+
+def jacrev(
+    func: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """Return a function that gives the Jacobian of `func` by reverse mode, all rows at once.
+
+    The result has the dims of the output, then those of the input: J[i, j] = ∂f_i/∂x_j. For nests of outputs and
+    inputs it is a nest of outputs' nests of inputs. At most `chunk_size` rows are computed together.
+
+    >>> import workbench as wb
+    >>> from workbench.autograd.jacobians import jacrev
+    >>> jacrev(lambda x: x * x)(wb.tensor([1.0, 2.0]))
+    tensor([[2.0000, 0.0000],
+            [0.0000, 4.0000]])
+    """
+
+    @functools.wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        outside = grad_enabled()
+        starts = Starts(args, argnums, fresh)
+        with enable_grad():
+            result, aux = split("jacrev(f)(*args)", func(*starts.args, **kwargs), has_aux)
+            outputs, rebuild = tensors_of("vjp(f, *primals)", result)
+            keep = outside and others_ask(outputs, starts.values)
+            rows = reverse_rows(outputs, starts.values, keep, chunk_size)
+        blocks = _blocks(outputs, starts.values, [settled(one, keep) for one in rows])
+        jacobian = rebuild([starts.shaped(line) for line in blocks])
+        return (jacobian, settled_all(aux, keep)) if has_aux else jacobian
+
+    return wrapper
+
+
+def jacfwd(
+    func: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    randomness: str = "error",
+) -> Function:
+    """Return a function that gives the Jacobian of `func` by forward mode, all columns at once; see `jacrev`.
+
+    It is the better one where there are fewer inputs than outputs. The function itself runs once, so that random
+    numbers drawn in it are the same for all columns, whatever `randomness` says.
+
+    >>> import workbench as wb
+    >>> from workbench.autograd.jacobians import jacfwd
+    >>> jacfwd(lambda x: wb.stack([x.sum(), x.sum() * 2]))(wb.tensor([1.0, 2.0]))
+    tensor([[1.0000, 1.0000],
+            [2.0000, 2.0000]])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise AutogradError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
+
+    @functools.wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        starts = Starts(args, argnums, lambda value: value)
+        columns, outputs, rebuild, aux = forward_columns(func, starts, kwargs, has_aux, chunk_size)
+        blocks = []
+        for output, column in zip(outputs, columns, strict=True):
+            line, at = [], 0
+            for start in starts.values:
+                count = int(np.prod(start.shape))
+                names = joint_names(output.names, start.names)
+                line.append(_column_block(column, at, count, output, start, names))
+                at += count
+            blocks.append(starts.shaped(line))
+        jacobian = rebuild(blocks)
+        return (jacobian, aux) if has_aux else jacobian
+
+    return wrapper
+
+
+def forward_columns(
+    func: Function, starts: Starts, kwargs: dict[str, Any], has_aux: bool, chunk_size: int | None
+) -> tuple[list[Any], list[Any], Rebuild, Any]:
+    """Return all columns [values of the starts, *sizes of the output] for each output (None: zero), and the outputs."""
+    for value in starts.values:
+        if value._array.dtype.kind not in "fcV":
+            raise DTypeError("only Tensors of floating point and complex dtype have derivatives")
+    directions = basis(starts.values)
+    pieces = []
+    outputs: list[Any] = []
+    rebuild: Rebuild = tuple
+    aux: Any = None
+    total = sum(int(np.prod(value.shape)) for value in starts.values)
+    for start, end in chunks(total, chunk_size):
+
+        def push(batching: Batching, start: int = start, end: int = end) -> Sequence[Any]:
+            nonlocal outputs, rebuild, aux
+            level = Forward()
+            moved = iter(
+                [
+                    level.make(value, batching.wrap(new(one[start:end])), value._names)
+                    for value, one in zip(starts.values, directions, strict=True)
+                ]
+            )
+            args = list(starts.args)
+            for position, count, again in zip(starts.positions, starts.counts, starts.rebuilds, strict=True):
+                args[position] = again([next(moved) for _ in range(count)])
+            with interpreting(level):
+                result = func(*args, **kwargs)
+            result, aux = split("jacfwd(f)(*args)", result, has_aux)
+            duals, rebuild = tensors_of("jvp(f, primals, tangents)", result)
+            parts = [level.parts(one) for one in duals]
+            outputs = [value for value, _ in parts]
+            aux = primals_of(level, aux)
+            return [tangent for _, tangent in parts]
+
+        pieces.append(together(end - start, push))
+    return (
+        [None if one[0] is None else stacked(one) for one in zip(*pieces, strict=True)],
+        outputs,
+        rebuild,
+        aux,
+    )
+
+
+def _column_block(column: Any, at: int, count: int, output: Any, start: Any, names: Names | None) -> Any:
+    """Return the Jacobian of one output with respect to one start, from its columns."""
+    sizes = (*output.shape, *start.shape)
+    if column is None:
+        return new(np.zeros(sizes, output._array.dtype), names)
+    part = rows_of(column, at, at + count, (count, *output.shape), None)
+    order = (*range(1, output.ndim + 1), 0)
+    part = ops.permute(part, dim=order) if output.ndim else part
+    part = part if part._array.shape == sizes else ops.reshape(part, sizes=sizes)
+    return alias(part, names)
+
+
+def hessian(func: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """Return a function that gives the Hessian of `func`: H[i, j] = ∂²f/∂x_i∂x_j, forward over reverse.
+
+    >>> import workbench as wb
+    >>> from workbench.autograd.jacobians import hessian
+    >>> hessian(lambda x: (x * x * x).sum())(wb.tensor([1.0, 2.0]))
+    tensor([[ 6.0000,  0.0000],
+            [ 0.0000, 12.0000]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
