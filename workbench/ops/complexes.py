@@ -35,6 +35,19 @@ MAGNITUDE = DTypeRule(
 )
 
 
+def real_only(op: str, rule: DTypeRule = PROMOTE) -> DTypeRule:
+    """Return a type rule as `rule` that refuses complex numbers, which have no order."""
+
+    def common(dtype: np.dtype[Any]) -> np.dtype[Any]:
+        if dtype.kind == "c":
+            raise DTypeError(
+                f"{op} is not supported for complex tensors, which have no order: take abs(), real or imag first"
+            )
+        return dtype if rule.common is None else rule.common(dtype)
+
+    return DTypeRule(rule.name, common, rule.result, rule.skip)
+
+
 def is_complex_value(value: Any) -> bool:
     """Say whether a tensor has complex values."""
     return bool(value._array.dtype.kind == "c")
@@ -93,7 +106,7 @@ IMAG = Op(
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
     bad=list,
-    properties=frozenset({"linear", "view", "same"}),
+    properties=frozenset({"linear", "view", "same", "elementwise"}),
 )
 
 
@@ -181,7 +194,7 @@ COMPLEX = Op(
     cost=per_value,
     samples=lambda: [Sample((np.arange(6).reshape(3, 2), np.arange(2)), names=(("N", "C"), ("C",)))],
     bad=lambda: [BadInput((grid(3, 4), grid(3, 5)), {}, DimensionError, "must match the size")],
-    properties=frozenset({"linear"}),
+    properties=frozenset({"linear", "elementwise"}),
 )
 
 
@@ -383,16 +396,6 @@ def angle(input: Any) -> Any:
     return ANGLE(input)
 
 
-def isreal(input: Any) -> Any:
-    """True where the imaginary part is 0: everywhere in a real tensor.
-
-    >>> import workbench as wb
-    >>> wb.isreal(wb.tensor([1 + 0j, 1j]))
-    tensor([ True, False])
-    """
-    return ops.eq(imag(input), 0.0) if is_complex_value(input) else ops.eq(ops.fill(input, 0), 0)
-
-
 def is_complex(input: Any) -> bool:
     """Say whether the values are complex.
 
@@ -447,7 +450,7 @@ FUNCTIONS: dict[str, Any] = {
     function.__name__: function
     for function in (
         conj, conj_physical, resolve_conj, resolve_neg, real, imag, view_as_real, view_as_complex, complex, polar, sgn,
-        angle, isreal, is_complex, is_floating_point, is_signed, is_conj, is_neg, is_nonzero,
+        angle, is_complex, is_floating_point, is_signed, is_conj, is_neg, is_nonzero,
     )
 }  # fmt: skip
 """What `workbench` offers of this file by name."""

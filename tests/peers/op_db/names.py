@@ -24,6 +24,8 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "zero_": lambda x: x.clone().zero_(),
     "fill": lambda x, value: wb.fill(x, value),
     "float": lambda x, **kwargs: x.float(),
+    "polygamma": lambda x, n: wb.polygamma(n, x),
+    "special.polygamma": lambda x, n: wb.special.polygamma(n, x),
     "max.binary": lambda x, other: wb.max(x, other),
     "min.binary": lambda x, other: wb.min(x, other),
     "view": lambda x, *args: x.view(*args),

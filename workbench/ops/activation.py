@@ -1,0 +1,480 @@
+"""Activations: the nonlinear functions between the layers of a network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import dim_index
+from workbench.base.errors import DimensionError
+from workbench.base.random import default_generator
+from workbench.core.dtype_rules import FLOAT, PROMOTE
+from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
+from workbench.core.inplace import write
+from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import dims_of, new
+from workbench.ops.complexes import real_only
+
+OUTPUT = Saves((), output=True)
+INPUT = Saves(output=False)
+
+RELU = unary(
+    "relu",
+    "Rectified linear unit.",
+    "y = max(x, 0)",
+    lambda x: np.maximum(x, 0),
+    lambda c, g: ops.relu_gradient(g, c.out),
+    saves=OUTPUT,
+    dtype=real_only("relu"),
+    quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
+)
+RELU_GRADIENT = binary(
+    "relu_gradient",
+    "Let a gradient through where the output of relu is positive.",
+    "y = g·[out > 0]",
+    lambda g, out: g * (out > 0),
+    lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: ops.fill(c.inputs[1], 0))),
+    saves=Saves((1,), output=False),
+)
+
+
+def _shaped(
+    name: str,
+    doc: str,
+    equation: str,
+    forward: Callable[..., Any],
+    gradient: Callable[..., Any],
+    params: Mapping[str, Any],
+    *,
+    saves: Saves = INPUT,
+    dtype: DTypeRule = FLOAT,
+    reference: str = "elementary",
+) -> Op:
+    """Declare an elementwise op on one operand with parameters that shape it; `params` are those of its sample."""
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference=reference,
+        dims=lambda x, **params: x,
+        rule="names and sizes pass through",
+        dtype=real_only(name, dtype),
+        forward=forward,
+        vjp=lambda c, g: (gradient(c, g, **c.params),),
+        saves=saves,
+        quantized=NOT_QUANTIZED,
+        cost=per_value,
+        samples=lambda: [
+            Sample((grid(3, 4),), params, names=(("N", "C"),)),
+            Sample((grid(),), params),
+            Sample((grid(4, 3, 2).transpose(2, 0, 1),), params),
+        ],
+        bad=list,
+        properties=frozenset({"elementwise"}),
+    )
+
+
+def _hardtanh_gradient(c: Call, g: Any, low: float, high: float) -> Any:
+    x = c.inputs[0]
+    return ops.where(ops.logical_and(ops.gt(x, low), ops.lt(x, high)), g, 0.0)
+
+
+HARDTANH = _shaped(
+    "hardtanh",
+    "Keep values within bounds; at a bound the gradient is 0.",
+    "y = min(max(x, low), high)",
+    lambda x, low, high: np.clip(x, low, high),
+    _hardtanh_gradient,
+    {"low": -0.6, "high": 0.7},
+    dtype=PROMOTE,
+)
+LEAKY_RELU = _shaped(
+    "leaky_relu",
+    "Rectified linear unit with a slope below 0.",
+    "y = x above 0, slope·x below",
+    lambda x, slope: np.where(x > 0, x, x * slope),
+    lambda c, g, slope: ops.where(ops.gt(c.inputs[0], 0.0), g, ops.mul(g, slope)),
+    {"slope": 0.1},
+)
+
+
+def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return np.where(x > 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale))
+
+
+def _elu_gradient(c: Call, g: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    x = c.inputs[0]
+    # What lies above 0 is bounded: its exponential is not taken, and cannot overflow.
+    below = ops.exp(ops.mul(ops.clamp(x, low=None, high=0.0), input_scale))
+    return ops.where(
+        ops.gt(x, 0.0), ops.mul(g, scale), ops.mul(g, ops.mul(below, alpha * scale * input_scale))
+    )
+
+
+ELU = _shaped(
+    "elu",
+    "Exponential linear unit.",
+    "y = scale·x above 0, scale·alpha·(e^(input_scale·x) - 1) below",
+    _elu,
+    _elu_gradient,
+    {"alpha": 1.2, "scale": 1.1, "input_scale": 0.8},
+    reference="Clevert, Unterthiner and Hochreiter 2015",
+)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    return np.where(x * beta > threshold, x, np.logaddexp(x * beta, x.dtype.type(0)) / beta)
+
+
+def _softplus_gradient(c: Call, g: Any, beta: float, threshold: float) -> Any:
+    scaled = ops.mul(c.inputs[0], beta)
+    return ops.where(ops.gt(scaled, threshold), g, ops.mul(g, ops.sigmoid(scaled)))
+
+
+SOFTPLUS = _shaped(
+    "softplus",
+    "Smooth rectified linear unit; x itself where beta·x is beyond the threshold.",
+    "y = ln(1 + e^(beta·x))/beta",
+    _softplus,
+    _softplus_gradient,
+    {"beta": 1.5, "threshold": 20.0},
+)
+LOGSIGMOID = unary(
+    "logsigmoid",
+    "Logarithm of the logistic function.",
+    "y = -ln(1 + e^-x)",
+    lambda x: -np.logaddexp(-x, x.dtype.type(0)),
+    lambda c, g: ops.mul(g, ops.sigmoid(ops.neg(c.inputs[0]))),
+    dtype=real_only("logsigmoid", FLOAT),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def _settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Any:
+    """Return the result, or write it into the operand where that was asked for."""
+    return write(input, f"{name}_", function) if inplace else function(input)
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0.
+
+    >>> import workbench as wb
+    >>> wb.relu(wb.tensor([-1.0, 2.0]))
+    tensor([0.0000, 2.0000])
+    """
+    return _settled("relu", input, inplace, RELU)
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """Rectified linear unit up to 6: y = min(max(x, 0), 6). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.relu6(wb.tensor([-1.0, 2.0, 7.0]))
+    tensor([0.0000, 2.0000, 6.0000])
+    """
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """Keep values within bounds: y = min(max(x, min_val), max_val). At a bound the gradient is 0. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardtanh(wb.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    return _settled("hardtanh", input, inplace, lambda x: HARDTANH(x, low=min_val, high=max_val))
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """Piecewise linear stand-in of the logistic function: y = min(max(x + 3, 0), 6)/6. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardsigmoid(wb.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+    return _settled("hardsigmoid", input, inplace, lambda x: ops.div(relu6(ops.add(x, 3.0)), 6.0))
+
+
+def hardswish(input: Any, inplace: bool = False) -> Any:
+    """Piecewise quadratic stand-in of silu: y = x·min(max(x + 3, 0), 6)/6. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardswish(wb.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000,  0.6667,  4.0000])
+    """
+    return _settled("hardswish", input, inplace, lambda x: ops.div(ops.mul(x, relu6(ops.add(x, 3.0))), 6.0))
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """Rectified linear unit with a slope below 0: y = x above 0, slope·x below. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.leaky_relu(wb.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    return _settled("leaky_relu", input, inplace, lambda x: LEAKY_RELU(x, slope=negative_slope))
+
+
+def rrelu(
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Any:
+    """Leaky rectified linear unit whose slope is drawn for each value while training, and else the middle one.
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.rrelu(wb.tensor([-1.0, 2.0]), 0.1, 0.3)
+    tensor([-0.2000,  2.0000])
+    """
+    if lower > upper:
+        raise ValueError(
+            f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
+        )
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    array = input._array
+    slopes = default_generator.numpy.uniform(lower, upper, array.shape)
+    drawn = new(np.asarray(slopes).astype(array.dtype))
+    return _settled("rrelu", input, inplace, lambda x: ops.where(ops.gt(x, 0.0), x, ops.mul(x, drawn)))
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """Rectified linear unit with learned slopes below 0: y = x above 0, w·x below.
+
+    `weight` has one value, or one for each channel: dim 1 of [N, C, ...], or the only dim. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.prelu(wb.tensor([[-1.0, 2.0]]), wb.tensor([0.1]))
+    tensor([[-0.1000,  2.0000]])
+    """
+    dims, slopes = dims_of(input), dims_of(weight)
+    if len(slopes.sizes) > 1:
+        raise DimensionError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(slopes.sizes)}.",
+            op="prelu",
+            operands=(dims.operand("input"), slopes.operand("weight")),
+        )
+    ndim, channel = len(dims.sizes), 1 if len(dims.sizes) > 1 else 0
+    if slopes.numel != 1 and (ndim == 0 or dims.sizes[channel] != slopes.numel):
+        raise DimensionError(
+            "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{slopes.numel} and channel size = {dims.sizes[channel] if ndim else 1}.",
+            op="prelu",
+            operands=(dims.operand("input", [channel] if ndim else []), slopes.operand("weight", [0])),
+        )
+    sizes = tuple(slopes.numel if i == channel else 1 for i in range(ndim))
+    spread = ops.reshape(ops.rename(weight, names=(None,) * len(slopes.sizes)), sizes=sizes)
+    return ops.where(ops.gt(input, 0.0), input, ops.mul(input, spread))
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """Exponential linear unit: y = x above 0, alpha·(e^x - 1) below. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.elu(wb.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return _settled("elu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1.0))
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """Exponential linear unit with one slope at 0: y = x above 0, alpha·(e^(x/alpha) - 1) below. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.celu(wb.tensor([-1.0, 2.0]), 2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _settled("celu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1 / alpha))
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """Exponential linear unit that normalizes itself: y = 1.0507·(x above 0, 1.6733·(e^x - 1) below).
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.selu(wb.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    return _settled(
+        "selu", input, inplace, lambda x: ELU(x, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)
+    )
+
+
+def silu(input: Any, inplace: bool = False) -> Any:
+    """Sigmoid linear unit, also called swish: y = x/(1 + e^-x). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.silu(wb.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
+    return _settled("silu", input, inplace, lambda x: ops.mul(x, ops.sigmoid(x)))
+
+
+def mish(input: Any, inplace: bool = False) -> Any:
+    """Self-regularized unit: y = x·tanh(ln(1 + e^x)). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.mish(wb.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
+    return _settled("mish", input, inplace, lambda x: ops.mul(x, ops.tanh(softplus(x))))
+
+
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """Gaussian error linear unit: y = x·Φ(x), or with "tanh" x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.gelu(wb.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    """
+    if approximate == "none":
+        return ops.mul(input, ops.ndtr(input))
+    if approximate != "tanh":
+        raise ValueError(f"approximate argument must be either none or tanh, got {approximate!r}")
+    inner = ops.mul(input, ops.add(ops.mul(ops.mul(input, input), 0.044715), 1.0))
+    return ops.mul(ops.mul(input, 0.5), ops.add(ops.tanh(ops.mul(inner, math.sqrt(2 / math.pi))), 1.0))
+
+
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """Smooth rectified linear unit: y = ln(1 + e^(beta·x))/beta, and x where beta·x is beyond the threshold.
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.softplus(wb.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+    return SOFTPLUS(input, beta=beta, threshold=threshold)
+
+
+def logsigmoid(input: Any) -> Any:
+    """Logarithm of the logistic function: y = -ln(1 + e^-x). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.logsigmoid(wb.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+    """
+    return LOGSIGMOID(input)
+
+
+def softsign(input: Any) -> Any:
+    """Softly bounded: y = x/(1 + |x|). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.softsign(wb.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+    return ops.div(input, ops.add(ops.abs(input), 1.0))
+
+
+def tanhshrink(input: Any) -> Any:
+    """What tanh takes away: y = x - tanh x. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.tanhshrink(wb.tensor([0.0, 2.0]))
+    tensor([0.0000, 1.0360])
+    """
+    return ops.sub(input, ops.tanh(input))
+
+
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """Move values towards 0: y = x - λ above λ, x + λ below -λ, 0 between. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.softshrink(wb.tensor([-2.0, 0.3, 2.0]))
+    tensor([-1.5000,  0.0000,  1.5000])
+    """
+    if lambd < 0:
+        raise ValueError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return ops.sub(input, ops.clamp(input, low=-lambd, high=lambd))
+
+
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """Drop values near 0: y = x where |x| > λ, 0 elsewhere. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardshrink(wb.tensor([-2.0, 0.3, 2.0]))
+    tensor([-2.0000,  0.0000,  2.0000])
+    """
+    near = ops.logical_and(ops.ge(input, -lambd), ops.le(input, lambd))
+    return ops.where(near, 0.0, input)
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """Replace what is not above a threshold: y = x where x > threshold, value elsewhere. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.threshold(wb.tensor([-2.0, 0.3, 2.0]), 0.5, 9.0)
+    tensor([9.0000, 9.0000, 2.0000])
+    """
+    bounds = (threshold, value)
+    if input._array.dtype.kind in "iu":
+        bounds = (int(threshold), int(value))
+    return _settled("threshold", input, inplace, lambda x: ops.where(ops.le(x, bounds[0]), bounds[1], x))
+
+
+def glu(input: Any, dim: int | str = -1) -> Any:
+    """Gated linear unit: y = a·sigmoid(b), where a and b are the halves along `dim`, which keeps its name.
+
+    Raises `DimensionError` unless the size of that dim is even.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.glu(wb.tensor([1.0, 2.0, 0.0, 100.0]))
+    tensor([0.5000, 2.0000])
+    """
+    dims = dims_of(input)
+    if not dims.sizes:
+        raise DimensionError("glu does not support 0-dimensional tensors", op="glu")
+    axis = dim_index(dims, dim, "glu")
+    if dims.sizes[axis] % 2:
+        raise DimensionError(
+            f"Halving dimension must be even, but dimension {axis} is size {dims.sizes[axis]}",
+            op="glu",
+            operands=(dims.operand("input", [axis]),),
+        )
+    half = dims.sizes[axis] // 2
+    before = (slice(None),) * axis
+    value, gate = input[(*before, slice(0, half))], input[(*before, slice(half, None))]
+    return ops.mul(value, ops.sigmoid(gate))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "relu": relu,
+    "rrelu": rrelu,
+    "celu": celu,
+    "selu": selu,
+    "prelu": prelu,
+    "threshold": threshold,
+    "hardshrink": hardshrink,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("rrelu", "celu", "selu", "threshold")
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, rrelu, prelu, elu, celu, selu, silu, mish, gelu,
+        softplus, logsigmoid, softsign, tanhshrink, softshrink, hardshrink, threshold, glu,
+    )
+}  # fmt: skip
+"""What `workbench.nn.functional` offers of this file."""
+
+INPLACE = ("relu",)
+"""What also comes as ``<name>_``."""

@@ -1,0 +1,542 @@
+"""Arithmetic: sums and products, quotients and remainders, powers and roots."""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import complex128, float64
+from workbench.base.errors import DTypeError
+from workbench.core.dtype_rules import FLOAT, PROMOTE
+from workbench.core.families import binary, unary
+from workbench.core.op import Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value
+from workbench.ops.complexes import MAGNITUDE, conjugate, is_complex_value, real_only, zeros
+from workbench.ops.offer import offer
+
+NOTHING = Saves((), output=False)
+OUTPUT = Saves((), output=True)
+
+# ----------------------------------------------------------------------------------------- one operand
+
+
+def _negative(x: Any) -> Any:
+    if x.dtype.kind == "b":
+        raise DTypeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(x)
+
+
+NEG = unary(
+    "neg",
+    "Negate.",
+    "y = -x",
+    _negative,
+    lambda c, g: ops.neg(g),
+    saves=NOTHING,
+    dtype=PROMOTE,
+    properties=["linear"],
+)
+ABS = unary(
+    "abs",
+    "Absolute value.",
+    "y = |x|",
+    np.abs,
+    lambda c, g: ops.mul(g, ops.sgn(c.inputs[0])),
+    dtype=MAGNITUDE,
+)
+SIGN = unary(
+    "sign",
+    "Sign: -1, 0 or 1.",
+    "y = sgn(x)",
+    lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x),
+    lambda c, g: zeros(g),
+    saves=NOTHING,
+    dtype=real_only("sign"),
+)
+SQRT = unary(
+    "sqrt",
+    "Square root.",
+    "y = √x",
+    np.sqrt,
+    lambda c, g: ops.div(g, conjugate(ops.mul(c.out, 2.0))),
+    saves=OUTPUT,
+    domain=(0.2, 3.0),
+)
+RSQRT = unary(
+    "rsqrt",
+    "Reciprocal of the square root.",
+    "y = 1/√x",
+    lambda x: 1 / np.sqrt(x),
+    lambda c, g: ops.mul(g, conjugate(ops.mul(ops.mul(ops.mul(c.out, c.out), c.out), -0.5))),
+    saves=OUTPUT,
+    domain=(0.2, 3.0),
+)
+RECIPROCAL = unary(
+    "reciprocal",
+    "Reciprocal.",
+    "y = 1/x",
+    lambda x: 1 / x,
+    lambda c, g: ops.neg(ops.mul(g, conjugate(ops.mul(c.out, c.out)))),
+    saves=OUTPUT,
+    domain=(0.3, 2.0),
+)
+
+# ----------------------------------------------------------------------------------------- two operands
+
+
+def _subtract(x: Any, y: Any) -> Any:
+    if getattr(x, "dtype", None) == np.bool_ and getattr(y, "dtype", None) == np.bool_:
+        raise DTypeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    return np.subtract(x, y)
+
+
+ADD = binary(
+    "add",
+    "Add.",
+    "y = a + b",
+    np.add,
+    lambda c, g: ((lambda: g), (lambda: g)),
+    saves=NOTHING,
+    properties=["commutative", "linear"],
+)
+SUB = binary(
+    "sub",
+    "Subtract.",
+    "y = a - b",
+    _subtract,
+    lambda c, g: ((lambda: g), (lambda: ops.neg(g))),
+    saves=NOTHING,
+    properties=["linear"],
+)
+MUL = binary(
+    "mul",
+    "Multiply.",
+    "y = a·b",
+    np.multiply,
+    lambda c, g: (
+        (lambda: ops.mul(g, conjugate(c.inputs[1]))),
+        (lambda: ops.mul(g, conjugate(c.inputs[0]))),
+    ),
+    saves=Saves(output=False, crossed=True),
+    properties=["commutative"],
+)
+DIV = binary(
+    "div",
+    "Divide; integers give floats.",
+    "y = a/b",
+    np.true_divide,
+    lambda c, g: (
+        (lambda: ops.div(g, conjugate(c.inputs[1]))),
+        (lambda: ops.neg(ops.mul(g, conjugate(ops.div(c.out, c.inputs[1]))))),
+    ),
+    saves=Saves((1,), output=True),
+    dtype=FLOAT,
+)
+
+
+def _checked(ufunc: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a division that refuses to divide an integer by 0, where NumPy warns and gives 0."""
+
+    def forward(x: Any, y: Any) -> Any:
+        if np.result_type(x, y).kind in "biu" and not np.all(y):
+            raise RuntimeError(
+                "ZeroDivisionError: an integer cannot be divided by 0; divide floats, which give inf or NaN"
+            )
+        return ufunc(x, y)
+
+    return forward
+
+
+def _truncated_quotient(x: Any, y: Any) -> Any:
+    if np.result_type(x, y).kind in "biu":
+        # Not through floats, which do not hold large integers.
+        quotient = np.floor_divide(x, y)
+        return quotient + ((quotient < 0) & (quotient * y != x)).astype(quotient.dtype)
+    return np.trunc(np.true_divide(x, y))
+
+
+def _no_slope(c: Call, g: Any) -> Any:
+    return (lambda: zeros(g)), (lambda: zeros(g))
+
+
+DIV_FLOOR = binary(
+    "div_floor",
+    "Divide and round down.",
+    "y = ⌊a/b⌋",
+    _checked(np.floor_divide),
+    _no_slope,
+    saves=NOTHING,
+    dtype=real_only("div_floor"),
+)
+DIV_TRUNC = binary(
+    "div_trunc",
+    "Divide and round towards 0.",
+    "y = sgn(a/b)·⌊|a/b|⌋",
+    _checked(_truncated_quotient),
+    _no_slope,
+    saves=NOTHING,
+    dtype=real_only("div_trunc"),
+)
+REMAINDER = binary(
+    "remainder",
+    "Remainder of the division that rounds down: it has the sign of the divisor.",
+    "y = a - b·⌊a/b⌋",
+    _checked(np.remainder),
+    lambda c, g: (
+        (lambda: g),
+        (lambda: ops.neg(ops.mul(g, ops.div_floor(*c.inputs)))),
+    ),
+    dtype=real_only("remainder"),
+)
+FMOD = binary(
+    "fmod",
+    "Remainder of the division that rounds towards 0: it has the sign of the dividend.",
+    "y = a - b·trunc(a/b)",
+    _checked(np.fmod),
+    lambda c, g: (
+        (lambda: g),
+        (lambda: ops.neg(ops.mul(g, ops.div_trunc(*c.inputs)))),
+    ),
+    dtype=real_only("fmod"),
+)
+
+
+def _pow(x: Any, p: Any) -> Any:
+    kind = np.result_type(x, p).kind
+    if kind not in "biu":
+        return np.power(x, p)
+    if kind == "b":
+        return np.logical_or(x, np.logical_not(p))
+    if not hasattr(p, "dtype") and p < 0:
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed: cast the base first, e.g. x.float()"
+        )
+    if kind == "u" or np.all(p >= 0):
+        return np.power(x, p)
+    # Of integers only 1 and -1 have an integer reciprocal; the others are rounded to 0.
+    inverse = np.where(x == 1, 1, np.where(x == -1, np.where(p % 2 == 0, 1, -1), 0))
+    return np.where(p < 0, inverse, np.power(x, np.maximum(p, 0))).astype(np.result_type(x, p), copy=False)
+
+
+def _logarithm(x: Any, branch: bool) -> Any:
+    """The logarithm of a Python number: that of a negative one is complex if there is a `branch` for it, else NaN."""
+    if isinstance(x, complex) or (branch and x < 0):
+        return cmath.log(x)
+    return math.log(x) if x > 0 else math.nan
+
+
+def _pow_gradient(c: Call, g: Any) -> Any:
+    x, p = c.inputs
+
+    def base() -> Any:
+        # x⁰ is constant, at 0 too, where 0·0⁻¹ would be NaN.
+        if not isinstance(p, Value):
+            return zeros(g) if p == 0 else ops.mul(g, conjugate(ops.mul(ops.pow(x, p - 1), p)))
+        constant = ops.eq(p, 0.0)
+        safe = ops.where(constant, 1.0, p)
+        slope = ops.mul(ops.pow(x, ops.sub(safe, 1.0)), p)
+        return ops.mul(g, conjugate(ops.where(constant, 0.0, slope)))
+
+    def exponent() -> Any:
+        # ln 0 meets 0^p = 0: the product is 0 there, not NaN.
+        if not isinstance(x, Value):
+            if x == 0:
+                return ops.where(
+                    ops.ge(ops.real(p), 0.0), 0.0, ops.mul(g, conjugate(ops.mul(c.out, -math.inf)))
+                )
+            return ops.mul(g, conjugate(ops.mul(c.out, _logarithm(x, is_complex_value(p)))))
+        nothing = ops.logical_and(ops.eq(x, 0.0), ops.ge(ops.real(p), 0.0))
+        safe = ops.where(nothing, 1.0, x)
+        return ops.mul(g, conjugate(ops.where(nothing, 0.0, ops.mul(c.out, ops.log(safe)))))
+
+    return base, exponent
+
+
+POW = binary("pow", "Raise to a power.", "y = a^b", _pow, _pow_gradient, saves=Saves(None, output=True))
+
+HYPOT = binary(
+    "hypot",
+    "Length of the hypotenuse.",
+    "y = √(a² + b²)",
+    np.hypot,
+    lambda c, g: (
+        (lambda: ops.mul(g, ops.div(c.inputs[0], c.out))),
+        (lambda: ops.mul(g, ops.div(c.inputs[1], c.out))),
+    ),
+    saves=Saves(None, output=True),
+    dtype=real_only("hypot"),
+    properties=["commutative"],
+)
+
+
+def _copysign_gradient(c: Call, g: Any) -> Any:
+    x = c.inputs[0]
+
+    def size() -> Any:
+        same = ops.eq(x, c.out)
+        return ops.mul(ops.where(same, g, ops.neg(g)), ops.to(ops.ne(x, 0.0), dtype=g._array.dtype))
+
+    return size, lambda: zeros(g)
+
+
+COPYSIGN = binary(
+    "copysign",
+    "The size of the first with the sign of the second.",
+    "y = |a|·sgn(b), with the sign bit of b",
+    np.copysign,
+    _copysign_gradient,
+    saves=Saves((0,), output=True),
+    dtype=real_only("copysign", FLOAT),
+)
+NEXTAFTER = binary(
+    "nextafter",
+    "The next floating point number from the first towards the second.",
+    "y = a ± 1 ulp",
+    np.nextafter,
+    lambda c, g: ((lambda: g), (lambda: zeros(g))),
+    saves=NOTHING,
+    dtype=real_only("nextafter", FLOAT),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def _scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
+    """Return alpha·other; an integer result cannot take a fraction of it."""
+    if alpha == 1:
+        return other
+    kinds = {value._array.dtype.kind for value in (input, other) if isinstance(value, Value)}
+    if isinstance(alpha, float) and kinds <= set("biu") and not isinstance(other, float | complex):
+        raise DTypeError(
+            f"{op}: For integral input tensors, argument alpha must not be a floating point number, got {alpha}: "
+            "cast the tensors first, e.g. x.float()"
+        )
+    return ops.mul(other, alpha) if isinstance(other, Value) else other * alpha
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Add: y = a + alpha·b. Names unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.add(wb.tensor([1.0, 2.0]), wb.tensor([10.0, 20.0]), alpha=2)
+    tensor([21.0000, 42.0000])
+    """
+    return ADD(input, _scaled("add", input, other, alpha))
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.sub(wb.tensor([1.0, 2.0]), wb.tensor([10.0, 20.0]), alpha=2)
+    tensor([-19.0000, -38.0000])
+    """
+    return SUB(input, _scaled("sub", input, other, alpha))
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Subtract from the other: y = b - alpha·a. Names unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.rsub(wb.tensor([1.0, 2.0]), 10)
+    tensor([9.0000, 8.0000])
+    """
+    return SUB(other, _scaled("rsub", input, input, alpha))
+
+
+_ROUNDED = {"floor": DIV_FLOOR, "trunc": DIV_TRUNC}
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """Divide: y = a/b, rounded down with "floor" and towards 0 with "trunc". Names unify, sizes broadcast.
+
+    Without rounding integers give floats; with it they stay integers, and dividing one by 0 raises RuntimeError.
+
+    >>> import workbench as wb
+    >>> wb.div(wb.tensor([7, -7]), 2), wb.div(wb.tensor([7, -7]), 2, rounding_mode="floor")
+    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
+    """
+    if rounding_mode is None:
+        return DIV(input, other)
+    if rounding_mode not in _ROUNDED:
+        raise ValueError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        )
+    return _ROUNDED[rounding_mode](input, other)
+
+
+def true_divide(input: Any, other: Any) -> Any:
+    """Divide: y = a/b; integers give floats. Names unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.true_divide(wb.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    """
+    return DIV(input, other)
+
+
+def pow(input: Any, exponent: Any) -> Any:
+    """Raise to a power: y = a^b. Names unify from the right, sizes broadcast.
+
+    Raises RuntimeError for integers to the power of a negative Python integer.
+
+    >>> import workbench as wb
+    >>> wb.pow(wb.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1.0000, 4.0000, 9.0000])
+    """
+    return POW(input, exponent)
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """Raise to a power in double precision: y = a^b as float64, or complex128 where one is complex. Names unify.
+
+    >>> import workbench as wb
+    >>> wb.float_power(wb.tensor([1, 2, 3]), 2)
+    tensor([1.0000, 4.0000, 9.0000], dtype=workbench.float64)
+    """
+    operands = (input, exponent)
+    imaginary = any(
+        is_complex_value(one) if isinstance(one, Value) else isinstance(one, complex) for one in operands
+    )
+    target = (complex128 if imaginary else float64).numpy
+    return POW(*[ops.to(one, dtype=target) if isinstance(one, Value) else one for one in operands])
+
+
+def square(input: Any) -> Any:
+    """Square: y = x². Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.square(wb.tensor([-2.0, 3.0]))
+    tensor([4.0000, 9.0000])
+    """
+    return POW(input, 2)
+
+
+def positive(input: Any) -> Any:
+    """Return the tensor itself: y = +x. Raises `DTypeError` for bool.
+
+    >>> import workbench as wb
+    >>> wb.positive(wb.tensor([-2.0]))
+    tensor([-2.0000])
+    """
+    if input._array.dtype.kind == "b":
+        raise DTypeError("The `+` operator, on a bool tensor is not supported: cast it first, e.g. x.int()")
+    return input
+
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.addcmul(wb.tensor([1.0]), wb.tensor([2.0]), wb.tensor([3.0]), value=10)
+    tensor([61.0000])
+    """
+    return ADD(input, _scaled("addcmul", input, MUL(tensor1, tensor2), value))
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
+
+    Raises `DTypeError` for two integers.
+
+    >>> import workbench as wb
+    >>> wb.addcdiv(wb.tensor([1.0]), wb.tensor([6.0]), wb.tensor([3.0]), value=10)
+    tensor([21.0000])
+    """
+    if all(one._array.dtype.kind in "biu" for one in (tensor1, tensor2)):
+        raise DTypeError(
+            "Integer division with addcdiv is not supported: write input + value * tensor1 / tensor2 for a quotient in "
+            "floats, or div(..., rounding_mode='trunc') for one in integers"
+        )
+    return ADD(input, DIV(_scaled("addcdiv", input, tensor1, value), tensor2))
+
+
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """Go from one to the other: y = a + w·(b - a). Names of all three unify from the right, sizes broadcast.
+
+    From half of the way on it is reckoned from the end, so that a weight of 1 gives exactly the end.
+
+    >>> import workbench as wb
+    >>> wb.lerp(wb.tensor([1.0, 2.0]), wb.tensor([3.0, 10.0]), 0.5)
+    tensor([2.0000, 6.0000])
+    """
+    way = SUB(end, input)
+    if not isinstance(weight, Value):
+        if builtins.abs(weight) < 0.5:
+            return ADD(input, MUL(way, weight))
+        return SUB(end, MUL(way, 1 - weight))
+    early = ops.lt(ABS(weight), 0.5)
+    return ops.where(early, ADD(input, MUL(weight, way)), SUB(end, MUL(way, SUB(1, weight))))
+
+
+def ldexp(input: Any, other: Any) -> Any:
+    """Multiply by a power of 2: y = a·2^b. Names unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.ldexp(wb.tensor([1.0, 3.0]), wb.tensor([2, 3]))
+    tensor([ 4.0000, 24.0000])
+    """
+    return MUL(input, POW(2.0, other))
+
+
+_neg = offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])")
+_abs = offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])")
+_mul = offer(MUL, ("[1.0, 2.0]", "[10.0, 20.0]"), "tensor([10.0000, 40.0000])")
+
+FUNCTIONS: dict[str, Any] = {
+    "neg": _neg,
+    "negative": _neg,
+    "abs": _abs,
+    "absolute": _abs,
+    "sign": offer(SIGN, "[1.5, -2.0, 0.0]", "tensor([ 1.0000, -1.0000,  0.0000])"),
+    "sqrt": offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])"),
+    "rsqrt": offer(RSQRT, "[4.0, 2.0]", "tensor([0.5000, 0.7071])"),
+    "reciprocal": offer(RECIPROCAL, "[4.0, 2.0]", "tensor([0.2500, 0.5000])"),
+    "square": square,
+    "positive": positive,
+    "add": add,
+    "sub": sub,
+    "subtract": sub,
+    "rsub": rsub,
+    "mul": _mul,
+    "multiply": _mul,
+    "div": div,
+    "divide": div,
+    "true_divide": true_divide,
+    "floor_divide": offer(
+        DIV_FLOOR, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([ 3.0000, -4.0000])", name="floor_divide"
+    ),
+    "remainder": offer(REMAINDER, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([1.0000, 1.0000])"),
+    "fmod": offer(FMOD, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([ 1.0000, -1.0000])"),
+    "pow": pow,
+    "float_power": float_power,
+    "hypot": offer(HYPOT, ("[3.0, 1.0]", "[4.0, 1.0]"), "tensor([5.0000, 1.4142])"),
+    "copysign": offer(COPYSIGN, ("[1.0, -2.0]", "[-1.0, 1.0]"), "tensor([-1.0000,  2.0000])"),
+    "nextafter": offer(NEXTAFTER, ("[1.0]", "[2.0]"), "tensor([1.0000])"),
+    "ldexp": ldexp,
+    "addcmul": addcmul,
+    "addcdiv": addcdiv,
+    "lerp": lerp,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("rsub",)
+"""Functions that are no methods of a tensor."""
+
+INPLACE = tuple(name for name in FUNCTIONS if name not in ("rsub", "positive"))
+"""What also comes as ``<name>_``."""
+
+OUT = tuple(name for name in FUNCTIONS if name not in ("rsub", "positive"))
+"""What takes ``out=``."""
