@@ -10,13 +10,12 @@ import numpy as np
 
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
-from workbench.base.random import default_generator
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
 from workbench.core.inplace import write
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.complexes import real_only
 
 OUTPUT = Saves((), output=True)
@@ -220,29 +219,6 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     tensor([-0.1000,  2.0000])
     """
     return _settled("leaky_relu", input, inplace, lambda x: LEAKY_RELU(x, slope=negative_slope))
-
-
-def rrelu(
-    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
-) -> Any:
-    """Leaky rectified linear unit whose slope is drawn for each value while training, and else the middle one.
-
-    Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.rrelu(wb.tensor([-1.0, 2.0]), 0.1, 0.3)
-    tensor([-0.2000,  2.0000])
-    """
-    if lower > upper:
-        raise ValueError(
-            f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
-        )
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
-    array = input._array
-    slopes = default_generator.numpy.uniform(lower, upper, array.shape)
-    drawn = new(np.asarray(slopes).astype(array.dtype))
-    return _settled("rrelu", input, inplace, lambda x: ops.where(ops.gt(x, 0.0), x, ops.mul(x, drawn)))
 
 
 def prelu(input: Any, weight: Any) -> Any:
@@ -455,7 +431,6 @@ def glu(input: Any, dim: int | str = -1) -> Any:
 
 FUNCTIONS: dict[str, Any] = {
     "relu": relu,
-    "rrelu": rrelu,
     "celu": celu,
     "selu": selu,
     "prelu": prelu,
@@ -464,13 +439,13 @@ FUNCTIONS: dict[str, Any] = {
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("rrelu", "celu", "selu", "threshold")
+NOT_METHODS = ("celu", "selu", "threshold")
 """Functions that are no methods of a tensor."""
 
 NN: dict[str, Any] = {
     function.__name__: function
     for function in (
-        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, rrelu, prelu, elu, celu, selu, silu, mish, gelu,
+        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, prelu, elu, celu, selu, silu, mish, gelu,
         softplus, logsigmoid, softsign, tanhshrink, softshrink, hardshrink, threshold, glu,
     )
 }  # fmt: skip
