@@ -189,7 +189,7 @@ def permutation(pivots: Array, rows: int) -> Array:
     order = list(range(rows))
     for i, other in enumerate(pivots.tolist()):
         order[i], order[other - 1] = order[other - 1], order[i]
-    return np.asarray(order)
+    return np.asarray(order, dtype=np.intp)
 
 
 def permutation_matrices(pivots: Array, rows: int, dtype: Any) -> Array:
