@@ -16,6 +16,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.complexes import conjugate
 from workbench.ops.window_geometry import (
     LAYOUT,
     Sizes,
@@ -135,11 +136,6 @@ def _weight_gradient(g: Any, x: Any, *, weight_shape: Sizes, groups: int, **para
     count = g.shape[0] * positions
     product = left.reshape(groups, o // groups, count) @ right.reshape(groups, count, rows)
     return product.reshape(weight_shape)
-
-
-def conjugate(value: Any) -> Any:
-    """Return the complex conjugate; a real value is its own."""
-    return ops.conj(value) if value._array.dtype.kind == "c" else value
 
 
 def _without(params: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -350,8 +346,8 @@ def conv1d(
     Shapes: input [N, C, L] or [C, L], weight [O, C / groups, k], bias [O]. `padding` is also 'valid' or 'same'.
 
     >>> import workbench as wb
-    >>> wb.conv1d(wb.ones(1, 1, 5), wb.ones(1, 1, 3))
-    tensor([[[3., 3., 3.]]])
+    >>> wb.conv1d(wb.ones(1, 1, 5), wb.ones(1, 1, 3)).tolist()
+    [[[3.0, 3.0, 3.0]]]
     """
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 

@@ -117,8 +117,8 @@ def conv_transpose1d(
     (L - 1)·stride - 2·padding + dilation·(k - 1) + output_padding + 1.
 
     >>> import workbench as wb
-    >>> wb.conv_transpose1d(wb.ones(1, 1, 2), wb.ones(1, 1, 3), stride=2)
-    tensor([[[1., 1., 2., 1., 1.]]])
+    >>> wb.conv_transpose1d(wb.ones(1, 1, 2), wb.ones(1, 1, 3), stride=2).tolist()
+    [[[1.0, 1.0, 2.0, 1.0, 1.0]]]
     """
     return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 

@@ -84,8 +84,8 @@ def max_pool1d(
     With `return_indices` also where the values lie along L, which `max_unpool1d` takes.
 
     >>> import workbench as wb
-    >>> wb.max_pool1d(wb.arange(6.0).reshape(1, 1, 6), 2)
-    tensor([[[1., 3., 5.]]])
+    >>> wb.max_pool1d(wb.arange(6.0).reshape(1, 1, 6), 2).tolist()
+    [[[1.0, 3.0, 5.0]]]
     """
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -160,8 +160,8 @@ def avg_pool2d(
     `divisor_override` divides the sum of every window by a number of your own.
 
     >>> import workbench as wb
-    >>> wb.avg_pool2d(wb.ones(1, 1, 2, 2), 2, divisor_override=1)
-    tensor([[[[4.]]]])
+    >>> wb.avg_pool2d(wb.ones(1, 1, 2, 2), 2, divisor_override=1).item()
+    4.0
     """
     return avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -198,8 +198,8 @@ def lp_pool1d(
     """Power-average of each window of [N, C, L] or [C, L]: y = (Σ x^p)^(1/p).
 
     >>> import workbench as wb
-    >>> wb.nn.functional.lp_pool1d(wb.tensor([[[3.0, 4.0]]]), 2, 2)
-    tensor([[[5.]]])
+    >>> wb.nn.functional.lp_pool1d(wb.tensor([[[3.0, 4.0]]]), 2, 2).item()
+    5.0
     """
     return _power_mean(1, input, norm_type, kernel_size, stride, ceil_mode)
 
