@@ -129,7 +129,8 @@ def fft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None
 
     y_k = Σ_t x_t e^{-2πi·kt/n}
 
-    `n` cuts the signal or fills it up with zeros. `norm`: 'backward' does not scale, 'ortho' divides by √n, 'forward' by n.
+    `n` cuts the signal or fills it up with zeros.
+    `norm`: 'backward' does not scale, 'ortho' divides by √n, 'forward' by n.
 
     >>> import workbench as wb
     >>> wb.fft.fft(wb.ones(4)).real.tolist()
@@ -143,7 +144,8 @@ def ifft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
 
     y_t = 1/n · Σ_k x_k e^{2πi·kt/n}
 
-    `n` cuts the spectrum or fills it up with zeros. `norm`: 'backward' divides by n, 'ortho' by √n, 'forward' does not scale.
+    `n` cuts the spectrum or fills it up with zeros.
+    `norm`: 'backward' divides by n, 'ortho' by √n, 'forward' does not scale.
 
     >>> import workbench as wb
     >>> wb.fft.ifft(wb.fft.fft(wb.arange(4.0))).real.tolist()
@@ -157,7 +159,8 @@ def rfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
 
     y_k = Σ_t x_t e^{-2πi·kt/n} for k ≤ n/2; the others are conjugates of these
 
-    `n` cuts the signal or fills it up with zeros. `norm`: 'backward' does not scale, 'ortho' divides by √n, 'forward' by n.
+    `n` cuts the signal or fills it up with zeros.
+    `norm`: 'backward' does not scale, 'ortho' divides by √n, 'forward' by n.
 
     >>> import workbench as wb
     >>> wb.fft.rfft(wb.ones(4)).real.tolist()
@@ -171,7 +174,8 @@ def irfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = No
 
     y_t = 1/n · Σ_k x_k e^{2πi·kt/n}; n is 2·(size - 1) unless given
 
-    `n` cuts the spectrum or fills it up with zeros. `norm`: 'backward' divides by n, 'ortho' by √n, 'forward' does not scale.
+    `n` cuts the spectrum or fills it up with zeros.
+    `norm`: 'backward' divides by n, 'ortho' by √n, 'forward' does not scale.
 
     >>> import workbench as wb
     >>> wb.fft.irfft(wb.fft.rfft(wb.arange(4.0))).tolist()
@@ -185,7 +189,8 @@ def hfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
 
     y_k = Σ_t x_t e^{-2πi·kt/n}; n is 2·(size - 1) unless given
 
-    `n` cuts the signal or fills it up with zeros. `norm`: 'backward' does not scale, 'ortho' divides by √n, 'forward' by n.
+    `n` cuts the signal or fills it up with zeros.
+    `norm`: 'backward' does not scale, 'ortho' divides by √n, 'forward' by n.
 
     >>> import workbench as wb
     >>> wb.fft.hfft(wb.ones(3)).tolist()
@@ -199,7 +204,8 @@ def ihfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = No
 
     y_t = 1/n · Σ_k x_k e^{2πi·kt/n} for t ≤ n/2
 
-    `n` cuts the spectrum or fills it up with zeros. `norm`: 'backward' divides by n, 'ortho' by √n, 'forward' does not scale.
+    `n` cuts the spectrum or fills it up with zeros.
+    `norm`: 'backward' divides by n, 'ortho' by √n, 'forward' does not scale.
 
     >>> import workbench as wb
     >>> wb.fft.ihfft(wb.ones(4)).real.tolist()

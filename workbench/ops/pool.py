@@ -99,16 +99,16 @@ def _max_pool(
             (np.arange(o) * s - p, d) for o, s, p, d in zip(out, stride, padding, dilation, strict=True)
         )
     ]
-    where: Any = np.broadcast_to(_in_plane(first, sizes), best.shape).copy()
+    where: Any = np.broadcast_to(in_plane(first, sizes), best.shape).copy()
     nan = has_nan(x)
     for _, there, here in taps(sizes, out, kernel, stride, padding, dilation):
         position = [np.arange(one.start, one.stop, one.step) for one in here]
         part: Any = (..., *there)
-        keep_larger(best[part], where[part], x[(..., *here)], _in_plane(position, sizes), nan)
+        keep_larger(best[part], where[part], x[(..., *here)], in_plane(position, sizes), nan)
     return best, where
 
 
-def _in_plane(positions: list[Any], sizes: Sizes) -> Any:
+def in_plane(positions: list[Any], sizes: Sizes) -> Any:
     """Return the row-major index of every combination of positions along the dims of a plane."""
     index = np.zeros((), np.int64)
     for position, size in zip(positions, sizes, strict=True):

@@ -8,13 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
+from workbench.ops import ops
 
 __all__ = ["PLAIN", "function_for"]
 
 PLAIN: tuple[str, ...] = tuple(json.loads((Path(__file__).parent / "plain_ops.json").read_text()))
 """Entries (``name`` or ``name.variant``) that take and return plain dense tensors, forward and backward."""
 
+
+
+def _max_pool_gradient(x: Any, **kwargs: Any) -> Any:
+    """Gradient of max_pool2d for a gradient of ones; torch holds it to depend on the pooled values too."""
+    _, indices = wb.max_pool2d(x, **{**kwargs, "return_indices": True})
+    ones = wb.ones(*indices.shape, dtype=x.dtype)
+    batched = [one if x.ndim == 4 else one.unsqueeze(0) for one in (ones, indices)]
+    shape = x.shape if x.ndim == 4 else (1, *x.shape)
+    return ops.max_pool2d_gradient(*batched, input_shape=shape).reshape(x.shape) + 0 * x
+
+
 SPECIAL: dict[str, Callable[..., Any]] = {
+    "max_pool2d_with_indices_backward": _max_pool_gradient,
     "T": lambda x: x.T,
     "H": lambda x: x.H,
     "mT": lambda x: x.mT,
