@@ -20,7 +20,7 @@ class Device(str):
     """
 
     type: str
-    index: int | None
+    index: int | None  # type: ignore[assignment]
 
     def __new__(cls, name: Any = "cpu", index: int | None = None) -> Device:
         """Read a device's name, or take it from a device."""

@@ -6,7 +6,8 @@ differentiation of a traced function, tracing of a gradient. At the bottom stand
 produced a result, the tape records the call when an input requires a gradient, so that gradients work at
 every level of the stack.
 
-The empty stack has a path of its own (`binary`), because eager dispatch is what a notebook feels.
+Calling an op does the common call (plain arrays of one type on an empty stack) in compiled code where there is any,
+because eager dispatch is what a notebook feels; everything else, and every refusal, is `apply`'s.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from workbench.base.dims import Dims, Names
 from workbench.base.dtypes import half_width, promote
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
 from workbench.base.places import calling_frame, place
-from workbench.core import backend
-from workbench.core.op import Absent, Op, use_apply
-from workbench.core.tape import record, record_two
+from workbench.core import backend, tape
+from workbench.core.bases import call_by, eager
+from workbench.core.op import Absent, Op
+from workbench.core.tape import Node, record
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
 from workbench.core.views import refresh, remember, see
 
 __all__ = [
-    "Interpreter", "apply", "below", "binary", "enable_grad", "grad_enabled", "inference", "interpreting", "mode",
+    "Interpreter", "apply", "below", "enable_grad", "grad_enabled", "inference", "interpreting", "mode",
     "no_grad",
 ]  # fmt: skip
 
@@ -151,7 +153,16 @@ def _mark(results: Any) -> None:
         value._inference = True
 
 
-use_apply(apply)
+def names_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> tuple[Names | None, ...]:
+    """Return the names of each output of a call that the dims rule of `op` allows."""
+    dims: Any = infer_dims(op, inputs, params)
+    return (_some(dims),) if op.outputs == 1 else tuple([_some(one) for one in dims])
+
+
+if eager is None:
+    call_by(apply)
+else:
+    eager.connect(_state, _DEFAULT, Node, apply, names_of, record, vars(tape))
 
 
 def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -376,42 +387,6 @@ def _quantized(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[
     if op.outputs == 1:
         return new(out, _some(dims))
     return tuple([new(one, _some(d)) for one, d in zip(out, dims, strict=True)])
-
-
-def binary(op: Op, ufunc: Any, x: Any, y: Any) -> Any:
-    """Apply an elementwise op on two operands: as `apply`, with a short path for plain arrays of one type."""
-    state = _get()
-    if state.top is None:
-        try:
-            a = x._array
-            names = x._names
-            if type(y) is float or type(y) is int:
-                b = y if a.dtype.char in "fd" else None
-            else:
-                b = y._array
-                if a.dtype is not b.dtype:
-                    b = None
-                elif names is not y._names and (names is None or names != y._names):
-                    names = _some(op.dims(dims_of(x), dims_of(y)))
-            if b is not None:
-                out = ufunc(a, b)
-                result = new(out if type(out) is np.ndarray else np.asarray(out))
-                if names is not None:
-                    result._names = names
-                if state.grad:
-                    if x._view is not None:
-                        refresh(x)
-                    if b is not y and y._view is not None:
-                        refresh(y)
-                    if x._requires_grad or (b is not y and y._requires_grad):
-                        record_two(op, x, y, result)
-                elif state.inference:
-                    result._inference = True
-                return result
-        except (AttributeError, ValueError, TypeError, DimensionError):
-            # Whatever the short path cannot do, the long one does or refuses in full sentences.
-            pass
-    return apply(op, x, y)
 
 
 class WithoutNumbers:

@@ -15,6 +15,7 @@ import numpy as np
 
 from workbench import kernels
 from workbench.base.dims import Dims
+from workbench.core.bases import OpBase, eager
 
 __all__ = ["Absent", "BadInput", "DTypeRule", "Op", "Sample", "Saves", "ops", "table"]
 
@@ -87,7 +88,7 @@ DimsRule = Callable[..., Dims | tuple[Dims, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Op:
+class Op(OpBase):  # type: ignore[misc]
     """One op. Calling it applies it to values with normalized parameters (positions, tuples of ints)."""
 
     name: str
@@ -140,15 +141,15 @@ class Op:
             object.__setattr__(self, "kernel", kernels.lookup(self.name))
         table_add(self)
 
-    def __call__(self, *inputs: Any, **params: Any) -> Any:
-        return _apply(self, *inputs, **params)
-
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _lookup, (self.name,)
 
+
+if eager is not None:
+    eager.call_directly(Op)
 
 _table: dict[str, Op] = {}
 
@@ -186,16 +187,3 @@ class _Ops:
 
 
 ops = _Ops()
-
-
-def _unset(op: Op, *inputs: Any, **params: Any) -> Any:
-    raise RuntimeError("core.dispatch has not been imported")
-
-
-_apply: Callable[..., Any] = _unset
-
-
-def use_apply(function: Callable[..., Any]) -> None:
-    """Set what calling an op does. Called once, by `core.dispatch`."""
-    global _apply
-    _apply = function

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextvars
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 from workbench.base.dims import Names
 from workbench.base.errors import AutogradError
 from workbench.base.places import calling_frame, place
+from workbench.core.bases import NodeBase, next_serial
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, new
 
 __all__ = ["Call", "Node", "record"]
-
-_serial = itertools.count()
 
 watching: int = 0
 """How many want more of each recorded call than it keeps by itself: the place in the program where it was made
@@ -52,15 +50,15 @@ class Call:
         self.needs = needs
 
 
-class Node:
+class Node(NodeBase):  # type: ignore[misc]
     """One recorded call. `inputs` keeps the edges of the graph; outputs are kept as payloads, not as values.
 
     What most calls do not need is a class attribute: making a node is part of every op that is recorded.
     """
 
-    saved: tuple[Any, ...] | None = None
+    saved: tuple[Any, ...] | None
     """Payloads of the outputs, where the gradient rule reads them."""
-    versions: tuple[int, ...] | None = None
+    versions: tuple[int, ...] | None
     """Versions of the inputs when they were recorded; None if all were 0."""
     hooks: list[tuple[int, Callable[..., Any]]] | None = None
     """Called with the gradient of one output, which they may replace."""
@@ -73,12 +71,15 @@ class Node:
     packed: dict[tuple[str, int], tuple[Any, Callable[[Any], Any]]] | None = None
     """What was packed of inputs and outputs, and how to unpack it."""
     inputs: tuple[Any, ...] | None
+    op: Op
+    params: dict[str, Any]
+    serial: int
 
     def __init__(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> None:
         self.op = op
         self.inputs = inputs
         self.params = params
-        self.serial = next(_serial)
+        self.serial = next_serial()
 
     @property
     def name(self) -> str:
@@ -231,7 +232,7 @@ def alias(value: Any, names: Names | None) -> Any:
 def move(source: Any, target: Any) -> None:
     """Put `target` where `source` is on the tape; calls recorded before go on to see it where it was."""
     past = target._past = target._past or []
-    past.append((next(_serial), target._grad_fn, target._output, target._requires_grad))
+    past.append((next_serial(), target._grad_fn, target._output, target._requires_grad))
     target._requires_grad = source._requires_grad
     target._grad_fn = source._grad_fn
     target._output = source._output
@@ -281,24 +282,6 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
         value._grad_fn = node
         if i:
             value._output = i
-
-
-def record_two(op: Op, x: Any, y: Any, result: Any) -> None:
-    """`record` for the short path of elementwise ops on two operands."""
-    if (op.saves.inputs is not None or op.saves.crossed) and (
-        x._array.nbytes > LARGE or (isinstance(y, Value) and y._array.nbytes > LARGE)
-    ):
-        record(op, (x, y), {}, (result,))
-        return
-    if watching or x._inference or (isinstance(y, Value) and y._inference):
-        record(op, (x, y), {}, (result,))
-        return
-    node = result._grad_fn = Node(op, (x, y), {})
-    result._requires_grad = True
-    if op.saves.output:
-        node.saved = (result._array,)
-    if x._changes or x._owner is not None or (isinstance(y, Value) and (y._changes or y._owner is not None)):
-        node.versions = (x._version, y._version if isinstance(y, Value) else 0)
 
 
 def _watch(node: Node, results: tuple[Any, ...]) -> None:

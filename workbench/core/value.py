@@ -4,15 +4,16 @@ A `Value` is a payload (`_array`) with names and a place on the tape. The payloa
 anything that has ``shape`` and ``dtype``: a quantized array, a value of a graph being traced, an abstract
 value without numbers. `workbench.tensor.Tensor` derives from it and adds everything a person types.
 
-State that most values never have is a class attribute, not an instance slot: a result of an op sets two
-attributes and no more, which is what keeps eager dispatch as fast as it is.
+Its fields are those of `bases.ValueBase`, which is compiled where it can be.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.dims import MAXIMUM_DIMS, Dims, Names
+from workbench.core.bases import ValueBase, eager
 
 if TYPE_CHECKING:
     from workbench.core.tape import Node
@@ -20,29 +21,29 @@ if TYPE_CHECKING:
 __all__ = ["Abstract", "Value", "dims_of", "new", "use_type"]
 
 
-class Value:
+class Value(ValueBase):  # type: ignore[misc]
     """A payload with names and a place on the tape."""
 
     _array: Any
-    _names: Names | None = None
-    _requires_grad: bool = False
-    _grad_fn: Node | None = None
-    _output: int = 0
+    _names: Names | None
+    _requires_grad: bool
+    _grad_fn: Node | None
+    _output: int
     """Which output of `_grad_fn` this is."""
-    _changes: int = 0
+    _changes: int
     """How often the memory was changed in place; kept by the value that owns it, see `_version`."""
-    _owner: Value | None = None
+    _owner: Value | None
     """The value whose memory this one shares, and whose count of changes is also this one's; None if it owns it."""
-    _view: tuple[Value, Any, dict[str, Any]] | None = None
+    _view: tuple[Value, Any, dict[str, Any]] | None
     """For the output of a view op: what it views, the op and its parameters. A change in place travels back by it."""
-    _inference: bool = False
+    _seen: int
+    """For a view: the version at which its place on the tape was right."""
+    _leaf: Value | None
+    """For another name of a leaf: the leaf itself, where gradients go."""
+    _inference: bool
     """True for results of `inference_mode`: never kept for a gradient."""
     _past: list[tuple[int, Node | None, int, bool]] | None = None
     """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
-    _seen: int = 0
-    """For a view: the version at which its place on the tape was right."""
-    _leaf: Value | None = None
-    """For another name of a leaf: the leaf itself, where gradients go."""
     _origin: tuple[str, int] | None = None
     """File and line where it was made; set by factories only."""
 
@@ -94,15 +95,20 @@ def use_type(cls: type[Value]) -> None:
     """Make `cls` the type of the values that ops return. Called once, by the tensor room."""
     global _type
     _type = cls
+    if eager is not None:
+        eager.use_value_type(cls)
 
 
-def new(array: Any, names: Names | None = None) -> Any:
+def _new(array: Any, names: Names | None = None) -> Any:
     """Return a value of the type in use around `array`."""
     value = _type.__new__(_type)
     value._array = array
     if names is not None:
         value._names = names
     return value
+
+
+new: Callable[..., Any] = _new if eager is None else eager.new_value
 
 
 def dims_of(value: Any) -> Dims:

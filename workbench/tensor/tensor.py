@@ -21,7 +21,7 @@ from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops import elementwise as e
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
-from workbench.tensor.naming import Naming
+from workbench.tensor.copying import Copying
 from workbench.tensor.printing import tensor_repr
 
 __all__ = ["Tensor"]
@@ -29,7 +29,7 @@ __all__ = ["Tensor"]
 Backward = Callable[..., None]
 
 
-class Tensor(Naming):
+class Tensor(Copying):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
@@ -374,34 +374,34 @@ class Tensor(Naming):
     # -------------------------------------------------------------------------------------- arithmetic
 
     def __add__(self, other: Any) -> Tensor:
-        return dispatch.binary(e.ADD, np.add, self, _operand(other))  # type: ignore[no-any-return]
+        return e.ADD(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __radd__(self, other: Any) -> Tensor:
-        return dispatch.binary(e.ADD, np.add, self, _operand(other))  # type: ignore[no-any-return]
+        return e.ADD(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __sub__(self, other: Any) -> Tensor:
-        return dispatch.binary(e.SUB, np.subtract, self, _operand(other))  # type: ignore[no-any-return]
+        return e.SUB(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __rsub__(self, other: Any) -> Tensor:
-        return dispatch.apply(e.SUB, _operand(other), self)  # type: ignore[no-any-return]
+        return e.SUB(_operand(other), self)  # type: ignore[no-any-return]
 
     def __mul__(self, other: Any) -> Tensor:
-        return dispatch.binary(e.MUL, np.multiply, self, _operand(other))  # type: ignore[no-any-return]
+        return e.MUL(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __rmul__(self, other: Any) -> Tensor:
-        return dispatch.binary(e.MUL, np.multiply, self, _operand(other))  # type: ignore[no-any-return]
+        return e.MUL(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __truediv__(self, other: Any) -> Tensor:
-        return dispatch.apply(e.DIV, self, _operand(other))  # type: ignore[no-any-return]
+        return e.DIV(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __rtruediv__(self, other: Any) -> Tensor:
-        return dispatch.apply(e.DIV, _operand(other), self)  # type: ignore[no-any-return]
+        return e.DIV(_operand(other), self)  # type: ignore[no-any-return]
 
     def __pow__(self, other: Any) -> Tensor:
-        return dispatch.apply(e.POW, self, _operand(other))  # type: ignore[no-any-return]
+        return e.POW(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
 
     def __rpow__(self, other: Any) -> Tensor:
-        return dispatch.apply(e.POW, _operand(other), self)  # type: ignore[no-any-return]
+        return e.POW(_operand(other), self)  # type: ignore[no-any-return]
 
     def __matmul__(self, other: Any) -> Tensor:
         return ops.matmul(self, _operand(other))  # type: ignore[no-any-return]
@@ -443,6 +443,8 @@ class Tensor(Naming):
 
 
 _SCALARS = (float, int, bool, complex)
+_PLAIN = frozenset({Tensor, *_SCALARS})
+"""Types of operands that ops take as they are."""
 
 
 def _operand(other: Any) -> Any:

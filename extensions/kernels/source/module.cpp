@@ -1,5 +1,6 @@
 // The module workbench._kernels: each file binds its own family.
 #include "convolution.hpp"
+#include "eager.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
 #include "matmul.hpp"
@@ -15,6 +16,7 @@
 
 NB_MODULE(_kernels, module) {
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
+    if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
     workbench::bind_threads(module);
     workbench::bind_memory(module);
     workbench::bind_engine(module);

@@ -16,7 +16,6 @@ PLAIN: tuple[str, ...] = tuple(json.loads((Path(__file__).parent / "plain_ops.js
 """Entries (``name`` or ``name.variant``) that take and return plain dense tensors, forward and backward."""
 
 
-
 def _max_pool_gradient(x: Any, **kwargs: Any) -> Any:
     """Gradient of max_pool2d for a gradient of ones; torch holds it to depend on the pooled values too."""
     _, indices = wb.max_pool2d(x, **{**kwargs, "return_indices": True})

@@ -1,0 +1,685 @@
+// Eager dispatch without Python in the way: the common call of an op (plain arrays of one type, no interpreter
+// looking on) from its arguments to its recorded result.
+//
+// Whatever is not common goes to `workbench.core.dispatch.apply`, which does the same for every call, and says what is
+// wrong with one that cannot be done. The two must agree; tests/core compares them.
+
+#include "eager.hpp"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <structmember.h>
+
+#include <array>
+
+namespace workbench {
+namespace {
+
+// What `workbench.core` tells about itself, once.
+struct Known {
+  PyObject* state = nullptr;         // the context variable
+  PyObject* default_state = nullptr; // what it is where nothing was set
+  PyObject* value_type = nullptr;    // the type of new values
+  PyObject* node_type = nullptr;
+  PyObject* apply = nullptr;    // the whole dispatch
+  PyObject* names_of = nullptr; // (op, inputs, params) -> names of each output
+  PyObject* record = nullptr;   // (op, inputs, params, results)
+  PyObject* tape = nullptr;     // the tape's module dict: `watching`
+} known;
+
+long long serial = 0;
+constexpr npy_intp LARGE = 4096; // bytes; as in workbench.core.tape
+constexpr Py_ssize_t MOST_INPUTS = 8;
+constexpr Py_ssize_t MOST_CACHED = 512;
+
+PyObject* word_kernel = nullptr;
+PyObject* word_accepts = nullptr;
+PyObject* word_run = nullptr;
+PyObject* word_least = nullptr;
+PyObject* word_watching = nullptr;
+
+// ------------------------------------------------------------------------------------------------- values
+
+struct Value {
+  PyObject_HEAD
+  PyObject* array;
+  PyObject* names;
+  PyObject* grad_fn;
+  PyObject* view;
+  PyObject* owner;
+  PyObject* leaf;
+  long long changes;
+  long long seen;
+  int output;
+  char requires_grad;
+  char inference;
+};
+
+PyTypeObject* value_base = nullptr;
+
+int value_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* value = reinterpret_cast<Value*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(value->array);
+  Py_VISIT(value->names);
+  Py_VISIT(value->grad_fn);
+  Py_VISIT(value->view);
+  Py_VISIT(value->owner);
+  Py_VISIT(value->leaf);
+  return 0;
+}
+
+int value_clear(PyObject* self) {
+  auto* value = reinterpret_cast<Value*>(self);
+  Py_CLEAR(value->array);
+  Py_CLEAR(value->names);
+  Py_CLEAR(value->grad_fn);
+  Py_CLEAR(value->view);
+  Py_CLEAR(value->owner);
+  Py_CLEAR(value->leaf);
+  return 0;
+}
+
+template <int (*clear)(PyObject*)>
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Py_TRASHCAN_BEGIN(self, dealloc<clear>) // long chains of calls are not freed by recursion
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+  Py_TRASHCAN_END
+}
+
+PyMemberDef value_members[] = {
+    {"_array", T_OBJECT, offsetof(Value, array), 0, nullptr},
+    {"_names", T_OBJECT, offsetof(Value, names), 0, nullptr},
+    {"_grad_fn", T_OBJECT, offsetof(Value, grad_fn), 0, nullptr},
+    {"_view", T_OBJECT, offsetof(Value, view), 0, nullptr},
+    {"_owner", T_OBJECT, offsetof(Value, owner), 0, nullptr},
+    {"_leaf", T_OBJECT, offsetof(Value, leaf), 0, nullptr},
+    {"_changes", T_LONGLONG, offsetof(Value, changes), 0, nullptr},
+    {"_seen", T_LONGLONG, offsetof(Value, seen), 0, nullptr},
+    {"_output", T_INT, offsetof(Value, output), 0, nullptr},
+    {"_requires_grad", T_BOOL, offsetof(Value, requires_grad), 0, nullptr},
+    {"_inference", T_BOOL, offsetof(Value, inference), 0, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot value_slots[] = {
+    {Py_tp_members, value_members},
+    {Py_tp_traverse, reinterpret_cast<void*>(value_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(value_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<value_clear>)},
+    {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+    {Py_tp_doc, const_cast<char*>("What dispatch keeps of a value.")},
+    {0, nullptr},
+};
+PyType_Spec value_spec = {"workbench._kernels.ValueBase", sizeof(Value), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, value_slots};
+
+// -------------------------------------------------------------------------------------------------- nodes
+
+struct Node {
+  PyObject_HEAD
+  PyObject* op;
+  PyObject* inputs;
+  PyObject* params;
+  PyObject* saved;
+  PyObject* versions;
+  long long serial;
+};
+
+int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* node = reinterpret_cast<Node*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(node->op);
+  Py_VISIT(node->inputs);
+  Py_VISIT(node->params);
+  Py_VISIT(node->saved);
+  Py_VISIT(node->versions);
+  return 0;
+}
+
+int node_clear(PyObject* self) {
+  auto* node = reinterpret_cast<Node*>(self);
+  Py_CLEAR(node->op);
+  Py_CLEAR(node->inputs);
+  Py_CLEAR(node->params);
+  Py_CLEAR(node->saved);
+  Py_CLEAR(node->versions);
+  return 0;
+}
+
+PyMemberDef node_members[] = {
+    {"op", T_OBJECT, offsetof(Node, op), 0, nullptr},
+    {"inputs", T_OBJECT, offsetof(Node, inputs), 0, nullptr},
+    {"params", T_OBJECT, offsetof(Node, params), 0, nullptr},
+    {"saved", T_OBJECT, offsetof(Node, saved), 0, nullptr},
+    {"versions", T_OBJECT, offsetof(Node, versions), 0, nullptr},
+    {"serial", T_LONGLONG, offsetof(Node, serial), 0, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot node_slots[] = {
+    {Py_tp_members, node_members},
+    {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<node_clear>)},
+    {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+    {Py_tp_doc, const_cast<char*>("What the tape keeps of a call.")},
+    {0, nullptr},
+};
+PyType_Spec node_spec = {"workbench._kernels.NodeBase", sizeof(Node), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, node_slots};
+
+// ---------------------------------------------------------------------------------------------------- ops
+
+struct Op {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* forward;
+  PyObject* cache; // names of the outputs by dims of the inputs and parameters
+  int skip;
+  int outputs;
+  bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part;
+};
+
+int op_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* op = reinterpret_cast<Op*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(op->forward);
+  Py_VISIT(op->cache);
+  return 0;
+}
+
+int op_clear(PyObject* self) {
+  auto* op = reinterpret_cast<Op*>(self);
+  Py_CLEAR(op->forward);
+  Py_CLEAR(op->cache);
+  return 0;
+}
+
+bool truth(PyObject* owner, const char* name, bool& out) {
+  PyObject* found = PyObject_GetAttrString(owner, name);
+  if (!found) return false;
+  int value = PyObject_IsTrue(found);
+  Py_DECREF(found);
+  out = value == 1;
+  return value >= 0;
+}
+
+bool whole(PyObject* owner, const char* name, int& out) {
+  PyObject* found = PyObject_GetAttrString(owner, name);
+  if (!found) return false;
+  out = static_cast<int>(PyLong_AsLong(found));
+  Py_DECREF(found);
+  return !(out == -1 && PyErr_Occurred());
+}
+
+bool prepare(Op* op) {
+  auto* self = reinterpret_cast<PyObject*>(op);
+  PyObject* rule = PyObject_GetAttrString(self, "dtype");
+  PyObject* saves = PyObject_GetAttrString(self, "saves");
+  PyObject* properties = PyObject_GetAttrString(self, "properties");
+  PyObject* elementwise = PyUnicode_FromString("elementwise");
+  PyObject* common = rule ? PyObject_GetAttrString(rule, "common") : nullptr;
+  PyObject* inputs = saves ? PyObject_GetAttrString(saves, "inputs") : nullptr;
+  op->forward = PyObject_GetAttrString(self, "forward");
+  op->cache = PyDict_New();
+  bool crossed = false;
+  bool good = rule && saves && properties && elementwise && common && inputs && op->forward && op->cache &&
+              whole(rule, "skip", op->skip) && whole(self, "outputs", op->outputs) && truth(self, "same", op->same) &&
+              truth(self, "widens", op->widens) && truth(self, "view", op->view) &&
+              truth(self, "vjp", op->differentiable) && truth(saves, "output", op->saves_output) &&
+              truth(saves, "crossed", crossed);
+  if (good) {
+    op->keeps = common == Py_None;
+    op->elementwise = PySet_Contains(properties, elementwise) == 1;
+    op->saves_part = crossed || inputs != Py_None;
+    op->prepared = true;
+  }
+  for (PyObject* one : {rule, saves, properties, elementwise, common, inputs}) Py_XDECREF(one);
+  return good;
+}
+
+PyObject* whole_way(PyObject* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  std::array<PyObject*, 32> few;
+  std::unique_ptr<PyObject*[]> many;
+  PyObject** all = few.data();
+  if (n + words + 1 > static_cast<Py_ssize_t>(few.size())) {
+    many.reset(new PyObject*[n + words + 1]);
+    all = many.get();
+  }
+  all[0] = op;
+  for (Py_ssize_t i = 0; i < n + words; ++i) all[i + 1] = args[i];
+  return PyObject_Vectorcall(known.apply, all, n + 1, kwnames);
+}
+
+// Clears an ordinary exception, so that the whole way can say what is wrong; leaves an interrupt.
+bool recoverable() {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+  PyErr_Clear();
+  return true;
+}
+
+PyObject* parameters(PyObject* const* values, PyObject* kwnames) {
+  PyObject* params = PyDict_New();
+  if (!params || !kwnames) return params;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i)
+    if (PyDict_SetItem(params, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0) {
+      Py_DECREF(params);
+      return nullptr;
+    }
+  return params;
+}
+
+// Says by its owner's count of changes whether a view's place on the tape is right.
+bool stale(const Value* value) {
+  if (!value->view || value->view == Py_None) return false;
+  const Value* owner = value->owner && value->owner != Py_None ? reinterpret_cast<Value*>(value->owner) : value;
+  return owner->changes != value->seen;
+}
+
+struct Call {
+  Op* op;
+  PyObject* const* args;
+  Py_ssize_t n;
+  PyObject* kwnames;
+  std::array<PyObject*, MOST_INPUTS + 16> arrays; // then the parameters, as for a vectorcall
+  bool recorded = false;                          // some input requires a gradient
+  bool moved = false;                             // some input's memory was changed, or is shared
+  bool large = false;                             // some input is too large to be kept for nothing
+  bool wants_rule = false;                        // some input has names that only the dims rule can put together
+  npy_intp size = 0;
+
+  // Looks at the inputs; false where this call is not a common one.
+  bool look() {
+    if (n < 1 || n > MOST_INPUTS) return false;
+    int type = -1;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* one = args[i];
+      if (PyObject_TypeCheck(one, value_base)) {
+        auto* value = reinterpret_cast<Value*>(one);
+        if (!value->array || !PyArray_CheckExact(value->array) || stale(value)) return false;
+        auto* array = reinterpret_cast<PyArrayObject*>(value->array);
+        int number = PyArray_TYPE(array);
+        if (op->keeps ? op->widens && (number == NPY_HALF || number >= NPY_USERDEF) : i >= op->skip) {
+          if (op->keeps || (number != NPY_FLOAT && number != NPY_DOUBLE) || (type >= 0 && number != type)) return false;
+          type = number;
+        }
+        if (value->inference) return false;
+        recorded |= value->requires_grad;
+        moved |= value->changes != 0 || (value->owner && value->owner != Py_None);
+        large |= PyArray_NBYTES(array) > LARGE;
+        if (i == 0) size = PyArray_SIZE(array);
+        arrays[i] = value->array;
+      } else if (PyFloat_CheckExact(one) || PyLong_CheckExact(one) || one == Py_None) {
+        arrays[i] = one;
+      } else {
+        return false;
+      }
+    }
+    return op->keeps || type >= 0;
+  }
+
+  // Finds the names of an elementwise result, if they need no thought.
+  bool simple_names(PyObject*& names) {
+    names = nullptr;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (!PyObject_TypeCheck(args[i], value_base)) continue;
+      auto* value = reinterpret_cast<Value*>(args[i]);
+      int dims = PyArray_NDIM(reinterpret_cast<PyArrayObject*>(value->array));
+      PyObject* here = value->names && value->names != Py_None ? value->names : nullptr;
+      if (!here || dims == 0) {
+        if (dims != 0) wants_rule = true;
+        continue;
+      }
+      if (!names) {
+        names = here;
+      } else if (names != here) {
+        int equal = PyObject_RichCompareBool(names, here, Py_EQ);
+        if (equal != 1) {
+          if (equal < 0) PyErr_Clear();
+          return false;
+        }
+      }
+    }
+    return !(wants_rule && names); // named and unnamed together: the rule knows
+  }
+
+  // Finds the names of the outputs by the dims rule, or from what it said of the same dims before.
+  PyObject* names_by_rule() {
+    Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject* key = PyTuple_New(2 * n + 2 * words);
+    if (!key) return nullptr;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject *names = Py_None, *shape = Py_None;
+      Py_INCREF(names);
+      if (PyObject_TypeCheck(args[i], value_base)) {
+        auto* value = reinterpret_cast<Value*>(args[i]);
+        auto* array = reinterpret_cast<PyArrayObject*>(value->array);
+        if (value->names) {
+          Py_DECREF(names);
+          names = Py_NewRef(value->names);
+        }
+        shape = PyTuple_New(PyArray_NDIM(array));
+        for (int d = 0; shape && d < PyArray_NDIM(array); ++d)
+          PyTuple_SET_ITEM(shape, d, PyLong_FromSsize_t(PyArray_DIM(array, d)));
+      } else {
+        Py_INCREF(shape);
+      }
+      PyTuple_SET_ITEM(key, 2 * i, names);
+      PyTuple_SET_ITEM(key, 2 * i + 1, shape);
+    }
+    for (Py_ssize_t i = 0; i < words; ++i) {
+      PyTuple_SET_ITEM(key, 2 * n + 2 * i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+      PyTuple_SET_ITEM(key, 2 * n + 2 * i + 1, Py_NewRef(args[n + i]));
+    }
+    PyObject* found = PyDict_GetItemWithError(op->cache, key);
+    bool cached = !PyErr_Occurred();
+    if (!cached) PyErr_Clear(); // a parameter that has no hash, such as a slice or an array
+    if (found) {
+      Py_DECREF(key);
+      return Py_NewRef(found);
+    }
+    PyObject* inputs = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs, i, Py_NewRef(args[i]));
+    PyObject* params = parameters(args + n, kwnames);
+    PyObject* arguments[] = {reinterpret_cast<PyObject*>(op), inputs, params};
+    found = params ? PyObject_Vectorcall(known.names_of, arguments, 3, nullptr) : nullptr;
+    Py_DECREF(inputs);
+    Py_XDECREF(params);
+    if (found && cached) {
+      if (PyDict_GET_SIZE(op->cache) >= MOST_CACHED) PyDict_Clear(op->cache);
+      if (PyDict_SetItem(op->cache, key, found) < 0) PyErr_Clear();
+    }
+    Py_DECREF(key);
+    return found;
+  }
+
+  // Runs the kernel, where there is one that takes the call, or the op's own array code.
+  PyObject* compute() {
+    Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < words; ++i) arrays[n + i] = args[n + i];
+    PyObject* kernel = PyObject_GetAttr(reinterpret_cast<PyObject*>(op), word_kernel);
+    if (!kernel) return nullptr;
+    if (kernel != Py_None) {
+      PyObject* least = PyObject_GetAttr(kernel, word_least);
+      npy_intp bound = least ? PyLong_AsSsize_t(least) : 0;
+      Py_XDECREF(least);
+      if (PyErr_Occurred()) PyErr_Clear();
+      if (size >= bound) {
+        PyObject* accepts = PyObject_GetAttr(kernel, word_accepts);
+        PyObject* answer = accepts ? PyObject_Vectorcall(accepts, arrays.data(), n, kwnames) : nullptr;
+        int yes = answer ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(accepts);
+        Py_XDECREF(answer);
+        PyObject* run = yes == 1 ? PyObject_GetAttr(kernel, word_run) : nullptr;
+        if (yes != 0) {
+          Py_DECREF(kernel);
+          PyObject* out = run ? PyObject_Vectorcall(run, arrays.data(), n, kwnames) : nullptr;
+          Py_XDECREF(run);
+          return out;
+        }
+      }
+    }
+    Py_DECREF(kernel);
+    return PyObject_Vectorcall(op->forward, arrays.data(), n, kwnames);
+  }
+};
+
+Value* made(PyObject* array, PyObject* names) {
+  auto* type = reinterpret_cast<PyTypeObject*>(known.value_type);
+  auto* value = reinterpret_cast<Value*>(type->tp_alloc(type, 0));
+  if (!value) return nullptr;
+  value->array = Py_NewRef(array);
+  value->names = Py_XNewRef(names == Py_None ? nullptr : names);
+  return value;
+}
+
+// Remembers that `result` views the first input, if it does share its memory.
+bool see(const Call& call, Value* result) {
+  PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result->array));
+  if (!base || !PyObject_TypeCheck(call.args[0], value_base)) return true;
+  auto* viewed = reinterpret_cast<Value*>(call.args[0]);
+  if (base != viewed->array && base != PyArray_BASE(reinterpret_cast<PyArrayObject*>(viewed->array))) return true;
+  PyObject* owner = viewed->owner && viewed->owner != Py_None ? viewed->owner : call.args[0];
+  PyObject* params = parameters(call.args + call.n, call.kwnames);
+  if (!params) return false;
+  result->owner = Py_NewRef(owner);
+  result->view = PyTuple_Pack(3, call.args[0], reinterpret_cast<PyObject*>(call.op), params);
+  result->seen = reinterpret_cast<Value*>(owner)->changes;
+  Py_DECREF(params);
+  return result->view != nullptr;
+}
+
+// Puts the call on the tape, as workbench.core.tape.record does.
+bool on_tape(const Call& call, PyObject* results) {
+  PyObject* inputs = PyTuple_New(call.n);
+  PyObject* params = inputs ? parameters(call.args + call.n, call.kwnames) : nullptr;
+  if (!params) {
+    Py_XDECREF(inputs);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < call.n; ++i) PyTuple_SET_ITEM(inputs, i, Py_NewRef(call.args[i]));
+  PyObject* watching = PyDict_GetItemWithError(known.tape, word_watching);
+  bool watched = watching && PyObject_IsTrue(watching) == 1;
+  bool good = true;
+  if (watched || (call.large && call.op->saves_part)) {
+    PyObject* arguments[] = {reinterpret_cast<PyObject*>(call.op), inputs, params, results};
+    PyObject* done = PyObject_Vectorcall(known.record, arguments, 4, nullptr);
+    good = done != nullptr;
+    Py_XDECREF(done);
+    Py_DECREF(inputs);
+    Py_DECREF(params);
+    return good;
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(known.node_type);
+  auto* node = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
+  if (!node) {
+    Py_DECREF(inputs);
+    Py_DECREF(params);
+    return false;
+  }
+  node->op = Py_NewRef(reinterpret_cast<PyObject*>(call.op));
+  node->inputs = inputs;
+  node->params = params;
+  node->serial = serial++;
+  Py_ssize_t outputs = PyTuple_GET_SIZE(results);
+  if (call.op->saves_output) {
+    node->saved = PyTuple_New(outputs);
+    for (Py_ssize_t i = 0; node->saved && i < outputs; ++i)
+      PyTuple_SET_ITEM(node->saved, i, Py_NewRef(reinterpret_cast<Value*>(PyTuple_GET_ITEM(results, i))->array));
+    good = node->saved != nullptr;
+  }
+  if (good && call.moved) {
+    node->versions = PyTuple_New(call.n);
+    for (Py_ssize_t i = 0; node->versions && i < call.n; ++i) {
+      long long version = 0;
+      if (PyObject_TypeCheck(call.args[i], value_base)) {
+        auto* value = reinterpret_cast<Value*>(call.args[i]);
+        version = value->owner && value->owner != Py_None ? reinterpret_cast<Value*>(value->owner)->changes : value->changes;
+      }
+      PyTuple_SET_ITEM(node->versions, i, PyLong_FromLongLong(version));
+    }
+    good = node->versions != nullptr;
+  }
+  for (Py_ssize_t i = 0; good && i < outputs; ++i) {
+    auto* value = reinterpret_cast<Value*>(PyTuple_GET_ITEM(results, i));
+    value->requires_grad = 1;
+    Py_XSETREF(value->grad_fn, Py_NewRef(reinterpret_cast<PyObject*>(node)));
+    value->output = static_cast<int>(i);
+  }
+  Py_DECREF(node);
+  return good;
+}
+
+bool floating(PyObject* value) {
+  int number = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(reinterpret_cast<Value*>(value)->array));
+  return PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number) || number >= NPY_USERDEF;
+}
+
+// Wraps what was computed: a value, or a tuple of values. nullptr without an exception where that is not plain.
+PyObject* wrap(const Call& call, PyObject* out, PyObject* names) {
+  if (call.op->outputs == 1) {
+    PyObject* array = out;
+    if (PyArray_CheckExact(out)) {
+      Py_INCREF(array);
+    } else if (PyArray_IsScalar(out, Generic)) {
+      array = PyArray_FromScalar(out, nullptr);
+      if (!array) return nullptr;
+    } else {
+      return nullptr;
+    }
+    Value* result = made(array, names);
+    Py_DECREF(array);
+    if (result && call.op->view && !see(call, result)) Py_CLEAR(result);
+    return reinterpret_cast<PyObject*>(result);
+  }
+  if (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != call.op->outputs) return nullptr;
+  PyObject* several = PyTuple_New(call.op->outputs);
+  for (Py_ssize_t i = 0; several && i < call.op->outputs; ++i) {
+    PyObject* one = PyTuple_GET_ITEM(out, i);
+    PyObject* array = PyArray_CheckExact(one) ? Py_NewRef(one) : PyArray_FromAny(one, nullptr, 0, 0, 0, nullptr);
+    Value* result = array ? made(array, names ? PyTuple_GET_ITEM(names, i) : nullptr) : nullptr;
+    Py_XDECREF(array);
+    if (!result) {
+      Py_DECREF(several);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(several, i, reinterpret_cast<PyObject*>(result));
+  }
+  return several;
+}
+
+PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+  auto* op = reinterpret_cast<Op*>(self);
+  Py_ssize_t n = PyVectorcall_NARGS(flags);
+  if (!op->prepared && !prepare(op)) return nullptr;
+  PyObject* state = nullptr;
+  if (PyContextVar_Get(known.state, known.default_state, &state) < 0) return nullptr;
+  bool grad = PyTuple_GET_ITEM(state, 0) == Py_True;
+  bool common = PyTuple_GET_ITEM(state, 1) == Py_None && PyTuple_GET_ITEM(state, 2) != Py_True;
+  Py_DECREF(state);
+  Call call{op, args, n, kwnames, {}};
+  if (!common || (kwnames && PyTuple_GET_SIZE(kwnames) > 16) || !call.look()) return whole_way(self, args, n, kwnames);
+
+  PyObject* owned = nullptr; // what the rule said
+  PyObject* names = nullptr;
+  if (op->same) {
+    names = PyObject_TypeCheck(args[0], value_base) ? reinterpret_cast<Value*>(args[0])->names : nullptr;
+  } else if (!(op->elementwise && op->outputs == 1 && call.simple_names(names))) {
+    owned = call.names_by_rule();
+    if (!owned) return recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
+    names = op->outputs == 1 ? PyTuple_GET_ITEM(owned, 0) : owned;
+  }
+  PyObject* out = call.compute();
+  PyObject* result = out ? wrap(call, out, names) : nullptr;
+  Py_XDECREF(out);
+  Py_XDECREF(owned);
+  if (!result) return !PyErr_Occurred() || recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
+  if (grad && call.recorded && op->differentiable) {
+    PyObject* results = op->outputs == 1 ? PyTuple_Pack(1, result) : Py_NewRef(result);
+    bool good = results && (!floating(PyTuple_GET_ITEM(results, 0)) || on_tape(call, results));
+    Py_XDECREF(results);
+    if (!good) {
+      Py_DECREF(result);
+      return nullptr;
+    }
+  }
+  return result;
+}
+
+PyObject* op_new(PyTypeObject* type, PyObject*, PyObject*) {
+  auto* op = reinterpret_cast<Op*>(type->tp_alloc(type, 0));
+  if (op) op->vectorcall = call_op;
+  return reinterpret_cast<PyObject*>(op);
+}
+
+PyMemberDef op_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Op, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot op_slots[] = {
+    {Py_tp_members, op_members},
+    {Py_tp_new, reinterpret_cast<void*>(op_new)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(op_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(op_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<op_clear>)},
+    {Py_tp_doc, const_cast<char*>("An op that is called without Python in the way.")},
+    {0, nullptr},
+};
+PyType_Spec op_spec = {"workbench._kernels.OpBase", sizeof(Op), 0,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, op_slots};
+
+// ------------------------------------------------------------------------------------------------ functions
+
+// new(array, names=None): a value around an array.
+PyObject* new_value(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 1 || n > 2 || !known.value_type) {
+    PyErr_SetString(PyExc_TypeError, "new takes an array and names");
+    return nullptr;
+  }
+  return reinterpret_cast<PyObject*>(made(args[0], n == 2 ? args[1] : nullptr));
+}
+
+PyObject* next_serial(PyObject*, PyObject*) { return PyLong_FromLongLong(serial++); }
+
+// connect(state, default_state, node_type, apply, names_of, record, tape): what core knows.
+PyObject* connect(PyObject*, PyObject* args) {
+  PyObject *state, *default_state, *node_type, *apply, *names_of, *record, *tape;
+  if (!PyArg_ParseTuple(args, "OOOOOOO", &state, &default_state, &node_type, &apply, &names_of, &record, &tape)) return nullptr;
+  known.state = Py_NewRef(state);
+  known.default_state = Py_NewRef(default_state);
+  known.node_type = Py_NewRef(node_type);
+  known.apply = Py_NewRef(apply);
+  known.names_of = Py_NewRef(names_of);
+  known.record = Py_NewRef(record);
+  known.tape = Py_NewRef(tape);
+  Py_RETURN_NONE;
+}
+
+PyObject* use_value_type(PyObject*, PyObject* type) {
+  Py_XSETREF(known.value_type, Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+
+// Python 3.11 does not let a class inherit that its instances are called without building a tuple.
+PyObject* call_directly(PyObject*, PyObject* type) {
+  reinterpret_cast<PyTypeObject*>(type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(reinterpret_cast<PyTypeObject*>(type));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"new_value", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(new_value)), METH_FASTCALL, "A value around an array."},
+    {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
+    {"connect", connect, METH_VARARGS, "Tell what core knows."},
+    {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
+    {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+} // namespace
+
+bool add_eager(PyObject* module) {
+  import_array1(false);
+  word_kernel = PyUnicode_InternFromString("kernel");
+  word_accepts = PyUnicode_InternFromString("accepts");
+  word_run = PyUnicode_InternFromString("run");
+  word_least = PyUnicode_InternFromString("least");
+  word_watching = PyUnicode_InternFromString("watching");
+  value_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&value_spec));
+  PyObject* node = PyType_FromSpec(&node_spec);
+  PyObject* op = PyType_FromSpec(&op_spec);
+  return value_base && node && op && PyModule_AddObjectRef(module, "ValueBase", reinterpret_cast<PyObject*>(value_base)) == 0 &&
+         PyModule_AddObjectRef(module, "NodeBase", node) == 0 && PyModule_AddObjectRef(module, "OpBase", op) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
+}
+
+} // namespace workbench

@@ -1,0 +1,64 @@
+"""The bases of values, recorded calls and ops: compiled, where the kernels are, else the same in Python.
+
+The compiled ones keep their fields in memory of their own instead of a dictionary, and an op of theirs does the common
+call (plain arrays of one type, nobody looking on) without Python in the way; see `extensions/kernels/source/eager.cpp`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from workbench.kernels.loader import native
+
+__all__ = ["NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
+
+
+class _PlainValue:
+    """State that most values never have is a class attribute: a result of an op sets two and no more."""
+
+    _array: Any = None
+    _names: Any = None
+    _grad_fn: Any = None
+    _view: Any = None
+    _owner: Any = None
+    _leaf: Any = None
+    _changes: int = 0
+    _seen: int = 0
+    _output: int = 0
+    _requires_grad: bool = False
+    _inference: bool = False
+
+
+class _PlainNode:
+    op: Any = None
+    inputs: Any = None
+    params: Any = None
+    saved: Any = None
+    versions: Any = None
+    serial: int = 0
+
+
+_apply: Callable[..., Any] | None = None
+
+
+def call_by(apply: Callable[..., Any]) -> None:
+    """Set what calling an op does where nothing is compiled."""
+    global _apply
+    _apply = apply
+
+
+class _PlainOp:
+    def __call__(self, *inputs: Any, **params: Any) -> Any:
+        assert _apply is not None  # core.dispatch has been imported
+        return _apply(self, *inputs, **params)
+
+
+eager: Any = native if native is not None and hasattr(native, "OpBase") else None
+"""The compiled module, if it has the common call."""
+ValueBase: Any = _PlainValue if eager is None else eager.ValueBase
+NodeBase: Any = _PlainNode if eager is None else eager.NodeBase
+OpBase: Any = _PlainOp if eager is None else eager.OpBase
+next_serial: Callable[[], int] = itertools.count().__next__ if eager is None else eager.next_serial
+"""Gives recorded calls their numbers: what was recorded later has the larger one."""

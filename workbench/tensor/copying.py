@@ -1,0 +1,57 @@
+"""Copies of tensors: `copy`, `deepcopy` and pickle keep values, type, names and the wish for a gradient."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from workbench.base.errors import AutogradError
+from workbench.core.value import Value
+from workbench.tensor.naming import Naming
+
+__all__ = ["Copying", "rebuild"]
+
+_OF_THE_MOMENT = ("_origin", "_past", "_hooks", "_after_gathering", "_retains_grad")
+"""What a copy does not take along: where the original was made, and who watches it."""
+
+
+def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
+    """Return a tensor from what a copy or a pickle kept of one."""
+    value = cls.__new__(cls)
+    value._array = payload
+    value._names = names
+    value._requires_grad = requires_grad
+    vars(value).update(state)
+    return value
+
+
+class Copying(Naming):
+    """How a tensor is copied."""
+
+    __slots__ = ()
+
+    def _state(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
+
+    def __copy__(self) -> Any:
+        return rebuild(type(self), self._array, self._names, self._requires_grad, self._state())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._grad_fn is not None:
+            raise AutogradError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment: this is the result of a recorded op. Copy x.detach().clone() instead."
+            )
+        state = copy.deepcopy(self._state(), memo)
+        copied = rebuild(
+            type(self), copy.deepcopy(self._array, memo), self._names, self._requires_grad, state
+        )
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if self._grad_fn is not None:
+            raise AutogradError(
+                "a tensor that a recorded op made cannot be pickled, since its graph stays behind. Pickle x.detach()."
+            )
+        return rebuild, (type(self), self._array, self._names, self._requires_grad, self._state())
