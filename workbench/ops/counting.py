@@ -1,0 +1,207 @@
+"""How often values occur: by value, and by bins of equal or given widths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base.dims import Dims, unnamed
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.dispatch import numbers
+from workbench.core.dtype_rules import KEEP
+from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.value import Value, dims_of, new
+
+
+class Histogram(NamedTuple):
+    """How much there is in each bin, and where the bins begin and end."""
+
+    hist: Any
+    bin_edges: Any
+
+
+def _histc(x: Any, bins: int, low: float, high: float) -> Any:
+    values = x.reshape(-1)
+    if low == high and values.size:
+        low, high = float(values.min()), float(values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"range of [{low}, {high}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    # NaN is in no bin; the upper edge belongs to the last.
+    inside = values[(values >= low) & (values <= high)]
+    place = ((inside.astype(np.float64) - low) / (high - low) * bins).astype(np.int64)
+    return np.bincount(np.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
+
+
+HISTC = Op(
+    name="histc",
+    doc="How many values are in each of some bins of equal width; those outside are not counted.",
+    equation="y_k = |{i : low + k·w ≤ x_i < low + (k + 1)·w}|",
+    reference="elementary",
+    dims=lambda x, bins, low, high: unnamed((bins,)),
+    rule="one unnamed dim of the bins",
+    dtype=KEEP,
+    forward=_histc,
+    vjp=NOT_DIFFERENTIABLE,
+    saves=Saves((), output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: float(dims[0].numel),
+    samples=lambda: [
+        Sample((grid(3, 4),), {"bins": 4, "low": -1.0, "high": 1.0}, (("N", "C"),)),
+        Sample((grid(3, 4),), {"bins": 3, "low": 0.0, "high": 0.0}),
+    ],
+    bad=list,
+)
+
+
+def _histogram_dims(x: Dims, edges: Dims, *weight: Dims, density: bool) -> Dims:
+    if len(edges.sizes) != 1 or edges.sizes[0] < 2:
+        raise DimensionError(
+            f"histogram(): the edges of the bins are a vector of two or more, got {list(edges.sizes)}",
+            op="histogram",
+            operands=(edges.operand("bins"),),
+        )
+    if weight and weight[0].sizes != x.sizes:
+        raise DimensionError(
+            "histogram(): if weight tensor is provided it should have the same shape as the input tensor, "
+            f"got {list(weight[0].sizes)} and {list(x.sizes)}",
+            op="histogram",
+            operands=(x.operand("input"), weight[0].operand("weight")),
+        )
+    return unnamed((edges.sizes[0] - 1,))
+
+
+def _histogram(x: Any, edges: Any, *weight: Any, density: bool) -> Any:
+    values = x.reshape(-1)
+    weights = weight[0].reshape(-1) if weight else None
+    out = np.histogram(values, edges, weights=weights)[0].astype(x.dtype)
+    if density:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out = out / (out.sum() * np.diff(edges)).astype(x.dtype)
+    return out
+
+
+HISTOGRAM = Op(
+    name="histogram",
+    doc="How much there is in each of some bins: values, or their weights; those outside are not counted.",
+    equation="y_k = Σ_i w_i·[e_k ≤ x_i < e_{k+1}]",
+    reference="elementary",
+    dims=_histogram_dims,
+    rule="one unnamed dim of the bins",
+    dtype=KEEP,
+    forward=_histogram,
+    vjp=NOT_DIFFERENTIABLE,
+    saves=Saves((), output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: float(dims[0].numel),
+    samples=lambda: [
+        Sample((grid(3, 4), np.linspace(-2, 2, 5)), {"density": False}, (("N", "C"), None)),
+        Sample((grid(6), np.array([-1.0, 0, 3]), np.arange(6.0)), {"density": True}),
+    ],
+    bad=list,
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """Count the values in `bins` bins of equal width between `min` and `max`, or if these are equal, over all values.
+
+    >>> import workbench as wb
+    >>> wb.histc(wb.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0.0000, 2.0000, 1.0000, 0.0000])
+    """
+    if bins <= 0:
+        raise ValueError(f"torch.histc: bins must be > 0, got {bins}")
+    if max < min:
+        raise ValueError(f"torch.histc: max must be larger than min, got min = {min} and max = {max}")
+    return HISTC(input, bins=int(bins), low=float(min), high=float(max))
+
+
+def histogram(
+    input: Any,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Histogram:
+    """Count the values in bins, as a named tuple ``(hist, bin_edges)``.
+
+    `bins` is how many of equal width there are (between the two of `range`, or over all values), or a vector
+    of their edges. `weight` says how much each value counts; with `density` the area under the bins is 1.
+
+    >>> import workbench as wb
+    >>> wb.histogram(wb.tensor([1.0, 2.0, 1.0]), bins=3, range=(0.0, 3.0))
+    Histogram(hist=tensor([0.0000, 2.0000, 1.0000]), bin_edges=tensor([0.0000, 1.0000, 2.0000, 3.0000]))
+    """
+    dtype = input._array.dtype
+    if dtype.kind != "f":
+        raise DTypeError(f"histogram() is not implemented for {input.dtype.name}. Cast first: x.float()")
+    if isinstance(bins, Value):
+        edges = bins
+    else:
+        if bins <= 0:
+            raise ValueError(f"torch.histogram(): bins must be > 0, got {bins}")
+        if range is not None:
+            low, high = (float(one) for one in range)
+        else:
+            values = numbers(input)
+            low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+        if low > high:
+            raise ValueError(f"torch.histogram(): min should not exceed max, got {low} and {high}")
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"torch.histogram(): range [{low}, {high}] is not finite")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = new(np.linspace(low, high, int(bins) + 1, dtype=dtype))
+    more = () if weight is None else (weight,)
+    return Histogram(HISTOGRAM(input, edges, *more, density=bool(density)), edges)
+
+
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Count how often each of 0, 1, 2, … occurs in a vector, or add up the weights of its occurrences.
+
+    >>> import workbench as wb
+    >>> wb.tensor([0, 2, 2]).bincount()
+    tensor([1, 0, 2])
+    """
+    dims = dims_of(input)
+    array = numbers(input)
+    if array.dtype.kind not in "iub":
+        raise DTypeError(
+            f"bincount only supports integral types, this is {input.dtype.name}. Cast first: x.long()"
+        )
+    if array.ndim != 1 or (array.size and array.min() < 0):
+        raise DimensionError(
+            "bincount only supports 1-d non-negative integral inputs.",
+            op="bincount",
+            operands=(dims.operand("input"),),
+        )
+    if minlength < 0:
+        raise ValueError(f"minlength should be >= 0, got {minlength}")
+    array = array.astype(np.int64)
+    if weights is None:
+        return new(np.bincount(array, minlength=minlength).astype(np.int64))
+    if dims_of(weights).sizes != dims.sizes:
+        raise DimensionError(
+            "weights should be 1-d and have the same length as input.",
+            op="bincount",
+            operands=(dims.operand("input"), dims_of(weights).operand("weights")),
+        )
+    kind = weights._array.dtype if weights._array.dtype == np.float32 else np.dtype(np.float64)
+    length = max(int(array.max()) + 1 if array.size else 0, minlength)
+    if not length:
+        return new(np.zeros(0, kind))
+    return ops.scatter_add(ops.to(weights, dtype=kind), new(array), dim=0, sizes=(length,))
+
+
+FUNCTIONS: dict[str, Any] = {"bincount": bincount, "histc": histc, "histogram": histogram}
+"""What `workbench` offers of this file by name."""
+
+OUT = ("histc",)
+"""Functions that write into ``out=``."""
