@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.linalg_spectral import svdvals
 from workbench.ops.reduce import EVERYTHING, Dim, axes_of, kept, reduction, reduction_samples
 from workbench.ops.statistics import REAL
 
@@ -132,7 +133,7 @@ def _nuclear(input: Any, dim: Dim, keepdim: bool) -> Any:
         )
     rest = tuple(i for i in range(len(dims.sizes)) if i not in axes)
     matrices = ops.permute(input, dim=rest + axes)
-    result = ops.sum(singular_values(matrices), dim=(len(rest),), keepdim=False)
+    result = ops.sum(svdvals(matrices), dim=(len(rest),), keepdim=False)
     return kept(result, input, axes) if keepdim else result
 
 
@@ -183,11 +184,6 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
     size = vector_norm(input, p, axes_of(input, dim, "normalize"), True, "normalize")
     result = ops.div(input, ops.maximum(size, eps))
     return result if out is None else out.copy_(result)
-
-
-def singular_values(matrices: Any) -> Any:
-    """Return the singular values [*, min(M, N)] of matrices [*, M, N]."""
-    return ops.svd(matrices, full=False)[1]
 
 
 FUNCTIONS: dict[str, Any] = {"dist": dist, "norm": norm, "renorm": renorm}
