@@ -1,4 +1,4 @@
-"""Ops that move or relabel values and compute nothing: views where memory allows it."""
+"""The same values under other sizes and names: reshaped, flattened, with dims of size 1 more or less."""
 
 from __future__ import annotations
 
@@ -8,38 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, broadcast, dim_index, dim_indices
-from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
-from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
+from workbench.base.dims import Dims, dim_index, dim_indices
+from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core.families import grid
+from workbench.core.op import Absent, BadInput, Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.moving import copying, move, on_codes, sizes_from
+from workbench.ops.permute import permute
 
-NOTHING = Saves((), output=False)
-
-
-def _no_cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
-    return 0.0
-
-
-def move(name: str, doc: str, equation: str, **fields: Any) -> Op:
-    """Declare an op that moves values: linear, without cost, saving nothing."""
-    defaults: dict[str, Any] = {
-        "reference": "elementary",
-        "dtype": KEEP,
-        "saves": NOTHING,
-        "quantized": NOT_QUANTIZED,
-        "cost": _no_cost,
-        "bad": list,
-        "properties": frozenset({"linear", "view"}),
-    }
-    return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})
-
-
-def _on_codes(forward: Any) -> Any:
-    """The quantized rule of an op that moves values: move the codes, keep scale and zero point."""
-    return lambda q, **params: q.with_codes(forward(q.codes, **params))
-
+__all__ = ["flatten", "move", "permute", "reshape", "resolve_sizes", "squeeze", "unflatten", "unsqueeze"]
 
 # -------------------------------------------------------------------------------------- reshape, flatten
 
@@ -57,6 +34,13 @@ def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[i
         )
     if -1 in result:
         known = math.prod(size for size in result if size != -1)
+        if known == 0 and count == 0:
+            raise DimensionError(
+                f"cannot reshape tensor of 0 elements into shape {result} because the unspecified dimension size -1 can "
+                "be any value and is ambiguous",
+                op=op,
+                operands=(x.operand(),),
+            )
         if known == 0 or count % known:
             raise DimensionError(
                 f"shape '{result}' is invalid for input of size {count}.", op=op, operands=(x.operand(),)
@@ -98,7 +82,7 @@ RESHAPE = move(
     dims=_reshape_dims,
     rule="names stay with the unchanged dims at the start and the end, others lose theirs",
     forward=_reshape,
-    quantized=_on_codes(_reshape),
+    quantized=on_codes(_reshape),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"sizes": (2, 12)}, names=(("N", "C", "T"),)),
@@ -135,7 +119,7 @@ FLATTEN = move(
     dims=_flatten_dims,
     rule="the dims from start to end become one, under a name of its own",
     forward=_flatten,
-    quantized=_on_codes(_flatten),
+    quantized=on_codes(_flatten),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"start": 1, "end": 2, "name": "features"}, names=(("N", "C", "T"),)),
@@ -188,28 +172,7 @@ UNFLATTEN = move(
     ],
 )
 
-# ------------------------------------------------------------------------------- permute, squeeze, expand
-
-
-def _permute_dims(x: Dims, dim: tuple[int, ...]) -> Dims:
-    return Dims(tuple(x.names[i] for i in dim), tuple(x.sizes[i] for i in dim))
-
-
-def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.argsort(order))
-
-
-PERMUTE = move(
-    "permute",
-    "The dims in another order.",
-    "y[i_p] = x[i]",
-    dims=_permute_dims,
-    rule="names move with their dims",
-    forward=lambda x, dim: x.transpose(dim),
-    quantized=_on_codes(lambda x, dim: x.transpose(dim)),
-    vjp=lambda c, g: (ops.permute(g, dim=_inverse(c.params["dim"])),),
-    samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
-)
+# ------------------------------------------------------------------------- squeeze, rename, detach
 
 SQUEEZE = move(
     "squeeze",
@@ -224,6 +187,10 @@ SQUEEZE = move(
 
 
 def _unsqueeze_dims(x: Dims, dim: int, name: str | None) -> Dims:
+    if name is not None and name in x.names:
+        raise DimensionError(
+            f"unsqueeze: the name {name!r} for the new dim is taken already.", op="unsqueeze", operands=(x.operand(),)
+        )
     return Dims((*x.names[:dim], name, *x.names[dim:]), (*x.sizes[:dim], 1, *x.sizes[dim:]))
 
 
@@ -239,64 +206,6 @@ UNSQUEEZE = move(
 )
 
 
-def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
-    extra = len(sizes) - len(x.sizes)
-    full = (
-        *sizes[: max(extra, 0)],
-        *(own if size == -1 else size for own, size in zip(x.sizes, sizes[max(extra, 0) :], strict=False)),
-    )
-    if extra < 0 or any(own not in (1, size) for own, size in zip(x.sizes, full[extra:], strict=True)):
-        raise DimensionError(
-            f"The expanded size of the tensor {list(sizes)} must match the existing size {list(x.sizes)} at "
-            "non-singleton dimensions, counted from the right.",
-            op="expand",
-            operands=(x.operand(),),
-        )
-    return Dims((None,) * extra + x.names, full)
-
-
-def _expand(x: Any, sizes: tuple[int, ...]) -> Any:
-    extra = len(sizes) - x.ndim
-    full = [size if size != -1 else x.shape[i - extra] for i, size in enumerate(sizes)]
-    return np.broadcast_to(x, full)
-
-
-EXPAND = move(
-    "expand",
-    "Stretch dims of size 1, and add dims at the left.",
-    "y[…, i] = x[…, 0]",
-    dims=_expand_dims,
-    rule="stretched dims keep their names, new dims have none",
-    forward=_expand,
-    vjp=lambda c, g: (ops.sum_to(g, sizes=c.inputs[0]._array.shape),),
-    samples=lambda: [
-        Sample((grid(3, 1),), {"sizes": (2, 3, 4)}, names=(("N", "C"),)),
-        Sample((grid(),), {"sizes": (2, 3)}),
-    ],
-    bad=lambda: [BadInput((grid(3, 2),), {"sizes": (3, 4)}, DimensionError, "must match the existing size")],
-)
-
-
-def _sum_to(x: Any, sizes: tuple[int, ...]) -> Any:
-    extra = x.ndim - len(sizes)
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, size in enumerate(sizes) if size == 1 and x.shape[i + extra] != 1
-    )
-    return np.sum(x, axis=axes, keepdims=True).reshape(sizes) if axes else x
-
-
-SUM_TO = move(
-    "sum_to",
-    "Sum over the dims along which smaller sizes would be stretched: the transpose of expand.",
-    "y = Σ x",
-    dims=lambda x, sizes: Dims(x.names[len(x.sizes) - len(sizes) :], sizes),
-    rule="dims at the left end, dims of size 1 are summed, the others pass through",
-    forward=_sum_to,
-    vjp=lambda c, g: (ops.expand(g, sizes=c.inputs[0]._array.shape),),
-    samples=lambda: [Sample((grid(2, 3, 4),), {"sizes": (3, 1)}, names=(("N", "C", "T"),))],
-    properties=frozenset({"linear"}),
-)
-
 RENAME = move(
     "rename",
     "The same tensor under other names.",
@@ -304,7 +213,7 @@ RENAME = move(
     dims=lambda x, names: Dims(names or (None,) * len(x.sizes), x.sizes),
     rule="as asked",
     forward=lambda x, names: x,
-    quantized=_on_codes(lambda x, names: x),
+    quantized=on_codes(lambda x, names: x),
     vjp=lambda c, g: (g,),
     samples=lambda: [Sample((grid(2, 3),), {"names": ("N", "C")})],
 )
@@ -316,37 +225,36 @@ DETACH = move(
     dims=lambda x: x,
     rule="names and sizes pass through",
     forward=lambda x: x,
-    quantized=_on_codes(lambda x: x),
+    quantized=on_codes(lambda x: x),
     vjp=Absent("it is there to stop gradients"),
     samples=lambda: [Sample((grid(2, 3),), names=(("N", "C"),))],
     properties=frozenset({"view"}),
 )
 
-FLIP = move(
-    "flip",
-    "Dims in reverse order of their entries.",
-    "y_i = x_{n-1-i}",
-    dims=lambda x, dim: x,
-    rule="names and sizes pass through",
-    forward=lambda x, dim: np.flip(x, dim),
-    vjp=lambda c, g: (ops.flip(g, dim=c.params["dim"]),),
-    samples=lambda: [Sample((grid(2, 3),), {"dim": (1,)}, names=(("N", "C"),))],
-)
-
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def reshape(input: Any, *shape: Any) -> Any:
+def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     """The same values in row-major order under other sizes, one of which may be -1.
 
     Names stay with the unchanged dims at the start and the end. Shares memory where strides allow it.
+    Raises `DimensionError` where the sizes do not hold as many values.
 
     >>> import workbench as wb
     >>> wb.zeros(N=2, C=3).reshape(2, 3, 1).names
     ('N', 'C', None)
     """
-    sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return ops.reshape(input, sizes=tuple(int(size) for size in sizes))
+    return ops.reshape(input, sizes=sizes_from(sizes if shape is None else (shape,)))
+
+
+def reshape_as(input: Any, other: Any) -> Any:
+    """The same values under the sizes of `other`."""
+    return ops.reshape(input, sizes=dims_of(other).sizes)
+
+
+def ravel(input: Any) -> Any:
+    """All values in row-major order as one dim; shares memory where strides allow it."""
+    return ops.reshape(input, sizes=(dims_of(input).numel,))
 
 
 def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | None = None) -> Any:
@@ -392,95 +300,87 @@ def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
     return ops.unflatten(input, dim=index, sizes=full, names=tuple(name for name, _ in pairs))
 
 
-def permute(input: Any, *dims: Any) -> Any:
-    """The dims in another order, by position or by name."""
-    order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int | str) else dims
-    own = dims_of(input)
-    positions = tuple(dim_index(own, dim, "permute") for dim in order)
-    if sorted(positions) != list(range(len(own.sizes))):
-        raise DimensionError(
-            f"permute(dims): {list(order)} must name each of the {len(own.sizes)} dims once.",
-            op="permute",
-            operands=(own.operand(),),
-        )
-    return ops.permute(input, dim=positions)
-
-
-def transpose(input: Any, dim0: int | str, dim1: int | str) -> Any:
-    """Exchange two dims."""
-    dims = dims_of(input)
-    a, b = dim_index(dims, dim0, "transpose"), dim_index(dims, dim1, "transpose")
-    order = list(range(len(dims.sizes)))
-    if order:
-        order[a], order[b] = order[b], order[a]
-    return ops.permute(input, dim=tuple(order))
-
-
-def t(input: Any) -> Any:
-    """Transpose a tensor of at most two dims."""
-    dims = dims_of(input)
-    if len(dims.sizes) > 2:
-        raise DimensionError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {len(dims.sizes)}D",
-            op="t",
-            operands=(dims.operand(),),
-            fix="x.transpose(-2, -1)",
-        )
-    return ops.permute(input, dim=tuple(reversed(range(len(dims.sizes)))))
-
-
 def squeeze(input: Any, dim: Any = None) -> Any:
-    """Take dims of size 1 away: all of them, or those given (others of them stay)."""
+    """Take dims of size 1 away, with their names: all of them, or those given (of which others stay). A view.
+
+    >>> import workbench as wb
+    >>> wb.zeros(N=1, C=3, H=1).squeeze("N").shape
+    (3, 1)
+    """
     dims = dims_of(input)
-    positions = dim_indices(dims, dim, "squeeze") if dims.sizes else ()
-    return ops.squeeze(input, dim=tuple(i for i in positions if dims.sizes[i] == 1))
+    if isinstance(dim, list | tuple) and not dim:
+        return ops.squeeze(input, dim=())
+    positions = dim_indices(dims, dim, "squeeze")
+    return ops.squeeze(input, dim=tuple(i for i in positions if dims.sizes and dims.sizes[i] == 1))
 
 
 def unsqueeze(input: Any, dim: int, name: str | None = None) -> Any:
-    """Put a new dim of size 1 at position `dim`, under `name` if given."""
+    """Put a new dim of size 1 at position `dim`, under `name` if given: a view.
+
+    >>> import workbench as wb
+    >>> wb.zeros(N=2, T=3).unsqueeze(1, "C").shape
+    (2, 1, 3)
+    """
     ndim = len(dims_of(input).sizes)
     if not -ndim - 1 <= dim <= ndim:
-        raise DimensionError(
+        raise DimensionIndexError(
             f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})",
             op="unsqueeze",
+            operands=(dims_of(input).operand(),),
         )
     return ops.unsqueeze(input, dim=dim % (ndim + 1), name=name)
 
 
-def expand(input: Any, *sizes: Any) -> Any:
-    """Stretch dims of size 1 without copying; -1 keeps a size."""
-    full = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
-    return ops.expand(input, sizes=tuple(int(size) for size in full))
+def atleast_1d(*tensors: Any) -> Any:
+    """Give tensors without dims one of size 1; several tensors (or a list of them) give a tuple."""
+    return _each(tensors, lambda one: ops.reshape(one, sizes=(1,)) if not dims_of(one).sizes else one)
 
 
-def broadcast_tensors(a: Any, b: Any) -> tuple[Any, Any]:
-    """Stretch two tensors to the sizes that they have together."""
-    sizes = broadcast("broadcast_tensors", dims_of(a), dims_of(b)).sizes
-    return ops.expand(a, sizes=sizes), ops.expand(b, sizes=sizes)
+def _two(input: Any) -> Any:
+    return unsqueeze(atleast_1d(input), 0) if len(dims_of(input).sizes) < 2 else input
 
 
-def flip(input: Any, dims: Any) -> Any:
-    """Reverse the order of entries along the given dims."""
-    return ops.flip(input, dim=dim_indices(dims_of(input), dims, "flip"))
+def atleast_2d(*tensors: Any) -> Any:
+    """Put new dims of size 1 at the front until there are two; several tensors give a tuple."""
+    return _each(tensors, _two)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Give tensors three dims: [N] becomes [1, N, 1], [N, M] becomes [N, M, 1]; several tensors give a tuple.
+
+    >>> import workbench as wb
+    >>> wb.atleast_3d(wb.zeros(N=2, C=3)).names
+    ('N', 'C', None)
+    """
+    return _each(
+        tensors, lambda one: unsqueeze(_two(one), -1) if len(dims_of(one).sizes) < 3 else one
+    )
+
+
+def _each(tensors: tuple[Any, ...], function: Any) -> Any:
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return function(tensors[0])
+    several = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(function(one) for one in several)
 
 
 FUNCTIONS: dict[str, Any] = {
-    "broadcast_tensors": broadcast_tensors,
-    "expand": expand,
+    "atleast_1d": atleast_1d,
+    "atleast_2d": atleast_2d,
+    "atleast_3d": atleast_3d,
     "flatten": flatten,
-    "flip": flip,
-    "permute": permute,
+    "ravel": ravel,
     "reshape": reshape,
     "squeeze": squeeze,
-    "t": t,
-    "transpose": transpose,
+    "squeeze_copy": copying(squeeze),
     "unflatten": unflatten,
     "unsqueeze": unsqueeze,
+    "unsqueeze_copy": copying(unsqueeze),
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("broadcast_tensors",)
+NOT_METHODS = ("atleast_1d", "atleast_2d", "atleast_3d", "squeeze_copy", "unsqueeze_copy")
 """Functions that are no methods of a tensor."""
 
-METHODS: dict[str, Any] = {"view": reshape}
+METHODS: dict[str, Any] = {"reshape_as": reshape_as}
 """What only a tensor offers."""

@@ -1,0 +1,373 @@
+"""Values along one dim by an index for each: gathered, scattered, and what PyTorch builds on that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, broadcast, dim_index
+from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.core.dispatch import numbers
+from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid, unbroadcast
+from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value, dims_of, new
+from workbench.ops.moving import MOVES, NOTHING, move
+
+INDEX = Saves((1,), output=False)
+
+
+def _gather_dims(x: Dims, index: Dims, dim: int) -> Dims:
+    _fitting("gather", x, index, dim)
+    return Dims(tuple(b if b is not None else a for a, b in zip(x.names, index.names, strict=True)), index.sizes)
+
+
+def _fitting(op: str, x: Dims, index: Dims, dim: int, label: str = "input") -> None:
+    if len(x.sizes) != len(index.sizes):
+        raise DimensionIndexError(
+            f"Index tensor must have the same number of dimensions as {label} tensor",
+            op=op,
+            operands=(x.operand(label), index.operand("index")),
+        )
+    wrong = [i for i, (a, b) in enumerate(zip(x.sizes, index.sizes, strict=True)) if i != dim and b > a]
+    if wrong:
+        raise DimensionIndexError(
+            f"Size does not match at dimension {wrong[0]}: expected index {list(index.sizes)} to be no larger than "
+            f"{label} {list(x.sizes)} apart from dimension {dim}",
+            op=op,
+            operands=(x.operand(label, wrong), index.operand("index", wrong)),
+        )
+
+
+def _checked(index: Any, dim: int, size: int, op: str) -> None:
+    if index.size and (index.max() >= size or index.min() < 0):
+        wrong = int(index.max()) if index.max() >= size else int(index.min())
+        raise DimensionIndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}", op=op)
+
+
+def _along(index: Any, dim: int) -> tuple[Any, ...]:
+    """Return the NumPy key that picks `index` along `dim`, every other position from itself."""
+    grids = np.ogrid[tuple(slice(size) for size in index.shape)] if index.ndim else ()
+    return tuple(index if i == dim else grids[i] for i in range(index.ndim))
+
+
+def _places(sizes: tuple[int, ...], index: Any, dim: int) -> Any:
+    """Return the positions, in row-major order of `sizes`, that `index` names along `dim`."""
+    places = np.zeros(index.shape, np.int64)
+    for size, one in zip(sizes, _along(index, dim), strict=True):
+        places = places * size + one
+    return places.ravel()
+
+
+def _gather(x: Any, index: Any, dim: int) -> Any:
+    _checked(index, dim, x.shape[dim] if x.ndim else 1, "gather")
+    return x[_along(index, dim)]
+
+
+GATHER = move(
+    "gather",
+    "Pick one value along a dim for each index.",
+    "y[i][j] = x[index[i][j]][j] for dim 0",
+    reference="PyTorch, gather",
+    dims=_gather_dims,
+    rule="as the index; its unnamed dims take the input's names",
+    forward=_gather,
+    vjp=lambda c, g: (
+        ops.scatter_add(g, c.inputs[1], dim=c.params["dim"], sizes=tuple(c.inputs[0]._array.shape)),
+        None,
+    ),
+    saves=INDEX,
+    samples=lambda: [
+        Sample((grid(3, 4), np.array([[0, 3, 3], [1, 1, 0]])), {"dim": 1}, names=(("N", "C"), None)),
+        Sample((grid(3, 4), np.array([[0, 2]], np.uint8)), {"dim": 0}),
+    ],
+    bad=lambda: [
+        BadInput((grid(3, 4), np.array([[7]])), {"dim": 1}, DimensionIndexError, "out of bounds for dimension 1"),
+        BadInput((grid(3, 4), np.array([0])), {"dim": 1}, DimensionIndexError, "same number of dimensions"),
+    ],
+    properties=frozenset({"moves"}),
+)
+
+
+def _scatter_add(x: Any, index: Any, dim: int, sizes: tuple[int, ...]) -> Any:
+    _checked(index, dim, sizes[dim] if sizes else 1, "scatter_add")
+    out = np.zeros(sizes, x.dtype)
+    np.add.at(out.reshape(-1), _places(sizes, index, dim), x.ravel())
+    return out
+
+
+SCATTER_ADD = move(
+    "scatter_add",
+    "Add each value along a dim at its index, into zeros: the transpose of gather.",
+    "y[index[i][j]][j] += x[i][j] for dim 0",
+    reference="PyTorch, scatter_add",
+    dims=lambda x, index, dim, sizes: Dims((None,) * len(sizes), sizes),
+    rule="an unnamed tensor of the given sizes",
+    forward=_scatter_add,
+    vjp=lambda c, g: (ops.gather(g, c.inputs[1], dim=c.params["dim"]), None),
+    saves=INDEX,
+    cost=lambda dims, out, **params: float(dims[0].numel),
+    samples=lambda: [Sample((grid(2, 3), np.array([[0, 3, 3], [1, 1, 0]])), {"dim": 1, "sizes": (3, 4)})],
+    properties=frozenset(),
+)
+
+
+def _scatter_dims(x: Dims, value: Dims, index: Dims, dim: int) -> Dims:
+    _fitting("scatter", x, index, dim, "self")
+    together = broadcast("scatter", Dims(index.names, index.sizes), value)
+    if together.sizes != index.sizes:
+        raise DimensionError(
+            f"expected index {list(index.sizes)} to be no smaller than src {list(value.sizes)}",
+            op="scatter",
+            operands=(index.operand("index"), value.operand("src")),
+        )
+    return x
+
+
+def _scatter(x: Any, value: Any, index: Any, dim: int) -> Any:
+    _checked(index, dim, x.shape[dim] if x.ndim else 1, "scatter")
+    out = x.copy()
+    out[_along(index, dim)] = value
+    return out
+
+
+def _scatter_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    index, dim = c.inputs[2], c.params["dim"]
+    return (
+        ops.scatter(g, 0.0, index, dim=dim) if c.needs[0] else None,
+        unbroadcast(ops.gather(g, index, dim=dim), c.inputs[1]) if c.needs[1] else None,
+        None,
+    )
+
+
+SCATTER = move(
+    "scatter",
+    "A tensor with the value at each index along a dim replaced; of values for one place the last one stays.",
+    "y = x; y[index[i][j]][j] = value[i][j] for dim 0",
+    reference="PyTorch, scatter",
+    dims=_scatter_dims,
+    rule="as the input; the value's names unify with the index's",
+    forward=_scatter,
+    vjp=_scatter_vjp,
+    saves=Saves((2,), output=False),
+    samples=lambda: [
+        Sample((grid(3, 4), grid(2, 3), np.array([[0, 3, 2], [1, 2, 0]])), {"dim": 1}, names=(("N", "C"), None, None)),
+        Sample((grid(3, 4), 0.5, np.array([[2, 0]])), {"dim": 0}),
+    ],
+    bad=lambda: [
+        BadInput(
+            (grid(3, 4), 0.5, np.array([[4]])), {"dim": 1}, DimensionIndexError, "index 4 is out of bounds"
+        )
+    ],
+    properties=MOVES,
+)
+
+
+def _one_hot(x: Any, count: int, dtype: Any) -> Any:
+    if x.size and (x.min() < 0 or x.max() >= count):
+        wrong = int(x.min()) if x.min() < 0 else int(x.max())
+        raise DimensionIndexError(f"class {wrong} is not in [0, {count})", op="one_hot")
+    return (x[..., None] == np.arange(count)).astype(dtype)
+
+
+ONE_HOT = Op(
+    name="one_hot",
+    doc="A vector for each index: one at the index, zero elsewhere.",
+    equation="y[…, k] = [x = k]",
+    reference="elementary",
+    dims=lambda x, count, dtype: Dims((*x.names, None), (*x.sizes, count)),
+    rule="a new unnamed dim at the end",
+    dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
+    forward=_one_hot,
+    vjp=NOT_DIFFERENTIABLE,
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [Sample((np.array([0, 2, 1]),), {"count": 3, "dtype": np.dtype("i8")}, names=(("N",),))],
+    bad=lambda: [
+        BadInput(
+            (np.array([0, 5]),), {"count": 3, "dtype": np.dtype("i8")}, DimensionIndexError, "is not in [0, 3)"
+        )
+    ],
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def _with_dims(value: Any) -> Any:
+    """Return a value without dims as one of a single entry: PyTorch counts them the same here."""
+    return value if not isinstance(value, Value) or dims_of(value).sizes else ops.reshape(value, sizes=(1,))
+
+
+def gather(input: Any, dim: int | str, index: Any, *, sparse_grad: bool = False) -> Any:
+    """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j].
+
+    `index` has as many dims as `input`, and the result its sizes. Gradients are dense, whatever `sparse_grad` says.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1, 2], [3, 4]]).gather(1, wb.tensor([[1], [0]])).tolist()
+    [[2], [3]]
+    """
+    own, wanted = dims_of(input), dims_of(index)
+    if not wanted.numel:
+        nothing = ops.index(_with_dims(input), key=(slice(0, 0),))
+        return ops.reshape(nothing, sizes=wanted.sizes) if dims_of(nothing).sizes != wanted.sizes else nothing
+    at = dim_index(own, dim, "gather")
+    if len(own.sizes) > 1:
+        return ops.gather(input, index, dim=at)
+    picked = ops.gather(_with_dims(input), _with_dims(index), dim=at)
+    return picked if wanted.sizes else ops.reshape(picked, sizes=())
+
+
+def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> Any:
+    """Pick values along `dim` by indices that broadcast with `input`; without `dim` both are taken as flat.
+
+    >>> import workbench as wb
+    >>> x = wb.tensor([[3, 1], [2, 4]])
+    >>> wb.take_along_dim(x, x.argmax(1, keepdim=True), 1).tolist()
+    [[3], [4]]
+    """
+    if dim is None:
+        flat = ops.reshape(input, sizes=(dims_of(input).numel,))
+        return gather(flat, 0, ops.reshape(indices, sizes=(dims_of(indices).numel,)))
+    own, wanted = dims_of(input), dims_of(indices)
+    if len(own.sizes) != len(wanted.sizes):
+        raise DimensionError(
+            "take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(own.sizes)} dimensions for input, and {len(wanted.sizes)} dimensions for indices",
+            op="take_along_dim",
+            operands=(own.operand("input"), wanted.operand("indices")),
+        )
+    at = dim_index(own, dim, "take_along_dim")
+    together = broadcast("take_along_dim", _one_at(own, at), _one_at(wanted, at)).sizes
+    sizes = [(*together[:at], one.sizes[at], *together[at + 1 :]) for one in (own, wanted)]
+    return gather(ops.expand(input, sizes=sizes[0]), at, ops.expand(indices, sizes=sizes[1]))
+
+
+def _one_at(dims: Dims, at: int) -> Dims:
+    return Dims(dims.names, (*dims.sizes[:at], 1, *dims.sizes[at + 1 :]))
+
+
+def scatter(
+    input: Any, dim: int | str, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Any:
+    """A copy of `input` in which the value at each index along `dim` is replaced by one of `src`, or by a number.
+
+    ``reduce="add"`` or ``"multiply"`` combines with what is there instead. `src` may be larger than `index`.
+
+    >>> import workbench as wb
+    >>> wb.zeros(2, 3).scatter(1, wb.tensor([[2], [0]]), 1.0).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    if (src is None) == (value is None):
+        raise TypeError("scatter() takes either src, a tensor, or value, a number")
+    if reduce not in (None, "add", "multiply"):
+        raise DimensionError(f"reduce argument must be either add or multiply, got {reduce!r}", op="scatter")
+    source, own = value if src is None else src, dims_of(input)
+    at = dim_index(own, dim, "scatter")
+    if not dims_of(index).numel:
+        return ops.clone(input)
+    if isinstance(source, Value) and source._array.dtype != input._array.dtype:
+        raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if reduce == "multiply":
+        spread = source if isinstance(source, Value) else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
+        return ops.reshape(
+            _multiplied(_with_dims(input), _with_dims(index), _cropped(spread, index), at), sizes=own.sizes
+        )
+    if reduce == "add":
+        spread = source if isinstance(source, Value) else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
+        return scatter_add(input, at, index, spread)
+    result = ops.scatter(_with_dims(input), _cropped(source, index), _with_dims(index), dim=at)
+    return result if own.sizes else ops.reshape(result, sizes=())
+
+
+def _number(value: Any, like: Any) -> Any:
+    return new(np.asarray(value, like._array.dtype))
+
+
+def _cropped(src: Any, index: Any) -> Any:
+    """Return the part of `src` that has the sizes of `index`."""
+    if not isinstance(src, Value):
+        return src
+    src, index = _with_dims(src), _with_dims(index)
+    have, want = dims_of(src).sizes, dims_of(index).sizes
+    if len(have) != len(want) or any(a < b for a, b in zip(have, want, strict=True)):
+        raise DimensionError(
+            f"Expected index {list(want)} to be no larger than src {list(have)}",
+            op="scatter",
+            operands=(dims_of(index).operand("index"), dims_of(src).operand("src")),
+        )
+    return src if have == want else ops.index(src, key=tuple(slice(size) for size in want))
+
+
+def _multiplied(input: Any, index: Any, src: Any, dim: int) -> Any:
+    """Multiply values at indices one set at a time: the k-th value for a place is in the k-th set."""
+    places = _places(dims_of(input).sizes, numbers(index), dim)
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    turn = np.empty(len(places), np.int64)
+    turn[order] = np.arange(len(places)) - np.repeat(starts, np.diff([*starts, len(places)]))
+    flat = ops.reshape(input, sizes=(dims_of(input).numel,))
+    values = ops.reshape(src, sizes=(len(places),))
+    for k in range(int(turn.max()) + 1):
+        chosen = np.flatnonzero(turn == k)
+        at = new(places[chosen])
+        product = ops.mul(ops.pick(flat, at, dims=(0,)), ops.pick(values, new(chosen), dims=(0,)))
+        flat = ops.index_put(flat, product, at, dims=(0,))
+    return ops.reshape(flat, sizes=dims_of(input).sizes)
+
+
+def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
+    """A copy of `input` to which each value of `src` is added at its index along `dim`.
+
+    >>> import workbench as wb
+    >>> wb.zeros(3).scatter_add(0, wb.tensor([0, 0, 2]), wb.ones(3))
+    tensor([2.0000, 0.0000, 1.0000])
+    """
+    own = dims_of(input)
+    at = dim_index(own, dim, "scatter_add")
+    if input._array.dtype != src._array.dtype:
+        raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not dims_of(index).numel:
+        return ops.clone(input)
+    index = _with_dims(index)
+    _fitting("scatter_add", dims_of(_with_dims(input)), dims_of(index), at, "self")
+    added = ops.scatter_add(_cropped(src, index), index, dim=at, sizes=own.sizes or (1,))
+    return ops.add(input, added if own.sizes else ops.reshape(added, sizes=()))
+
+
+def one_hot(input: Any, num_classes: int = -1) -> Any:
+    """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim.
+
+    >>> import workbench as wb
+    >>> wb.one_hot(wb.tensor([0, 2])).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    if num_classes < 0 and not dims_of(input).numel:
+        raise DimensionError("Can not infer total number of classes from empty tensor.", op="one_hot")
+    count = num_classes if num_classes >= 0 else int(numbers(input).max()) + 1
+    return ops.one_hot(input, count=count, dtype=np.dtype(np.int64))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "gather": gather,
+    "one_hot": one_hot,
+    "scatter": scatter,
+    "scatter_add": scatter_add,
+    "take_along_dim": take_along_dim,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("one_hot",)
+"""Functions that are no methods of a tensor."""
+
+INPLACE = ("scatter", "scatter_add")
+"""Also offered with an underscore."""
+
+OUT = ("gather", "scatter", "scatter_add", "take_along_dim")
+"""Functions that take ``out=``."""
+
+NN: dict[str, Any] = {"one_hot": one_hot}
+"""What `workbench.nn.functional` offers of this file."""

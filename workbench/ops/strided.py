@@ -1,0 +1,391 @@
+"""Memory seen in another way: views that refuse to copy, windows, strides given by hand, bits read as another type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, dim_index
+from workbench.base.dtypes import DType, as_dtype
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.families import grid
+from workbench.core.op import Absent, BadInput, DTypeRule, Sample, ops
+from workbench.core.tape import Call
+from workbench.core.value import dims_of, new
+from workbench.ops.moving import copying, memory_of, move, see, sizes_from, storage
+from workbench.ops.writing import writer
+
+Steps = tuple[int, ...]
+
+# ------------------------------------------------------------------------------------------------ windows
+
+
+def _unfold_dims(x: Dims, dim: int, size: int, step: int) -> Dims:
+    sizes = x.sizes or (1,)
+    if size < 0 or step <= 0:
+        raise DimensionError(
+            f"unfold: size is {size} but must be >= 0, step is {step} but must be > 0", operands=(x.operand(),)
+        )
+    if size > sizes[dim]:
+        raise DimensionError(
+            f"maximum size for tensor at dimension {dim} is {sizes[dim]} but size is {size}",
+            op="unfold",
+            operands=(x.operand("input", [dim] if x.sizes else []),),
+        )
+    count = (sizes[dim] - size) // step + 1
+    if not x.sizes:
+        return Dims((None,), (size,))
+    return Dims((*x.names, None), (*sizes[:dim], count, *sizes[dim + 1 :], size))
+
+
+def _windows(x: Any, dim: int, size: int, step: int) -> Any:
+    memory, here = memory_of(x)
+    own = tuple(stride // x.itemsize for stride in x.strides)
+    if not x.ndim:
+        return see(memory, here, (size,), (1,))
+    count = (x.shape[dim] - size) // step + 1
+    shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
+    return see(memory, here, shape, (*own[:dim], own[dim] * step, *own[dim + 1 :], own[dim]))
+
+
+def _add_windows(x: Any, sizes: Steps, dim: int, step: int) -> Any:
+    out = np.zeros(sizes, x.dtype)
+    if not sizes:
+        return x.sum(axis=0) if x.size else out
+    count = x.shape[dim]
+    for k in range(x.shape[-1]):
+        window = (slice(None),) * dim + (slice(k, k + step * count, step),)
+        # The last window may end before the dim does: the slice holds `count` entries all the same.
+        out[window][(slice(None),) * dim + (slice(count),)] += x[..., k]
+    return out
+
+
+UNFOLD = move(
+    "unfold",
+    "Windows along a dim, in a new dim at the end.",
+    "y[…, i, …, k] = x[…, i·step + k, …]",
+    dims=_unfold_dims,
+    rule="names pass through, the dim counts windows; a new unnamed dim at the end",
+    forward=_windows,
+    vjp=lambda c, g: (
+        ops.add_windows(g, sizes=c.inputs[0]._array.shape, dim=c.params["dim"], step=c.params["step"]),
+    ),
+    samples=lambda: [
+        Sample((grid(2, 7),), {"dim": 1, "size": 3, "step": 2}, names=(("N", "T"),)),
+        Sample((grid(5, 2),), {"dim": 0, "size": 2, "step": 1}),
+    ],
+    bad=lambda: [
+        BadInput((grid(2, 3),), {"dim": 1, "size": 4, "step": 1}, DimensionError, "is 3 but size is 4")
+    ],
+)
+
+ADD_WINDOWS = move(
+    "add_windows",
+    "Add windows at their places into zeros: the transpose of unfold.",
+    "y[…, i·step + k, …] += x[…, i, …, k]",
+    dims=lambda x, sizes, dim, step: Dims((None,) * len(sizes), sizes),
+    rule="an unnamed tensor of the given sizes",
+    forward=_add_windows,
+    vjp=lambda c, g: (
+        ops.unfold(g, dim=c.params["dim"], size=c.inputs[0]._array.shape[-1], step=c.params["step"]),
+    ),
+    samples=lambda: [Sample((grid(2, 3, 3),), {"sizes": (2, 8), "dim": 1, "step": 2})],
+    properties=frozenset({"linear"}),
+)
+
+# ------------------------------------------------------------------------------------- strides by hand
+
+
+def contiguous_strides(sizes: Steps) -> Steps:
+    """Return the strides, counted in values, of sizes laid out in row-major order."""
+    return tuple(math.prod(max(size, 1) for size in sizes[i + 1 :]) for i in range(len(sizes)))
+
+
+def _strides_of(value: Any) -> Steps:
+    """Return the strides of a value, counted in values; those without memory count as contiguous."""
+    array = value._array
+    if not isinstance(array, np.ndarray):
+        return contiguous_strides(array.shape)
+    return tuple(stride // array.itemsize for stride in array.strides)
+
+
+def _span(sizes: Steps, strides: Steps) -> tuple[int, int]:
+    """Return the lowest and the highest position that strides reach, from the first value."""
+    if not math.prod(sizes):
+        return 0, 0
+    ends = [(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)]
+    return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
+
+
+def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any:
+    """See the memory of `x`, whose strides are `own`, with other strides, `offset` values further on."""
+    if not math.prod(size):
+        return np.empty(size, x.dtype)
+    high = _span(size, stride)[1] + offset
+    if tuple(step // x.itemsize for step in x.strides) == own:
+        memory, here = memory_of(x)
+        if here + offset < 0 or here + high >= len(memory):
+            raise DimensionError(
+                f"sizes {list(size)}, strides {list(stride)}, storage offset {here + offset}, and itemsize {x.itemsize} "
+                f"requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for storage of size "
+                f"{len(memory) * x.itemsize}",
+                op="as_strided",
+            )
+        return see(memory, here + offset, size, stride)
+    # The same values in another layout, as gradients come: lay them out as they were meant to lie.
+    first, last = _span(x.shape, own)
+    start = -min(first, offset)
+    memory = np.zeros(start + max(last, high) + 1, x.dtype)
+    see(memory, start, x.shape, own)[...] = x
+    return see(memory, start + offset, size, stride)
+
+
+def _strided_sum(x: Any, size: Steps, stride: Steps, offset: int, sizes: Steps, own: Steps) -> Any:
+    """Add the values of `x`, each at its place in memory, and read what stands at the places of `own`."""
+    first, last = _span(sizes, own)
+    low, high = (bound + offset for bound in _span(size, stride))
+    start = -min(first, low)
+    memory = np.zeros(start + max(last, high) + 1, x.dtype)
+    places = see(np.arange(len(memory)), start + offset, size, stride) if x.size else np.empty(0, np.int64)
+    np.add.at(memory, places.ravel(), x.ravel())
+    return see(memory, start, sizes, own).copy()
+
+
+_STRIDES: dict[str, Any] = {"size": (2, 2), "stride": (1, 2), "offset": 1}
+
+STRIDED_SUM = move(
+    "strided_sum",
+    "Add values at their places in memory into zeros, read with other strides: the transpose of as_strided.",
+    "y[p] = Σ x[q] over all q at the place of p",
+    dims=lambda x, size, stride, offset, sizes, own: Dims((None,) * len(sizes), sizes),
+    rule="an unnamed tensor of the given sizes",
+    forward=_strided_sum,
+    vjp=lambda c, g: (
+        ops.strided_sum(
+            g,
+            size=c.params["sizes"],
+            stride=c.params["own"],
+            offset=-c.params["offset"],
+            sizes=c.params["size"],
+            own=c.params["stride"],
+        ),
+    ),
+    samples=lambda: [Sample((grid(2, 2),), {**_STRIDES, "sizes": (3, 3), "own": (3, 1)})],
+    properties=frozenset({"linear"}),
+)
+
+
+def _strided_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    p, sizes = c.params, tuple(c.inputs[0]._array.shape)
+    gradient = ops.strided_sum(
+        g, size=p["size"], stride=p["stride"], offset=p["offset"], sizes=sizes, own=p["own"]
+    )
+    places = see(np.arange(sum(map(abs, _span(sizes, p["own"]))) + 1), -_span(sizes, p["own"])[0], sizes, p["own"])
+    _, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
+    if counts.size and counts.max() > 1:
+        # Values of the input that share their memory share the gradient.
+        weight = (1.0 / counts)[inverse].reshape(sizes)
+        gradient = ops.mul(gradient, new(weight.astype(gradient._array.dtype)))
+    return (gradient,)
+
+
+AS_STRIDED = move(
+    "as_strided",
+    "The memory of a tensor seen with other sizes and strides.",
+    "y[i] = memory[offset + Σ i_k·stride_k]",
+    dims=lambda x, size, stride, offset, own: Dims((None,) * len(size), size),
+    rule="an unnamed tensor of the given sizes",
+    forward=_strided,
+    vjp=_strided_vjp,
+    samples=lambda: [
+        Sample((grid(3, 3),), {**_STRIDES, "own": (3, 1)}),
+        Sample((grid(3, 3).T,), {**_STRIDES, "own": (1, 3)}),
+    ],
+    bad=lambda: [
+        BadInput((grid(2, 2),), {**_STRIDES, "offset": 2, "own": (2, 1)}, DimensionError, "out of bounds for storage")
+    ],
+    properties=frozenset({"view"}),
+)
+
+
+def _strided_scatter(x: Any, value: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any:
+    first, last = _span(x.shape, own)
+    start = -min(first, offset)
+    memory = np.zeros(start + max(last, _span(size, stride)[1] + offset) + 1, x.dtype)
+    see(memory, start, x.shape, own)[...] = x
+    see(memory, start + offset, size, stride)[...] = value
+    return see(memory, start, x.shape, own).copy()
+
+
+AS_STRIDED_SCATTER = writer(
+    "as_strided_scatter",
+    AS_STRIDED,
+    samples=lambda: [
+        Sample((grid(3, 3), grid(2, 2)), {"size": (2, 2), "stride": (1, 3), "offset": 1, "own": (3, 1)}),
+        Sample((grid(3, 3).T, grid(2)), {"size": (2,), "stride": (2,), "offset": 0, "own": (1, 3)}),
+    ],
+    forward=_strided_scatter,
+)
+
+# -------------------------------------------------------------------------------- bits as another type
+
+VIEW_DTYPE = move(
+    "view_dtype",
+    "The same bits read as another data type.",
+    "y = bits(x)",
+    dims=lambda x, dtype, last: Dims(x.names, (*x.sizes[:-1], last)) if x.sizes else x,
+    rule="names pass through; the last dim grows or shrinks with the size of a value",
+    dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
+    forward=lambda x, dtype, last: x.view(dtype),
+    vjp=Absent("bits are no numbers: a step from one to the next has no size"),
+    samples=lambda: [
+        Sample((grid(2, 3),), {"dtype": np.dtype("i8"), "last": 3}, names=(("N", "C"),)),
+        Sample((grid(2, 3),), {"dtype": np.dtype("i4"), "last": 6}),
+        Sample((grid(),), {"dtype": np.dtype("i8"), "last": 1}),
+    ],
+    properties=frozenset({"view"}),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
+    """The same memory under other sizes, one of which may be -1, or (given a data type) with its bits read anew.
+
+    Never copies: where the memory of a transposed, stretched or cut tensor cannot be seen that way, `DimensionError`
+    names `reshape`, which copies. Activations whose memory the workbench laid out by itself, channels last, count as
+    contiguous. Another data type of another width needs a last dim that divides.
+
+    >>> import workbench as wb
+    >>> x = wb.zeros(N=2, C=6)
+    >>> x.view(2, 2, 3).shape, x.view(wb.int32).dtype
+    ((2, 2, 3), workbench.int32)
+    >>> x.t().view(12)
+    Traceback (most recent call last):
+    workbench.base.errors.DimensionError: view: view size is not compatible with input tensor's size and stride ...
+    """
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], DType):
+        dtype = shape[0]
+    if dtype is not None:
+        return _view_dtype(input, as_dtype(dtype).numpy)
+    result = ops.reshape(input, sizes=sizes_from(shape if size is None else (size,)))
+    before, after = input._array, result._array
+    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and after.size:
+        # An array whose storage is not in row-major order was laid out by a kernel, not by a view of the user's.
+        if not np.may_sharememory_of(before, after) and storage(before).flags.c_contiguous:
+            raise DimensionError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead.",
+                op="view",
+                operands=(dims_of(input).operand(),),
+                fix=f"input.reshape({', '.join(map(str, after.shape))})",
+            )
+    return result
+
+
+def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Any:
+    array, own = input._array, dims_of(input)
+    before, after = array.dtype.itemsize, dtype.itemsize
+    if before == after:
+        return ops.view_dtype(input, dtype=dtype, last=own.sizes[-1] if own.sizes else 1)
+    if not own.sizes:
+        raise DTypeError(
+            f"self.dim() cannot be 0 to view {array.dtype} as {dtype} (different element sizes); reshape it to [1]"
+        )
+    if isinstance(array, np.ndarray) and array.size and array.strides[-1] != before:
+        raise DTypeError(
+            f"self.stride(-1) must be 1 to view {array.dtype} as {dtype} (different element sizes), but got "
+            f"{array.strides[-1] // before}; call .clone() first"
+        )
+    width = own.sizes[-1] * before
+    if width % after:
+        raise DTypeError(
+            f"self.size(-1) must be divisible by {after // before} to view {array.dtype} as {dtype} (different element "
+            f"sizes), but got {own.sizes[-1]}"
+        )
+    return ops.view_dtype(input, dtype=dtype, last=width // after)
+
+
+def view_as(input: Any, other: Any) -> Any:
+    """The same memory under the sizes of `other`; never copies, see `Tensor.view`."""
+    return view(input, dims_of(other).sizes)
+
+
+def unfold(input: Any, dimension: int | str, size: int, step: int) -> Any:
+    """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view.
+
+    >>> import workbench as wb
+    >>> wb.arange(5).unfold(0, 2, 1).tolist()
+    [[0, 1], [1, 2], [2, 3], [3, 4]]
+    """
+    at = dim_index(dims_of(input), dimension, "unfold")
+    return ops.unfold(input, dim=at, size=int(size), step=int(step))
+
+
+def _rows_first(input: Any) -> Any:
+    """Return a tensor whose dims are permuted into the order of its memory."""
+    order = sorted(range(len(dims_of(input).sizes)), key=lambda i: -abs(_strides_of(input)[i]))
+    return input if order == sorted(order) else ops.permute(input, dim=tuple(order))
+
+
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names.
+
+    `storage_offset` counts from the start of the memory that `input` is a part of; None means where `input` begins.
+    Raises `DimensionError` where that memory ends too early.
+
+    >>> import workbench as wb
+    >>> wb.arange(6).as_strided((2, 2), (1, 3)).tolist()
+    [[0, 3], [1, 4]]
+    """
+    input = _rows_first(input)
+    return ops.as_strided(input, **_strided_params(input, size, stride, storage_offset))
+
+
+def as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+) -> Any:
+    """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
+    params = _strided_params(input, size, stride, storage_offset)
+    if dims_of(src).sizes != params["size"]:
+        raise DimensionError(
+            f"expected src to have a size equal to the slice of self. src size = {list(dims_of(src).sizes)}, slice "
+            f"size = {list(params['size'])}",
+            op="as_strided_scatter",
+            operands=(dims_of(input).operand("input"), dims_of(src).operand("src")),
+        )
+    return ops.as_strided_scatter(input, src, **params)
+
+
+def _strided_params(value: Any, size: Any, stride: Any, storage_offset: int | None) -> dict[str, Any]:
+    sizes, steps = (tuple(int(one) for one in several) for several in (size, stride))
+    own = dims_of(value)
+    if len(sizes) != len(steps):
+        raise DimensionError("mismatch in length of strides and shape", op="as_strided", operands=(own.operand(),))
+    if any(step < 0 for step in steps):
+        raise DimensionError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}",
+            operands=(own.operand(),),
+        )
+    array = value._array
+    here = memory_of(array)[1] if isinstance(array, np.ndarray) else 0
+    offset = 0 if storage_offset is None else int(storage_offset) - here
+    return {"size": sizes, "stride": steps, "offset": offset, "own": _strides_of(value)}
+
+
+FUNCTIONS: dict[str, Any] = {
+    "as_strided": as_strided,
+    "as_strided_copy": copying(as_strided),
+    "as_strided_scatter": as_strided_scatter,
+    "unfold_copy": copying(unfold),
+    "view_copy": copying(view),
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("as_strided_copy", "unfold_copy", "view_copy")
+"""Functions that are no methods of a tensor."""
+
+METHODS: dict[str, Any] = {"unfold": unfold, "view": view, "view_as": view_as}
+"""What only a tensor offers."""
