@@ -26,7 +26,9 @@ def _diagonal_dims(x: Dims, offset: int, dim1: int, dim2: int, name: str | None 
     rest = x.without((dim1, dim2))
     if name is not None and name in rest.names:
         raise DimensionError(
-            f"diagonal: the name {name!r} for the diagonal is taken already.", op="diagonal", operands=(x.operand(),)
+            f"diagonal: the name {name!r} for the diagonal is taken already.",
+            op="diagonal",
+            operands=(x.operand(),),
         )
     return Dims((*rest.names, name), (*rest.sizes, _length(x.sizes, offset, dim1, dim2)))
 
@@ -77,7 +79,9 @@ DIAGONAL = move(
         Sample((grid(3, 3),), _planes(offset=5)),
     ],
     bad=lambda: [
-        BadInput((grid(2, 3, 3),), _planes(dim1=1, dim2=2, name="N"), DimensionError, "taken", (("N", "H", "W"),))
+        BadInput(
+            (grid(2, 3, 3),), _planes(dim1=1, dim2=2, name="N"), DimensionError, "taken", (("N", "H", "W"),)
+        )
     ],
 )
 
@@ -160,7 +164,9 @@ def _plane(input: Any, dim1: int | str, dim2: int | str, op: str) -> tuple[int, 
     a, b = dim_index(dims, dim1, op), dim_index(dims, dim2, op)
     if a == b:
         raise DimensionError(
-            f"diagonal dimensions cannot be identical {dim1}, {dim2}", op=op, operands=(dims.operand("input"),)
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+            op=op,
+            operands=(dims.operand("input"),),
         )
     return a, b
 
@@ -171,8 +177,8 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int | str = 0,
     part = _diagonal_dims(dims_of(input), offset, a, b)
     if part.sizes != dims_of(src).sizes:
         raise DimensionError(
-            f"expected src to have a size equal to the slice of self. src size = {list(dims_of(src).sizes)}, slice size "
-            f"= {list(part.sizes)}",
+            f"expected src to have a size equal to the slice of self. src size = {list(dims_of(src).sizes)}, slice "
+            f"size = {list(part.sizes)}",
             op="diagonal_scatter",
             operands=(dims_of(input).operand("input"), dims_of(src).operand("src")),
         )

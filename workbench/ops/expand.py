@@ -15,6 +15,7 @@ from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.moving import MOVES, copying, move, sizes_from
 
+
 def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
     extra = len(sizes) - len(x.sizes)
     full = (
@@ -145,7 +146,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     >>> broadcast_shapes((2, 1), (3,), 1)
     (2, 3)
     """
-    several = [(int(one),) if hasattr(one, "__index__") else tuple(int(size) for size in one) for one in shapes]
+    several = [
+        (int(one),) if hasattr(one, "__index__") else tuple(int(size) for size in one) for one in shapes
+    ]
     if any(size < 0 for one in several for size in one):
         raise DimensionError("Trying to create tensor with negative dimension", op="broadcast_shapes")
     try:
@@ -203,7 +206,9 @@ def _repeat(input: Any, counts: tuple[int, ...], op: str) -> Any:
             operands=(own.operand(),),
         )
     if any(count < 0 for count in counts):
-        raise DimensionError(f"repeats are not negative: got {list(counts)}", op=op, operands=(own.operand(),))
+        raise DimensionError(
+            f"repeats are not negative: got {list(counts)}", op=op, operands=(own.operand(),)
+        )
     return ops.repeat(input, counts=counts)
 
 

@@ -20,7 +20,9 @@ INDEX = Saves((1,), output=False)
 
 def _gather_dims(x: Dims, index: Dims, dim: int) -> Dims:
     _fitting("gather", x, index, dim)
-    return Dims(tuple(b if b is not None else a for a, b in zip(x.names, index.names, strict=True)), index.sizes)
+    return Dims(
+        tuple(b if b is not None else a for a, b in zip(x.names, index.names, strict=True)), index.sizes
+    )
 
 
 def _fitting(op: str, x: Dims, index: Dims, dim: int, label: str = "input") -> None:
@@ -43,7 +45,9 @@ def _fitting(op: str, x: Dims, index: Dims, dim: int, label: str = "input") -> N
 def _checked(index: Any, dim: int, size: int, op: str) -> None:
     if index.size and (index.max() >= size or index.min() < 0):
         wrong = int(index.max()) if index.max() >= size else int(index.min())
-        raise DimensionIndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}", op=op)
+        raise DimensionIndexError(
+            f"index {wrong} is out of bounds for dimension {dim} with size {size}", op=op
+        )
 
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
@@ -83,7 +87,9 @@ GATHER = move(
         Sample((grid(3, 4), np.array([[0, 2]], np.uint8)), {"dim": 0}),
     ],
     bad=lambda: [
-        BadInput((grid(3, 4), np.array([[7]])), {"dim": 1}, DimensionIndexError, "out of bounds for dimension 1"),
+        BadInput(
+            (grid(3, 4), np.array([[7]])), {"dim": 1}, DimensionIndexError, "out of bounds for dimension 1"
+        ),
         BadInput((grid(3, 4), np.array([0])), {"dim": 1}, DimensionIndexError, "same number of dimensions"),
     ],
     properties=frozenset({"moves"}),
@@ -152,7 +158,11 @@ SCATTER = move(
     vjp=_scatter_vjp,
     saves=Saves((2,), output=False),
     samples=lambda: [
-        Sample((grid(3, 4), grid(2, 3), np.array([[0, 3, 2], [1, 2, 0]])), {"dim": 1}, names=(("N", "C"), None, None)),
+        Sample(
+            (grid(3, 4), grid(2, 3), np.array([[0, 3, 2], [1, 2, 0]])),
+            {"dim": 1},
+            names=(("N", "C"), None, None),
+        ),
         Sample((grid(3, 4), 0.5, np.array([[2, 0]])), {"dim": 0}),
     ],
     bad=lambda: [
@@ -187,7 +197,10 @@ ONE_HOT = Op(
     samples=lambda: [Sample((np.array([0, 2, 1]),), {"count": 3, "dtype": np.dtype("i8")}, names=(("N",),))],
     bad=lambda: [
         BadInput(
-            (np.array([0, 5]),), {"count": 3, "dtype": np.dtype("i8")}, DimensionIndexError, "is not in [0, 3)"
+            (np.array([0, 5]),),
+            {"count": 3, "dtype": np.dtype("i8")},
+            DimensionIndexError,
+            "is not in [0, 3)",
         )
     ],
 )
@@ -229,8 +242,9 @@ def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> An
     [[3], [4]]
     """
     if dim is None:
-        flat = ops.reshape(input, sizes=(dims_of(input).numel,))
-        return gather(flat, 0, ops.reshape(indices, sizes=(dims_of(indices).numel,)))
+        dim = 0
+        indices = ops.reshape(indices, sizes=(dims_of(indices).numel,))
+        input = ops.reshape(input, sizes=(dims_of(input).numel,))
     own, wanted = dims_of(input), dims_of(indices)
     if len(own.sizes) != len(wanted.sizes):
         raise DimensionError(
@@ -241,11 +255,15 @@ def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> An
         )
     at = dim_index(own, dim, "take_along_dim")
     together = broadcast("take_along_dim", _one_at(own, at), _one_at(wanted, at)).sizes
-    sizes = [(*together[:at], one.sizes[at], *together[at + 1 :]) for one in (own, wanted)]
-    return gather(ops.expand(input, sizes=sizes[0]), at, ops.expand(indices, sizes=sizes[1]))
+    sizes = [(*together[:at], *one.sizes[at : at + 1], *together[at + 1 :]) for one in (own, wanted)]
+    # Unlike gather this counts negative indices from the end.
+    from_start = ops.where(ops.lt(indices, 0), ops.add(indices, own.sizes[at] if own.sizes else 1), indices)
+    return gather(ops.expand(input, sizes=sizes[0]), at, ops.expand(from_start, sizes=sizes[1]))
 
 
 def _one_at(dims: Dims, at: int) -> Dims:
+    if not dims.sizes:
+        return dims
     return Dims(dims.names, (*dims.sizes[:at], 1, *dims.sizes[at + 1 :]))
 
 
@@ -271,12 +289,20 @@ def scatter(
     if isinstance(source, Value) and source._array.dtype != input._array.dtype:
         raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if reduce == "multiply":
-        spread = source if isinstance(source, Value) else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
+        spread = (
+            source
+            if isinstance(source, Value)
+            else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
+        )
         return ops.reshape(
             _multiplied(_with_dims(input), _with_dims(index), _cropped(spread, index), at), sizes=own.sizes
         )
     if reduce == "add":
-        spread = source if isinstance(source, Value) else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
+        spread = (
+            source
+            if isinstance(source, Value)
+            else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
+        )
         return scatter_add(input, at, index, spread)
     result = ops.scatter(_with_dims(input), _cropped(source, index), _with_dims(index), dim=at)
     return result if own.sizes else ops.reshape(result, sizes=())

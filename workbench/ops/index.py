@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, Names, unify_names
+from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
-from workbench.core.families import NOT_QUANTIZED, grid, unbroadcast
-from workbench.core.op import BadInput, Sample, Saves, ops
-from workbench.core.tape import Call
+from workbench.core.families import grid
+from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import Value, dims_of, new
-from workbench.ops.moving import MOVES, move, on_codes
+from workbench.ops.moving import MOVES, move, on_codes, out_of_bounds
+from workbench.ops.picking import checked, fronted, layout, pick_dims, shapes, together
 from workbench.ops.writing import fits, writer
-
-INDICES = Saves(tuple(range(1, 65)), output=False)
-"""The rule reads the indices, which are the inputs after the first."""
 
 # ------------------------------------------------------- index: integers, slices, None (a new dim), Ellipsis
 
@@ -37,7 +33,7 @@ def _written_out(x: Dims, key: tuple[Any, ...]) -> list[Any]:
     return [*key[:position], *fill, *(one for one in key[position:] if one is not Ellipsis)]
 
 
-def _index_dims(x: Dims, key: tuple[Any, ...]) -> Dims:
+def index_dims(x: Dims, key: tuple[Any, ...]) -> Dims:
     names: list[str | None] = []
     sizes: list[int] = []
     axis = 0
@@ -51,18 +47,9 @@ def _index_dims(x: Dims, key: tuple[Any, ...]) -> Dims:
             names.append(x.names[axis])
             sizes.append(len(range(*one.indices(size))))
         elif not -size <= one < size:
-            raise _out_of_bounds(x, axis, one)
+            raise out_of_bounds(x, axis, one)
         axis += 1
     return Dims(tuple(names), tuple(sizes))
-
-
-def _out_of_bounds(x: Dims, axis: int, index: int) -> DimensionIndexError:
-    called = f" ({x.names[axis]!r})" if x.names[axis] else ""
-    return DimensionIndexError(
-        f"index {index} is out of bounds for dimension {axis}{called} with size {x.sizes[axis]}",
-        op="index",
-        operands=(x.operand("input", [axis]),),
-    )
 
 
 def _index(x: Any, key: tuple[Any, ...]) -> Any:
@@ -81,7 +68,7 @@ INDEX = move(
     "The part of a tensor that integers and slices show.",
     "y = x[key]",
     reference="NumPy, basic indexing",
-    dims=_index_dims,
+    dims=index_dims,
     rule="sliced dims keep their names, integers end theirs, new dims have none",
     forward=_index,
     quantized=on_codes(_index),
@@ -131,227 +118,6 @@ INDEX_SET = writer(
     ],
 )
 
-# ----------------------------------------------------------------------------- pick: tensors of indices
-
-
-def _layout(ndim: int, dims: tuple[int, ...], indices: tuple[Dims, ...], width: int) -> tuple[list[int], int]:
-    """Return the dims that stay, and before how many of them the `width` dims of the indices stand.
-
-    They take the place of the indexed dims where those are neighbours, and come first where they are not.
-    """
-    rest = [i for i in range(ndim) if i not in dims]
-    # An index without dims selects: the dims of the others are neighbours when it is gone.
-    wide = [dim for dim, one in zip(dims, indices, strict=True) if one.sizes] or list(dims)
-    gone = set(dims) - set(wide)
-    inside = [i for i in range(wide[0], wide[-1] + 1) if i not in gone]
-    return rest, (sum(i < wide[0] for i in rest) if inside == wide and width else 0)
-
-
-def _index_names(x: Dims, dims: tuple[int, ...], indices: tuple[Dims, ...], sizes: tuple[int, ...]) -> Names:
-    """Names of the dims of the indices: their own, else of one vector of indices that of the dim it picks from."""
-    together = Dims((), ())
-    for one in indices:
-        names = unify_names("index", together, one)
-        together = Dims(names, (1,) * len(names))
-    wide = [dim for dim, one in zip(dims, indices, strict=True) if one.sizes]
-    if len(sizes) == 1 and len(wide) == 1 and together.names == (None,):
-        return (x.names[wide[0]],)
-    return together.names
-
-
-def _pick_dims(x: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
-    sizes = _together(x, indices)
-    rest, at = _layout(len(x.sizes), dims, indices, len(sizes))
-    kept = [x.names[i] for i in rest]
-    own = _index_names(x, dims, indices, sizes)
-    twice = next((name for name in own if name is not None and name in kept), None)
-    if twice is not None:
-        raise DimensionError(
-            f"indexing would make two dims called {twice!r}: one of the indices, one that stays.",
-            op="index",
-            operands=(x.operand("input"), *(one.operand("index") for one in indices)),
-            fix=f"index.rename({twice}=None)",
-        )
-    picked = [x.sizes[i] for i in rest]
-    return Dims((*kept[:at], *own, *kept[at:]), (*picked[:at], *sizes, *picked[at:]))
-
-
-def _together(x: Dims, indices: tuple[Dims, ...]) -> tuple[int, ...]:
-    shapes = [one.sizes for one in indices]
-    try:
-        return tuple(np.broadcast_shapes(*shapes))
-    except ValueError:
-        raise DimensionIndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
-            op="index",
-            operands=(x.operand("input"), *(one.operand("index") for one in indices)),
-        ) from None
-
-
-def _checked(sizes: tuple[int, ...], indices: tuple[Any, ...], dims: tuple[int, ...]) -> None:
-    x = Dims((None,) * len(sizes), sizes)
-    for dim, index in zip(dims, indices, strict=True):
-        if index.size and (int(index.max()) >= sizes[dim] or int(index.min()) < -sizes[dim]):
-            raise _out_of_bounds(x, dim, int(index.max() if index.max() >= sizes[dim] else index.min()))
-
-
-def _shapes(indices: tuple[Any, ...]) -> tuple[Dims, ...]:
-    return tuple(Dims((None,) * one.ndim, one.shape) for one in indices)
-
-
-def _fronted(x: Any, indices: tuple[Any, ...], dims: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    """Return values laid out as the result of a pick with the dims of the indices moved to the front."""
-    width = len(np.broadcast_shapes(*[one.shape for one in indices]))
-    at = _layout(len(sizes), dims, _shapes(indices), width)[1]
-    order = (*range(at, at + width), *range(at), *range(at + width, x.ndim))
-    return x.transpose(order)
-
-
-def _pick(x: Any, *indices: Any, dims: tuple[int, ...]) -> Any:
-    _checked(x.shape, indices, dims)
-    if len(dims) == 1:
-        return np.asarray(np.take(x, indices[0], axis=dims[0]))
-    shape = np.broadcast_shapes(*[one.shape for one in indices])
-    rest, at = _layout(x.ndim, dims, _shapes(indices), len(shape))
-    picked = x.transpose((*dims, *rest))[tuple(indices)]
-    width = len(shape)
-    order = (*range(width, width + at), *range(width), *range(width + at, picked.ndim))
-    return picked.transpose(order)
-
-
-def add_rows(out: Any, rows: Any, values: Any) -> None:
-    """Add each row of `values` to the row of `out` that `rows` says, in place; rows may occur several times."""
-    if not rows.size:
-        return
-    if values.shape[1] == 1:
-        np.add.at(out[:, 0], rows, values[:, 0])
-        return
-    # Sorted, equal rows are neighbours and are summed in one go.
-    order = np.argsort(rows, kind="stable")
-    rows = rows[order]
-    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-    out[rows[starts]] += np.add.reduceat(values[order], starts, axis=0)
-
-
-def _pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    _checked(sizes, indices, dims)
-    shape = np.broadcast_shapes(*[one.shape for one in indices])
-    rest = [i for i in range(len(sizes)) if i not in dims]
-    lengths, others = tuple(sizes[i] for i in dims), tuple(sizes[i] for i in rest)
-    rows = np.zeros(shape, np.int64)
-    for index, length in zip(indices, lengths, strict=True):
-        rows = rows * length + np.where(index < 0, index + length, index)
-    out = np.zeros((math.prod(lengths), math.prod(others)), x.dtype)
-    if x.size:
-        add_rows(out, rows.ravel(), _fronted(x, indices, dims, sizes).reshape(math.prod(shape), -1))
-    return out.reshape(lengths + others).transpose(np.argsort((*dims, *rest)))
-
-
-def _no_gradients(c: Call) -> tuple[None, ...]:
-    return (None,) * (len(c.inputs) - 1)
-
-
-PICK = move(
-    "pick",
-    "Pick values by tensors of indices, one for each of some dims.",
-    "y[i…, r…] = x[index₁[i…], index₂[i…], …, r…]",
-    reference="NumPy, advanced indexing",
-    dims=_pick_dims,
-    rule="kept dims keep names, those of the indices have the indices' names; one unnamed vector keeps its dim's name",
-    forward=_pick,
-    quantized=lambda q, *indices, dims: q.with_codes(_pick(q.codes, *indices, dims=dims)),
-    vjp=lambda c, g: (
-        ops.pick_add(g, *c.inputs[1:], dims=c.params["dims"], sizes=tuple(c.inputs[0]._array.shape)),
-        *_no_gradients(c),
-    ),
-    saves=INDICES,
-    samples=lambda: [
-        Sample((grid(4, 3, 5), np.array([0, 2, -2])), {"dims": (1,)}, names=(("N", "C", "T"), None)),
-        Sample((grid(4, 3), np.array([[0, 1], [1, 2]])), {"dims": (0,)}, names=(("V", "D"), ("N", "T"))),
-        Sample((grid(4, 3), np.array([[0, 1], [1, 2]]), np.array([0, 2])), {"dims": (0, 1)}),
-        Sample(
-            (grid(4, 3, 5), np.array([0, 1]), np.array([1, 1])), {"dims": (0, 2)}, names=(("N", "C", "T"), None, None)
-        ),
-        Sample((grid(2, 4, 3), np.array(1), np.array([1, 1])), {"dims": (1, 2)}, names=(("N", "C", "T"), None, None)),
-    ],
-    bad=lambda: [
-        BadInput((grid(4, 3), np.array([0, 4])), {"dims": (0,)}, DimensionIndexError, "index 4 is out of bounds"),
-        BadInput(
-            (grid(4, 3), np.array([0, 1]), np.array([0, 1, 2])), {"dims": (0, 1)}, DimensionIndexError, "broadcast"
-        ),
-        BadInput(
-            (grid(4, 3), np.array([0, 1])), {"dims": (0,)}, DimensionError, "two dims called", (("N", "C"), ("C",))
-        ),
-    ],
-    properties=frozenset({"moves"}),
-)
-
-PICK_ADD = move(
-    "pick_add",
-    "Add values at indices into zeros: the transpose of pick.",
-    "y = 0; y[index₁, index₂, …] += x",
-    reference="NumPy, ufunc.at",
-    dims=lambda x, *indices, dims, sizes: Dims((None,) * len(sizes), sizes),
-    rule="an unnamed tensor of the given sizes",
-    forward=_pick_add,
-    vjp=lambda c, g: (ops.pick(g, *c.inputs[1:], dims=c.params["dims"]), *_no_gradients(c)),
-    saves=INDICES,
-    cost=lambda dims, out, **params: float(dims[0].numel),
-    samples=lambda: [
-        Sample((grid(3, 2), np.array([0, 2, 2])), {"dims": (0,), "sizes": (4, 2)}),
-        Sample((grid(2, 3), np.array([0, 1]), np.array([1, 1])), {"dims": (0, 2), "sizes": (4, 3, 5)}),
-        Sample((grid(3), np.array([1, 1, -1])), {"dims": (0,), "sizes": (4,)}),
-    ],
-    properties=frozenset(),
-)
-
-
-def _index_put_dims(x: Dims, value: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
-    return fits("index_put", x, _pick_dims(x, *indices, dims=dims), value)
-
-
-def _index_put(x: Any, value: Any, *indices: Any, dims: tuple[int, ...]) -> Any:
-    _checked(x.shape, indices, dims)
-    shape = np.broadcast_shapes(*[one.shape for one in indices])
-    rest, at = _layout(x.ndim, dims, _shapes(indices), len(shape))
-    target = (*(x.shape[i] for i in rest[:at]), *shape, *(x.shape[i] for i in rest[at:]))
-    out = x.copy()
-    source = _fronted(np.broadcast_to(value, target), indices, dims, x.shape)
-    out.transpose((*dims, *rest))[tuple(indices)] = source
-    return out
-
-
-def _index_put_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    value, indices = c.inputs[1], c.inputs[2:]
-    return (
-        ops.index_put(g, 0.0, *indices, **c.params) if c.needs[0] else None,
-        unbroadcast(ops.pick(g, *indices, **c.params), value) if c.needs[1] else None,
-        *(None for _ in indices),
-    )
-
-
-INDEX_PUT = move(
-    "index_put",
-    "A tensor with the values at tensors of indices replaced; of values for one place the last one stays.",
-    "y = x; y[index₁, index₂, …] = value",
-    reference="NumPy, advanced indexing",
-    dims=_index_put_dims,
-    rule="as the input; the value's names unify with those of what is picked, its sizes broadcast",
-    forward=_index_put,
-    vjp=_index_put_vjp,
-    saves=Saves(tuple(range(2, 65)), output=False),
-    quantized=NOT_QUANTIZED,
-    samples=lambda: [
-        Sample((grid(4, 3), grid(2, 3), np.array([2, 0])), {"dims": (0,)}, names=(("N", "C"), (None, "C"), None)),
-        Sample((grid(4, 3, 5), grid(3), np.array([2, 0]), np.array([1, 1])), {"dims": (0, 2)}),
-        Sample((grid(4, 3), 0.5, np.array([2, 0]), np.array([[1], [2]])), {"dims": (0, 1)}),
-    ],
-    bad=lambda: [
-        BadInput((grid(4, 3), grid(3, 3), np.array([2, 0])), {"dims": (0,)}, DimensionError, "must match the size")
-    ],
-    properties=MOVES,
-)
-
 # ------------------------------------------------------------------------------------------- keys
 
 
@@ -382,7 +148,10 @@ def _ones(mask: Any, x: Dims, axis: int) -> list[Any]:
             f"The shape of the mask {list(sizes)} at index {axis} does not match the shape of the indexed tensor "
             f"{list(x.sizes)}",
             op="index",
-            operands=(x.operand("input", range(axis, min(axis + len(sizes), len(x.sizes)))), dims_of(mask).operand("mask")),
+            operands=(
+                x.operand("input", range(axis, min(axis + len(sizes), len(x.sizes)))),
+                dims_of(mask).operand("mask"),
+            ),
         )
     return [new(one) for one in np.nonzero(numbers(mask))]
 
@@ -409,7 +178,11 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
     picks: list[Any] = []
     axis = position = 0
     for one in entries:
-        if one is None or isinstance(one, bool) or (isinstance(one, Value) and _is_mask(one) and not one._array.shape):
+        if (
+            one is None
+            or isinstance(one, bool)
+            or (isinstance(one, Value) and _is_mask(one) and not one._array.shape)
+        ):
             if one is not None:
                 dims.append(position)
                 true = one if isinstance(one, bool) else bool(numbers(one))
@@ -470,11 +243,13 @@ def assign(array: Any, key: Any, value: Any) -> None:
         part[...] = value
         return
     indices = tuple(numbers(one) for one in picks)
-    _checked(part.shape, indices, dims)
-    shape = _together(target, _shapes(indices))
-    rest, at = _layout(part.ndim, dims, _shapes(indices), len(shape))
+    checked(part.shape, indices, dims)
+    shape = together(target, shapes(indices))
+    rest, at = layout(part.ndim, dims, shapes(indices), len(shape))
     sizes = (*(part.shape[i] for i in rest[:at]), *shape, *(part.shape[i] for i in rest[at:]))
-    part.transpose((*dims, *rest))[indices] = _fronted(np.broadcast_to(value, sizes), indices, dims, part.shape)
+    part.transpose((*dims, *rest))[indices] = fronted(
+        np.broadcast_to(value, sizes), indices, dims, part.shape
+    )
 
 
 def shows_all(key: tuple[Any, ...]) -> bool:
@@ -521,12 +296,14 @@ def setitem(input: Any, key: Any, value: Any) -> Any:
     return ops.index_set(input, part, key=shown)
 
 
-def as_written(input: Any, value: Any, shown: tuple[Any, ...], dims: tuple[int, ...], picks: list[Any]) -> Any:
+def as_written(
+    input: Any, value: Any, shown: tuple[Any, ...], dims: tuple[int, ...], picks: list[Any]
+) -> Any:
     """Return a value as it is written to a part of `input`: in its type, without dims of size 1 too many."""
     if not isinstance(value, Value):
         return value
-    part = _index_dims(dims_of(input), shown)
-    target = len(_pick_dims(part, *map(dims_of, picks), dims=dims).sizes if picks else part.sizes)
+    part = index_dims(dims_of(input), shown)
+    target = len(pick_dims(part, *map(dims_of, picks), dims=dims).sizes if picks else part.sizes)
     sizes = dims_of(value).sizes
     extra = len(sizes) - target
     if extra > 0 and all(size == 1 for size in sizes[:extra]):
@@ -555,7 +332,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
         return setitem(input, key, values)
     shown, dims, picks = split_key(dims_of(input), key)
     values = as_written(input, values, shown, dims, picks)
-    part = _pick_dims(dims_of(input), *map(dims_of, picks), dims=dims)
+    part = pick_dims(dims_of(input), *map(dims_of, picks), dims=dims)
     fits("index_put", dims_of(input), part, dims_of(values))
     spread = ops.expand(values, sizes=part.sizes)
     return ops.add(input, ops.pick_add(spread, *picks, dims=dims, sizes=dims_of(input).sizes))

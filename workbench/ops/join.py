@@ -89,12 +89,15 @@ def cat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
     fitting = [one for one in several if dims_of(one).sizes != (0,)] or several
     for one in fitting:
         if not dims_of(one).sizes:
-            raise DimensionError("zero-dimensional tensor cannot be concatenated", op="cat", fix="wb.stack(tensors)")
+            raise DimensionError(
+                "zero-dimensional tensor cannot be concatenated", op="cat", fix="wb.stack(tensors)"
+            )
     at = dim_index(dims_of(fitting[0]), dim, "cat")
     sizes = dims_of(fitting[0]).sizes
     empty = (*sizes[:at], 0, *sizes[at + 1 :])
     return ops.cat(
-        *[ops.reshape(one, sizes=empty) if dims_of(one).sizes == (0,) != sizes else one for one in several], dim=at
+        *[ops.reshape(one, sizes=empty) if dims_of(one).sizes == (0,) != sizes else one for one in several],
+        dim=at,
     )
 
 
@@ -208,7 +211,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     >>> x.tolist(), y.shape
     ([[0, 0, 0], [1, 1, 1]], (2, 3))
     """
-    several = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
+    several = (
+        list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
+    )
     if not several:
         raise DimensionError("meshgrid expects a non-empty TensorList", op="meshgrid")
     if indexing not in ("ij", "xy"):
@@ -218,7 +223,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     for one in several:
         if len(dims_of(one).sizes) > 1:
             raise DimensionError(
-                f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {dims_of(one)}", op="meshgrid"
+                f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {dims_of(one)}",
+                op="meshgrid",
             )
         if one._array.dtype != several[0]._array.dtype:
             raise DTypeError("meshgrid expects all tensors to have the same dtype")
@@ -232,10 +238,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     for i, one in enumerate(several):
         own = (*(1,) * i, sizes[i], *(1,) * (len(sizes) - i - 1))
         grid = ops.expand(ops.reshape(one, sizes=own), sizes=sizes)
-        if exchanged:
-            grid = ops.permute(grid, dim=(1, 0, *range(2, len(sizes))))
-        called = (names[1], names[0], *names[2:]) if exchanged else names
-        grids.append(ops.rename(grid, names=called if any(called) else None))
+        grids.append(ops.rename(grid, names=names if any(names) else None))
     if exchanged:
         grids[:2] = grids[1::-1]
     return tuple(grids)
@@ -271,7 +274,9 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     dims = dims_of(input)
     if len(dims.sizes) != 1:
         raise DimensionError(
-            f"Expect a 1D vector, but got shape {list(dims.sizes)}", op="combinations", operands=(dims.operand(),)
+            f"Expect a 1D vector, but got shape {list(dims.sizes)}",
+            op="combinations",
+            operands=(dims.operand(),),
         )
     if r < 0:
         raise DimensionError(f"Expect a non-negative number, but got {r}", op="combinations")

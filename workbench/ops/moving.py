@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims
+from workbench.base.errors import DimensionIndexError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import Op, Saves, ops
 
-__all__ = ["MOVES", "NOTHING", "copying", "move", "memory_of", "on_codes", "see", "sizes_from", "storage"]
+__all__ = [
+    "MOVES",
+    "NOTHING",
+    "SavesFrom",
+    "copying",
+    "move",
+    "memory_of",
+    "on_codes",
+    "out_of_bounds",
+    "see",
+    "sizes_from",
+    "storage",
+]
 
 NOTHING = Saves((), output=False)
 MOVES = frozenset({"linear", "moves"})
 """Properties of an op that copies values to other places."""
+
+
+@dataclass(frozen=True)
+class SavesFrom(Saves):
+    """The rule reads the inputs from one on, however many there are."""
+
+    inputs: tuple[int, ...] | None = ()
+    output: bool = False
+    first: int = 1
+
+    def read(self, needs: Sequence[bool]) -> tuple[int, ...]:
+        """Return the positions of those inputs."""
+        return tuple(range(self.first, len(needs)))
 
 
 def _no_cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
@@ -91,3 +118,12 @@ def see(memory: np.ndarray[Any, Any], start: int, sizes: tuple[int, ...], stride
     steps = tuple(stride * memory.itemsize for stride in strides)
     # Types that NumPy does not know by itself export no buffer: bytes do.
     return np.ndarray(sizes, memory.dtype, memory.view(np.uint8), start * memory.itemsize, steps)
+
+
+def out_of_bounds(x: Dims, axis: int, index: int) -> DimensionIndexError:
+    called = f" ({x.names[axis]!r})" if x.names[axis] else ""
+    return DimensionIndexError(
+        f"index {index} is out of bounds for dimension {axis}{called} with size {x.sizes[axis]}",
+        op="index",
+        operands=(x.operand("input", [axis]),),
+    )

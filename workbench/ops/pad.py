@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
-from workbench.core.op import BadInput, Sample, ops
+from workbench.core.op import Sample, ops
 from workbench.core.value import dims_of, new
 from workbench.ops.moving import move
 
@@ -19,8 +19,8 @@ def _pad_dims(x: Dims, padding: tuple[tuple[int, int], ...], value: float) -> Di
     sizes = tuple(size + before + after for size, (before, after) in zip(x.sizes, padding, strict=True))
     if any(size < 0 for size in sizes):
         raise DimensionError(
-            f"The input size {list(x.sizes)}, plus negative padding {list(padding)}, resulted in a negative output size, "
-            "which is invalid.",
+            f"The input size {list(x.sizes)}, plus negative padding {list(padding)}, resulted in a negative output "
+            "size, which is invalid.",
             op="pad",
             operands=(x.operand("input", [i for i, size in enumerate(sizes) if size < 0]),),
         )
@@ -33,7 +33,9 @@ def _pad(x: Any, padding: tuple[tuple[int, int], ...], value: float) -> Any:
     )
     grow = tuple((max(before, 0), max(after, 0)) for before, after in padding)
     out = np.full([size + sum(width) for size, width in zip(x[cut].shape, grow, strict=True)], value, x.dtype)
-    out[tuple(slice(before, size - after) for size, (before, after) in zip(out.shape, grow, strict=True))] = x[cut]
+    out[tuple(slice(before, size - after) for size, (before, after) in zip(out.shape, grow, strict=True))] = (
+        x[cut]
+    )
     return out
 
 
@@ -135,7 +137,9 @@ def _check_border(dims: Dims, dim: int, before: int, after: int, mode: str) -> N
         why = "Padding value causes wrapping around more than once"
     else:
         return
-    raise DimensionError(f"{why} (dim {dim}, mode {mode}).", op="pad", operands=(dims.operand("input", [dim]),))
+    raise DimensionError(
+        f"{why} (dim {dim}, mode {mode}).", op="pad", operands=(dims.operand("input", [dim]),)
+    )
 
 
 def constant_pad_nd(input: Any, pad: Sequence[int], value: float = 0) -> Any:

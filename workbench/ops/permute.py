@@ -134,17 +134,23 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
             op="movedim",
             operands=(dims.operand(),),
         )
-    moved, places = (tuple(dim_index(dims, one, "movedim") for one in several) for several in (sources, targets))
+    moved, places = (
+        tuple(dim_index(dims, one, "movedim") for one in several) for several in (sources, targets)
+    )
     for what, several in (("source", moved), ("destination", places)):
         if len(set(several)) != len(several):
             raise DimensionError(
-                f"movedim: repeated dim in `{what}` ({list(several)})", op="movedim", operands=(dims.operand(),)
+                f"movedim: repeated dim in `{what}` ({list(several)})",
+                op="movedim",
+                operands=(dims.operand(),),
             )
     if not dims.sizes:
         return ops.permute(input, dim=())
     taken = dict(zip(places, moved, strict=True))
     rest = iter(i for i in range(len(dims.sizes)) if i not in moved)
-    return ops.permute(input, dim=tuple(taken[i] if i in taken else next(rest) for i in range(len(dims.sizes))))
+    return ops.permute(
+        input, dim=tuple(taken[i] if i in taken else next(rest) for i in range(len(dims.sizes)))
+    )
 
 
 def moveaxis(input: Any, source: Any, destination: Any) -> Any:
@@ -269,7 +275,9 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Any:
         raise DimensionError(f"expected total rotation dims == 2, but got dims = {len(dims)}", op="rot90")
     if len(own.sizes) < 2:
         raise DimensionError(
-            f"expected total dims >= 2, but got total dims = {len(own.sizes)}", op="rot90", operands=(own.operand(),)
+            f"expected total dims >= 2, but got total dims = {len(own.sizes)}",
+            op="rot90",
+            operands=(own.operand(),),
         )
     a, b = (dim_index(own, dim, "rot90") for dim in dims)
     if a == b:

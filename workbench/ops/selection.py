@@ -25,11 +25,16 @@ def _vector(input: Any, dim: int | str, index: Any, op: str, negative: bool = Fa
             f"{op}(): Index is supposed to be a vector of integers, but got dim: {len(dims_of(index).sizes)} and type "
             f"{index._array.dtype}",
             op=op,
-            operands=(dims_of(input).operand("input", [at] if dims_of(input).sizes else []), dims_of(index).operand("index")),
+            operands=(
+                dims_of(input).operand("input", [at] if dims_of(input).sizes else []),
+                dims_of(index).operand("index"),
+            ),
         )
     array = index._array
     if not negative and isinstance(array, np.ndarray) and array.size and array.min() < 0:
-        raise DimensionIndexError(f"{op}(): index {int(array.min())} is out of range: it counts from 0", op=op)
+        raise DimensionIndexError(
+            f"{op}(): index {int(array.min())} is out of range: it counts from 0", op=op
+        )
     return at, index if dims_of(index).sizes else ops.reshape(index, sizes=(1,))
 
 
@@ -68,7 +73,14 @@ def index_fill(input: Any, dim: int | str, index: Any, value: Any) -> Any:
             )
         if value._array.dtype != input._array.dtype:
             value = ops.to(value, dtype=input._array.dtype)
-    elif isinstance(value, complex) and input._array.dtype.kind != "c":
+        # By a mask, so that the value's gradient counts an entry once that `index` names twice.
+        own = _at_least_one(input)
+        sizes = dims_of(own).sizes
+        mask = ops.index_put(new(np.zeros(sizes[at], np.bool_)), True, index, dims=(0,))
+        mask = ops.reshape(mask, sizes=(sizes[at], *(1,) * (len(sizes) - at - 1)))
+        filled = ops.where(mask, value, own)
+        return filled if dims_of(input).sizes else ops.reshape(filled, sizes=())
+    if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise DTypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     return _put(input, at, index, value)
 
@@ -165,7 +177,9 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 def _mask(mask: Any, op: str) -> Any:
     if mask._array.dtype.kind != "b":
-        raise DTypeError(f"{op}: expected BoolTensor for mask, got {mask._array.dtype}: compare first, as x > 0")
+        raise DTypeError(
+            f"{op}: expected BoolTensor for mask, got {mask._array.dtype}: compare first, as x > 0"
+        )
     return mask
 
 
@@ -202,7 +216,11 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
         raise DimensionError(
             f"masked_scatter: source has {dims_of(source).numel} values and the mask asks for {len(where)}",
             op="masked_scatter",
-            operands=(dims_of(input).operand("input"), dims_of(mask).operand("mask"), dims_of(source).operand("source")),
+            operands=(
+                dims_of(input).operand("input"),
+                dims_of(mask).operand("mask"),
+                dims_of(source).operand("source"),
+            ),
         )
     values = ops.index(_flat(source), key=(slice(len(where)),))
     written = ops.index_put(_flat(ops.expand(input, sizes=together.sizes)), values, new(where), dims=(0,))

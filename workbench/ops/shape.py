@@ -14,9 +14,19 @@ from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
 from workbench.core.value import dims_of
 from workbench.ops.moving import copying, move, on_codes, sizes_from
-from workbench.ops.permute import permute
+from workbench.ops.permute import permute, transpose
 
-__all__ = ["flatten", "move", "permute", "reshape", "resolve_sizes", "squeeze", "unflatten", "unsqueeze"]
+__all__ = [
+    "flatten",
+    "move",
+    "permute",
+    "reshape",
+    "resolve_sizes",
+    "squeeze",
+    "transpose",
+    "unflatten",
+    "unsqueeze",
+]
 
 # -------------------------------------------------------------------------------------- reshape, flatten
 
@@ -36,8 +46,8 @@ def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[i
         known = math.prod(size for size in result if size != -1)
         if known == 0 and count == 0:
             raise DimensionError(
-                f"cannot reshape tensor of 0 elements into shape {result} because the unspecified dimension size -1 can "
-                "be any value and is ambiguous",
+                f"cannot reshape tensor of 0 elements into shape {result} because the unspecified dimension size -1 "
+                "can be any value and is ambiguous",
                 op=op,
                 operands=(x.operand(),),
             )
@@ -189,7 +199,9 @@ SQUEEZE = move(
 def _unsqueeze_dims(x: Dims, dim: int, name: str | None) -> Dims:
     if name is not None and name in x.names:
         raise DimensionError(
-            f"unsqueeze: the name {name!r} for the new dim is taken already.", op="unsqueeze", operands=(x.operand(),)
+            f"unsqueeze: the name {name!r} for the new dim is taken already.",
+            op="unsqueeze",
+            operands=(x.operand(),),
         )
     return Dims((*x.names[:dim], name, *x.names[dim:]), (*x.sizes[:dim], 1, *x.sizes[dim:]))
 
@@ -331,6 +343,11 @@ def unsqueeze(input: Any, dim: int, name: str | None = None) -> Any:
     return ops.unsqueeze(input, dim=dim % (ndim + 1), name=name)
 
 
+def alias_copy(input: Any) -> Any:
+    """The same values in memory of their own."""
+    return ops.clone(input)
+
+
 def atleast_1d(*tensors: Any) -> Any:
     """Give tensors without dims one of size 1; several tensors (or a list of them) give a tuple."""
     return _each(tensors, lambda one: ops.reshape(one, sizes=(1,)) if not dims_of(one).sizes else one)
@@ -352,9 +369,7 @@ def atleast_3d(*tensors: Any) -> Any:
     >>> wb.atleast_3d(wb.zeros(N=2, C=3)).names
     ('N', 'C', None)
     """
-    return _each(
-        tensors, lambda one: unsqueeze(_two(one), -1) if len(dims_of(one).sizes) < 3 else one
-    )
+    return _each(tensors, lambda one: unsqueeze(_two(one), -1) if len(dims_of(one).sizes) < 3 else one)
 
 
 def _each(tensors: tuple[Any, ...], function: Any) -> Any:
@@ -365,6 +380,7 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Any] = {
+    "alias_copy": alias_copy,
     "atleast_1d": atleast_1d,
     "atleast_2d": atleast_2d,
     "atleast_3d": atleast_3d,
@@ -379,7 +395,7 @@ FUNCTIONS: dict[str, Any] = {
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("atleast_1d", "atleast_2d", "atleast_3d", "squeeze_copy", "unsqueeze_copy")
+NOT_METHODS = ("alias_copy", "atleast_1d", "atleast_2d", "atleast_3d", "squeeze_copy", "unsqueeze_copy")
 """Functions that are no methods of a tensor."""
 
 METHODS: dict[str, Any] = {"reshape_as": reshape_as}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from builtins import slice as _slice
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from workbench.base.dims import dim_index
@@ -11,9 +12,8 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
+from workbench.ops.index import index_dims
 from workbench.ops.moving import copying
-
-
 
 
 def _along(dim: int, one: Any) -> tuple[Any, ...]:
@@ -55,7 +55,9 @@ def select_scatter(input: Any, src: Any, dim: int | str, index: int) -> Any:
     return _write(input, src, _selecting(input, dim, index), "select_scatter")
 
 
-def slice(input: Any, dim: int | str = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+def slice(
+    input: Any, dim: int | str = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
     """The entries of a dim from `start` up to `end`, every `step`-th, as Python slices them: a view.
 
     >>> import workbench as wb
@@ -82,11 +84,11 @@ def slice_scatter(
 
 
 def _write(input: Any, src: Any, key: tuple[Any, ...], op: str) -> Any:
-    part = ops.index.dims(dims_of(input), key=key)
+    part = index_dims(dims_of(input), key)
     if part.sizes != dims_of(src).sizes:
         raise DimensionError(
-            f"expected src to have a size equal to the slice of self. src size = {list(dims_of(src).sizes)}, slice size "
-            f"= {list(part.sizes)}",
+            f"expected src to have a size equal to the slice of self. src size = {list(dims_of(src).sizes)}, slice "
+            f"size = {list(part.sizes)}",
             op=op,
             operands=(dims_of(input).operand("input"), dims_of(src).operand("src")),
         )
@@ -115,7 +117,9 @@ def narrow(input: Any, dim: int | str, start: Any, length: int) -> Any:
     begin = begin + size if begin < 0 else begin
     if begin + length > size:
         raise DimensionError(
-            f"start ({begin}) + length ({length}) exceeds dimension size ({size}).", op="narrow", operands=(operand,)
+            f"start ({begin}) + length ({length}) exceeds dimension size ({size}).",
+            op="narrow",
+            operands=(operand,),
         )
     return ops.index(input, key=_along(at, _slice(begin, begin + length)))
 
@@ -209,7 +213,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int | str = 0) -> tu
         )
     size, longer = divmod(length, sections)
     edges = [i * size + min(i, longer) for i in range(sections + 1)]
-    return _cut(input, at, [*zip(edges, edges[1:], strict=False)])
+    return _cut(input, at, [*pairwise(edges)])
 
 
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
@@ -236,14 +240,14 @@ def _numpy_split(input: Any, where: Any, dim: int, least: int, op: str) -> tuple
             op=op,
             operands=(dims.operand(),),
         )
-    if hasattr(where, "__index__") and not isinstance(where, Value):
-        if where <= 0 or dims.sizes[dim] % where:
-            raise DimensionError(
-                f"{op} attempted to split along dimension {dim}, but the size of the dimension {dims.sizes[dim]} is not "
-                f"divisible by the split_size {where}!",
-                operands=(dims.operand("input", [dim]),),
-                fix=f"input.tensor_split({where}, {dim})",
-            )
+    sections = where if hasattr(where, "__index__") and not isinstance(where, Value) else 1
+    if sections <= 0 or dims.sizes[dim] % sections:
+        raise DimensionError(
+            f"{op} attempted to split along dimension {dim}, but the size of the dimension {dims.sizes[dim]} is not "
+            f"divisible by the split_size {where}!",
+            operands=(dims.operand("input", [dim]),),
+            fix=f"input.tensor_split({where}, {dim})",
+        )
     return tensor_split(input, where, dim)
 
 

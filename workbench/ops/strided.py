@@ -26,7 +26,8 @@ def _unfold_dims(x: Dims, dim: int, size: int, step: int) -> Dims:
     sizes = x.sizes or (1,)
     if size < 0 or step <= 0:
         raise DimensionError(
-            f"unfold: size is {size} but must be >= 0, step is {step} but must be > 0", operands=(x.operand(),)
+            f"unfold: size is {size} but must be >= 0, step is {step} but must be > 0",
+            operands=(x.operand(),),
         )
     if size > sizes[dim]:
         raise DimensionError(
@@ -128,8 +129,8 @@ def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any
         memory, here = memory_of(x)
         if here + offset < 0 or here + high >= len(memory):
             raise DimensionError(
-                f"sizes {list(size)}, strides {list(stride)}, storage offset {here + offset}, and itemsize {x.itemsize} "
-                f"requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for storage of size "
+                f"sizes {list(size)}, strides {list(stride)}, storage offset {here + offset}, and itemsize "
+                f"{x.itemsize} requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for storage of size "
                 f"{len(memory) * x.itemsize}",
                 op="as_strided",
             )
@@ -182,7 +183,9 @@ def _strided_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     gradient = ops.strided_sum(
         g, size=p["size"], stride=p["stride"], offset=p["offset"], sizes=sizes, own=p["own"]
     )
-    places = see(np.arange(sum(map(abs, _span(sizes, p["own"]))) + 1), -_span(sizes, p["own"])[0], sizes, p["own"])
+    places = see(
+        np.arange(sum(map(abs, _span(sizes, p["own"]))) + 1), -_span(sizes, p["own"])[0], sizes, p["own"]
+    )
     _, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
     if counts.size and counts.max() > 1:
         # Values of the input that share their memory share the gradient.
@@ -204,7 +207,12 @@ AS_STRIDED = move(
         Sample((grid(3, 3).T,), {**_STRIDES, "own": (1, 3)}),
     ],
     bad=lambda: [
-        BadInput((grid(2, 2),), {**_STRIDES, "offset": 2, "own": (2, 1)}, DimensionError, "out of bounds for storage")
+        BadInput(
+            (grid(2, 2),),
+            {**_STRIDES, "offset": 2, "own": (2, 1)},
+            DimensionError,
+            "out of bounds for storage",
+        )
     ],
     properties=frozenset({"view"}),
 )
@@ -272,17 +280,23 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
         return _view_dtype(input, as_dtype(dtype).numpy)
     result = ops.reshape(input, sizes=sizes_from(shape if size is None else (size,)))
     before, after = input._array, result._array
-    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and after.size:
-        # An array whose storage is not in row-major order was laid out by a kernel, not by a view of the user's.
-        if not np.may_sharememory_of(before, after) and storage(before).flags.c_contiguous:
-            raise DimensionError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-                "two contiguous subspaces). Use .reshape(...) instead.",
-                op="view",
-                operands=(dims_of(input).operand(),),
-                fix=f"input.reshape({', '.join(map(str, after.shape))})",
-            )
+    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and _scattered(before, after):
+        raise DimensionError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead.",
+            op="view",
+            operands=(dims_of(input).operand(),),
+            fix=f"input.reshape({', '.join(map(str, after.shape))})",
+        )
     return result
+
+
+def _scattered(before: Any, after: Any) -> bool:
+    """Say whether reshaping copied an array that a view of the user's made too scattered for a view."""
+    if not after.size or np.may_share_memory(before, after):
+        return False
+    # Storage that is not in row-major order was laid out by a kernel or an op: the user did nothing to it.
+    return bool(storage(before).flags.c_contiguous)
 
 
 def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Any:
@@ -363,7 +377,9 @@ def _strided_params(value: Any, size: Any, stride: Any, storage_offset: int | No
     sizes, steps = (tuple(int(one) for one in several) for several in (size, stride))
     own = dims_of(value)
     if len(sizes) != len(steps):
-        raise DimensionError("mismatch in length of strides and shape", op="as_strided", operands=(own.operand(),))
+        raise DimensionError(
+            "mismatch in length of strides and shape", op="as_strided", operands=(own.operand(),)
+        )
     if any(step < 0 for step in steps):
         raise DimensionError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}",

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError
 from workbench.core.families import unbroadcast
-from workbench.core.op import BadInput, Op, Sample, ops
+from workbench.core.op import BadInput, Op, Sample
 from workbench.core.tape import Call
 from workbench.ops.moving import MOVES, move
 
@@ -16,7 +16,7 @@ __all__ = ["fits", "writer"]
 
 
 def fits(op: str, x: Dims, target: Dims, value: Dims) -> Dims:
-    """Return the dims of `x` after `value` was written to a part of it with the dims `target`; refuse what is no fit."""
+    """Return the dims of `x` after `value` was written to a part of it with the dims `target`; refuse a misfit."""
     together = broadcast(op, target, value)
     if together.sizes != target.sizes:
         raise DimensionError(

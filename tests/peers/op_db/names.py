@@ -31,7 +31,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "H": lambda x: x.H,
     "mT": lambda x: x.mT,
     "mH": lambda x: x.mH,
-    "slice": lambda x, *args: wb.slice(x, *args),
+    "slice": lambda x, *args, **kwargs: wb.slice(x, *args, **kwargs),
     "where": lambda x, condition, other: wb.where(condition, x, other),
     "zero_": lambda x: x.clone().zero_(),
     "fill": lambda x, value: wb.fill(x, value),
