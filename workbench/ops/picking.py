@@ -63,7 +63,7 @@ def pick_dims(x: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
 def together(x: Dims, indices: tuple[Dims, ...]) -> tuple[int, ...]:
     shapes = [one.sizes for one in indices]
     try:
-        return tuple(np.broadcastshapes(*shapes))
+        return tuple(np.broadcast_shapes(*shapes))
     except ValueError:
         raise DimensionIndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
@@ -85,7 +85,7 @@ def shapes(indices: tuple[Any, ...]) -> tuple[Dims, ...]:
 
 def fronted(x: Any, indices: tuple[Any, ...], dims: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     """Return values laid out as the result of a pick with the dims of the indices moved to the front."""
-    width = len(np.broadcastshapes(*[one.shape for one in indices]))
+    width = len(np.broadcast_shapes(*[one.shape for one in indices]))
     at = layout(len(sizes), dims, shapes(indices), width)[1]
     order = (*range(at, at + width), *range(at), *range(at + width, x.ndim))
     return x.transpose(order)
@@ -95,7 +95,7 @@ def _pick(x: Any, *indices: Any, dims: tuple[int, ...]) -> Any:
     checked(x.shape, indices, dims)
     if len(dims) == 1:
         return np.asarray(np.take(x, indices[0], axis=dims[0]))
-    shape = np.broadcastshapes(*[one.shape for one in indices])
+    shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest, at = layout(x.ndim, dims, shapes(indices), len(shape))
     picked = x.transpose((*dims, *rest))[tuple(indices)]
     width = len(shape)
@@ -114,12 +114,12 @@ def add_rows(out: Any, rows: Any, values: Any) -> None:
     order = np.argsort(rows, kind="stable")
     rows = rows[order]
     starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-    out[rows[starts]] += np.add.reduceat(values[order], starts, axis=0)
+    out[rows[starts]] += np.add.reduceat(values[order], starts, axis=0, dtype=values.dtype)
 
 
 def _pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     checked(sizes, indices, dims)
-    shape = np.broadcastshapes(*[one.shape for one in indices])
+    shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest = [i for i in range(len(sizes)) if i not in dims]
     lengths, others = tuple(sizes[i] for i in dims), tuple(sizes[i] for i in rest)
     rows = np.zeros(shape, np.int64)
@@ -211,7 +211,7 @@ def _index_put_dims(x: Dims, value: Dims, *indices: Dims, dims: tuple[int, ...])
 
 def _index_put(x: Any, value: Any, *indices: Any, dims: tuple[int, ...]) -> Any:
     checked(x.shape, indices, dims)
-    shape = np.broadcastshapes(*[one.shape for one in indices])
+    shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest, at = layout(x.ndim, dims, shapes(indices), len(shape))
     target = (*(x.shape[i] for i in rest[:at]), *shape, *(x.shape[i] for i in rest[at:]))
     out = x.copy()

@@ -130,8 +130,8 @@ def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any
         if here + offset < 0 or here + high >= len(memory):
             raise DimensionError(
                 f"sizes {list(size)}, strides {list(stride)}, storage offset {here + offset}, and itemsize "
-                f"{x.itemsize} requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for storage of size "
-                f"{len(memory) * x.itemsize}",
+                f"{x.itemsize} requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for "
+                f"storage of size {len(memory) * x.itemsize}",
                 op="as_strided",
             )
         return see(memory, here + offset, size, stride)
