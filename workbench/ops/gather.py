@@ -13,7 +13,7 @@ from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid, unb
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
-from workbench.ops.moving import MOVES, NOTHING, move
+from workbench.ops.moving import NOTHING, move
 
 INDEX = Saves((1,), output=False)
 
@@ -170,7 +170,7 @@ SCATTER = move(
             (grid(3, 4), 0.5, np.array([[4]])), {"dim": 1}, DimensionIndexError, "index 4 is out of bounds"
         )
     ],
-    properties=MOVES,
+    properties=frozenset({"moves"}),
 )
 
 

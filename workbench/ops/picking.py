@@ -12,7 +12,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
-from workbench.ops.moving import MOVES, SavesFrom, move, out_of_bounds
+from workbench.ops.moving import SavesFrom, move, out_of_bounds
 from workbench.ops.writing import fits
 
 INDICES = SavesFrom(first=1)
@@ -251,5 +251,5 @@ INDEX_PUT = move(
             (grid(4, 3), grid(3, 3), np.array([2, 0])), {"dims": (0,)}, DimensionError, "must match the size"
         )
     ],
-    properties=MOVES,
+    properties=frozenset({"moves"}),
 )
