@@ -96,25 +96,18 @@ class _Walk:
 
     def run(self) -> None:
         """Run every reachable call's rule, newest first, so that its gradient is complete when it runs."""
-        while self.heap:
-            node = heapq.heappop(self.heap)[1]
-            gradients = self.pending.pop(node.serial)
+        heap, pending, leading = self.heap, self.pending, self.leading
+        while heap:
+            node = heapq.heappop(heap)[1]
+            gradients = pending.pop(node.serial)
             if node.hooks or node.before:
                 _run_hooks(node, gradients)
             if self.stops:
-                for output, gradient in enumerate(gradients):
-                    wanted = self.stops.get(_key(node, output))
-                    if wanted is not None and gradient is not None:
-                        self.sink(wanted, gradient)
+                self._stop(node, gradients)
             call = node.call()
-            inputs = node.sources()
-            if self.leading is not None:
-                call.needs = tuple(
-                    [
-                        need and _place(value) in self.leading
-                        for value, need in zip(inputs, call.needs, strict=True)
-                    ]
-                )
+            if leading is not None:
+                places = [need and _place(one) in leading for one, need in zip(call.inputs, call.needs, strict=True)]
+                call.needs = tuple(places)
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
             if tape.places:
                 check_results(node, results)
@@ -122,9 +115,16 @@ class _Walk:
                 node.release()
             if node.after:
                 results = _run_after(node, results, gradients)
-            for value, need, gradient in zip(inputs, call.needs, results, strict=True):
+            for value, need, gradient in zip(call.inputs, call.needs, results, strict=True):
                 if need and gradient is not None:
                     self.arrive(value, gradient)
+
+    def _stop(self, node: Node, gradients: list[Any]) -> None:
+        """Hand out the gradients of those outputs of a call that were asked for."""
+        for output, gradient in enumerate(gradients):
+            wanted = self.stops.get(_key(node, output))
+            if wanted is not None and gradient is not None:
+                self.sink(wanted, gradient)
 
 
 def _run_hooks(node: Node, gradients: list[Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.kernels.loader import native
 
-__all__ = ["NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
+__all__ = ["CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
 
 
 class _PlainValue:
@@ -24,6 +24,7 @@ class _PlainValue:
     _view: Any = None
     _owner: Any = None
     _leaf: Any = None
+    _past: Any = None
     _changes: int = 0
     _seen: int = 0
     _output: int = 0
@@ -37,7 +38,12 @@ class _PlainNode:
     params: Any = None
     saved: Any = None
     versions: Any = None
+    packed: Any = None
     serial: int = 0
+
+
+class _PlainCall:
+    __slots__ = ("inputs", "needs", "op", "out", "outs", "params")
 
 
 _apply: Callable[..., Any] | None = None
@@ -55,10 +61,11 @@ class _PlainOp:
         return _apply(self, *inputs, **params)
 
 
-eager: Any = native if native is not None and hasattr(native, "OpBase") else None
+eager: Any = native if native is not None and hasattr(native, "CallBase") else None
 """The compiled module, if it has the common call."""
 ValueBase: Any = _PlainValue if eager is None else eager.ValueBase
 NodeBase: Any = _PlainNode if eager is None else eager.NodeBase
+CallBase: Any = _PlainCall if eager is None else eager.CallBase
 OpBase: Any = _PlainOp if eager is None else eager.OpBase
 next_serial: Callable[[], int] = itertools.count().__next__ if eager is None else eager.next_serial
 """Gives recorded calls their numbers: what was recorded later has the larger one."""

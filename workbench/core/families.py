@@ -101,11 +101,10 @@ def binary(
     """
 
     def vjp(call: Call, gradient_out: Any) -> tuple[Any, ...]:
-        wanted = gradient(call, gradient_out)  # type: ignore[operator]
-        return tuple(
-            unbroadcast(function(), value) if need else None
-            for function, value, need in zip(wanted, call.inputs, call.needs, strict=True)
-        )
+        left, right = gradient(call, gradient_out)  # type: ignore[operator]
+        x, y = call.inputs
+        need_x, need_y = call.needs
+        return (unbroadcast(left(), x) if need_x else None, unbroadcast(right(), y) if need_y else None)
 
     def samples() -> list[Sample]:
         low, high = domain

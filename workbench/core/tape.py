@@ -9,7 +9,7 @@ from typing import Any
 from workbench.base.dims import Names
 from workbench.base.errors import AutogradError
 from workbench.base.places import calling_frame, place
-from workbench.core.bases import NodeBase, next_serial
+from workbench.core.bases import CallBase, NodeBase, eager, next_serial
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, new
 
@@ -29,10 +29,20 @@ LARGE = 4096
 """Values of more bytes than this are dropped from the tape when the gradient rule does not read them."""
 
 
-class Call:
-    """One call of an op, as a gradient rule sees it: inputs, outputs, parameters, and which gradients are wanted."""
+class Call(CallBase):  # type: ignore[misc]
+    """One call of an op, as a gradient rule sees it: inputs, outputs, parameters, and which gradients are wanted.
 
-    __slots__ = ("inputs", "needs", "op", "out", "outs", "params")
+    `outs`, and `out`, the first of them, are there for rules that save the output.
+    """
+
+    __slots__ = ()
+
+    op: Op
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    outs: tuple[Any, ...]
+    out: Any
+    needs: tuple[bool, ...]
 
     def __init__(
         self,
@@ -46,7 +56,7 @@ class Call:
         self.inputs = inputs
         self.params = params
         self.outs = outs
-        self.out = outs[0]
+        self.out = outs[0] if outs else None
         self.needs = needs
 
 
@@ -68,7 +78,7 @@ class Node(NodeBase):  # type: ignore[misc]
     """Called with the gradients of all inputs and of all outputs when the gradient rule has run."""
     origin: str | None = None
     """Where the call was made, if somebody wanted to know."""
-    packed: dict[tuple[str, int], tuple[Any, Callable[[Any], Any]]] | None = None
+    packed: dict[tuple[str, int], tuple[Any, Callable[[Any], Any]]] | None
     """What was packed of inputs and outputs, and how to unpack it."""
     inputs: tuple[Any, ...] | None
     op: Op
@@ -91,6 +101,10 @@ class Node(NodeBase):  # type: ignore[misc]
 
     def call(self) -> Call:
         """Return the recorded call with unnamed inputs and outputs, connected to the tape."""
+        if eager is not None:
+            call = eager.recall(self, Call)
+            if call is not None:
+                return call  # type: ignore[no-any-return]
         if self.inputs is None:
             raise AutogradError(
                 f"Trying to backward through the graph a second time: what '{self.op.name}' saved has been freed. "
@@ -103,7 +117,7 @@ class Node(NodeBase):  # type: ignore[misc]
         saved = self.saved
         if self.packed:
             inputs, saved = self._unpacked(inputs)
-        for i, array in enumerate(saved or (None,) * self.op.outputs):
+        for i, array in enumerate(saved or ()):
             out = new(array)
             out._grad_fn = self
             out._output = i

@@ -42,7 +42,7 @@ class Value(ValueBase):  # type: ignore[misc]
     """For another name of a leaf: the leaf itself, where gradients go."""
     _inference: bool
     """True for results of `inference_mode`: never kept for a gradient."""
-    _past: list[tuple[int, Node | None, int, bool]] | None = None
+    _past: list[tuple[int, Node | None, int, bool]] | None
     """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
     _origin: tuple[str, int] | None = None
     """File and line where it was made; set by factories only."""

@@ -49,6 +49,7 @@ struct Value {
   PyObject* view;
   PyObject* owner;
   PyObject* leaf;
+  PyObject* past;
   long long changes;
   long long seen;
   int output;
@@ -67,6 +68,7 @@ int value_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(value->view);
   Py_VISIT(value->owner);
   Py_VISIT(value->leaf);
+  Py_VISIT(value->past);
   return 0;
 }
 
@@ -78,6 +80,7 @@ int value_clear(PyObject* self) {
   Py_CLEAR(value->view);
   Py_CLEAR(value->owner);
   Py_CLEAR(value->leaf);
+  Py_CLEAR(value->past);
   return 0;
 }
 
@@ -99,6 +102,7 @@ PyMemberDef value_members[] = {
     {"_view", T_OBJECT, offsetof(Value, view), 0, nullptr},
     {"_owner", T_OBJECT, offsetof(Value, owner), 0, nullptr},
     {"_leaf", T_OBJECT, offsetof(Value, leaf), 0, nullptr},
+    {"_past", T_OBJECT, offsetof(Value, past), 0, nullptr},
     {"_changes", T_LONGLONG, offsetof(Value, changes), 0, nullptr},
     {"_seen", T_LONGLONG, offsetof(Value, seen), 0, nullptr},
     {"_output", T_INT, offsetof(Value, output), 0, nullptr},
@@ -128,6 +132,7 @@ struct Node {
   PyObject* params;
   PyObject* saved;
   PyObject* versions;
+  PyObject* packed;
   long long serial;
 };
 
@@ -139,6 +144,7 @@ int node_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(node->params);
   Py_VISIT(node->saved);
   Py_VISIT(node->versions);
+  Py_VISIT(node->packed);
   return 0;
 }
 
@@ -149,6 +155,7 @@ int node_clear(PyObject* self) {
   Py_CLEAR(node->params);
   Py_CLEAR(node->saved);
   Py_CLEAR(node->versions);
+  Py_CLEAR(node->packed);
   return 0;
 }
 
@@ -158,6 +165,7 @@ PyMemberDef node_members[] = {
     {"params", T_OBJECT, offsetof(Node, params), 0, nullptr},
     {"saved", T_OBJECT, offsetof(Node, saved), 0, nullptr},
     {"versions", T_OBJECT, offsetof(Node, versions), 0, nullptr},
+    {"packed", T_OBJECT, offsetof(Node, packed), 0, nullptr},
     {"serial", T_LONGLONG, offsetof(Node, serial), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
@@ -617,7 +625,167 @@ PyType_Slot op_slots[] = {
 PyType_Spec op_spec = {"workbench._kernels.OpBase", sizeof(Op), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, op_slots};
 
+// -------------------------------------------------------------------------------------- calls, for backward
+
+// One call as a gradient rule sees it.
+struct Recorded {
+  PyObject_HEAD
+  PyObject* op;
+  PyObject* inputs;
+  PyObject* params;
+  PyObject* outs;
+  PyObject* out;
+  PyObject* needs;
+};
+
+int recorded_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* call = reinterpret_cast<Recorded*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(call->op);
+  Py_VISIT(call->inputs);
+  Py_VISIT(call->params);
+  Py_VISIT(call->outs);
+  Py_VISIT(call->out);
+  Py_VISIT(call->needs);
+  return 0;
+}
+
+int recorded_clear(PyObject* self) {
+  auto* call = reinterpret_cast<Recorded*>(self);
+  Py_CLEAR(call->op);
+  Py_CLEAR(call->inputs);
+  Py_CLEAR(call->params);
+  Py_CLEAR(call->outs);
+  Py_CLEAR(call->out);
+  Py_CLEAR(call->needs);
+  return 0;
+}
+
+PyMemberDef recorded_members[] = {
+    {"op", T_OBJECT, offsetof(Recorded, op), 0, nullptr},       {"inputs", T_OBJECT, offsetof(Recorded, inputs), 0, nullptr},
+    {"params", T_OBJECT, offsetof(Recorded, params), 0, nullptr}, {"outs", T_OBJECT, offsetof(Recorded, outs), 0, nullptr},
+    {"out", T_OBJECT, offsetof(Recorded, out), 0, nullptr},     {"needs", T_OBJECT, offsetof(Recorded, needs), 0, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot recorded_slots[] = {
+    {Py_tp_members, recorded_members},
+    {Py_tp_traverse, reinterpret_cast<void*>(recorded_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(recorded_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<recorded_clear>)},
+    {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+    {Py_tp_doc, const_cast<char*>("One call of an op, as a gradient rule sees it.")},
+    {0, nullptr},
+};
+PyType_Spec recorded_spec = {"workbench._kernels.CallBase", sizeof(Recorded), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, recorded_slots};
+
+bool some(PyObject* object) { return object && object != Py_None; }
+
+long long version_of(const Value* value) {
+  return some(value->owner) ? reinterpret_cast<Value*>(value->owner)->changes : value->changes;
+}
+
+// The same value on the same place of the tape, without names.
+PyObject* bare(Value* value) {
+  Value* other = made(value->array ? value->array : Py_None, nullptr);
+  if (!other) return nullptr;
+  other->owner = Py_NewRef(some(value->owner) ? value->owner : reinterpret_cast<PyObject*>(value));
+  if (value->requires_grad) {
+    other->requires_grad = 1;
+    if (some(value->grad_fn)) {
+      other->grad_fn = Py_NewRef(value->grad_fn);
+      other->output = value->output;
+    } else {
+      other->leaf = Py_NewRef(some(value->leaf) ? value->leaf : reinterpret_cast<PyObject*>(value));
+    }
+  }
+  return reinterpret_cast<PyObject*>(other);
+}
+
+// recall(node, call_type): the recorded call, connected to the tape; None where something about it wants thought.
+PyObject* recall(PyObject*, PyObject* const* args, Py_ssize_t) {
+  auto* node = reinterpret_cast<Node*>(args[0]);
+  auto* type = reinterpret_cast<PyTypeObject*>(args[1]);
+  if (!some(node->inputs) || some(node->packed)) Py_RETURN_NONE;
+  Py_ssize_t n = PyTuple_GET_SIZE(node->inputs);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* one = PyTuple_GET_ITEM(node->inputs, i);
+    if (!PyObject_TypeCheck(one, value_base)) continue;
+    auto* value = reinterpret_cast<Value*>(one);
+    long long expected = some(node->versions) ? PyLong_AsLongLong(PyTuple_GET_ITEM(node->versions, i)) : 0;
+    if (some(value->past) || version_of(value) != expected) Py_RETURN_NONE;
+  }
+  PyObject* inputs = PyTuple_New(n);
+  PyObject* needs = PyTuple_New(n);
+  PyObject* outs = nullptr;
+  bool good = inputs && needs;
+  for (Py_ssize_t i = 0; good && i < n; ++i) {
+    PyObject* one = PyTuple_GET_ITEM(node->inputs, i);
+    bool value = PyObject_TypeCheck(one, value_base);
+    auto* held = reinterpret_cast<Value*>(one);
+    PyTuple_SET_ITEM(needs, i, Py_NewRef(value && held->requires_grad ? Py_True : Py_False));
+    PyObject* seen = value && some(held->names) ? bare(held) : Py_NewRef(one);
+    PyTuple_SET_ITEM(inputs, i, seen);
+    good = seen != nullptr;
+  }
+  if (good && some(node->saved)) {
+    Py_ssize_t m = PyTuple_GET_SIZE(node->saved);
+    outs = PyTuple_New(m);
+    for (Py_ssize_t i = 0; outs && i < m; ++i) {
+      Value* out = made(PyTuple_GET_ITEM(node->saved, i), nullptr);
+      if (!out) {
+        Py_CLEAR(outs);
+        break;
+      }
+      out->grad_fn = Py_NewRef(args[0]);
+      out->output = static_cast<int>(i);
+      out->requires_grad = 1;
+      PyTuple_SET_ITEM(outs, i, reinterpret_cast<PyObject*>(out));
+    }
+    good = outs != nullptr;
+  }
+  auto* call = good ? reinterpret_cast<Recorded*>(type->tp_alloc(type, 0)) : nullptr;
+  if (!call) {
+    Py_XDECREF(inputs);
+    Py_XDECREF(needs);
+    Py_XDECREF(outs);
+    return nullptr;
+  }
+  call->op = Py_XNewRef(node->op);
+  call->inputs = inputs;
+  call->needs = needs;
+  call->params = Py_XNewRef(node->params);
+  call->outs = outs;
+  call->out = outs ? Py_NewRef(PyTuple_GET_ITEM(outs, 0)) : nullptr;
+  return reinterpret_cast<PyObject*>(call);
+}
+
 // ------------------------------------------------------------------------------------------------ functions
+
+// stretched(array, sizes): a read-only view with dims of size 1 (and new ones on the left) repeated without copying.
+// None where the sizes do not fit.
+PyObject* stretched(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !PyArray_CheckExact(args[0]) || !PyTuple_Check(args[1])) Py_RETURN_NONE;
+  auto* array = reinterpret_cast<PyArrayObject*>(args[0]);
+  int dims = static_cast<int>(PyTuple_GET_SIZE(args[1]));
+  int extra = dims - PyArray_NDIM(array);
+  if (extra < 0 || dims > NPY_MAXDIMS) Py_RETURN_NONE;
+  npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+  for (int d = 0; d < dims; ++d) {
+    sizes[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(args[1], d));
+    if (PyErr_Occurred()) return nullptr;
+    npy_intp here = d < extra ? 1 : PyArray_DIM(array, d - extra);
+    if (here != sizes[d] && here != 1) Py_RETURN_NONE;
+    strides[d] = here == sizes[d] && d >= extra ? PyArray_STRIDE(array, d - extra) : 0;
+  }
+  PyArray_Descr* type = PyArray_DESCR(array);
+  Py_INCREF(type);
+  int flags = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
+  PyObject* view = PyArray_NewFromDescr(&PyArray_Type, type, dims, sizes, strides, PyArray_DATA(array), flags, nullptr);
+  if (view && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), Py_NewRef(args[0])) < 0) Py_CLEAR(view);
+  return view;
+}
 
 // new(array, names=None): a value around an array.
 PyObject* new_value(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -658,6 +826,8 @@ PyObject* call_directly(PyObject*, PyObject* type) {
 
 PyMethodDef functions[] = {
     {"new_value", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(new_value)), METH_FASTCALL, "A value around an array."},
+    {"recall", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(recall)), METH_FASTCALL, "A recorded call, for its gradient rule."},
+    {"stretched", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(stretched)), METH_FASTCALL, "A view with dims of size 1 repeated."},
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
     {"connect", connect, METH_VARARGS, "Tell what core knows."},
     {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
@@ -677,7 +847,8 @@ bool add_eager(PyObject* module) {
   value_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&value_spec));
   PyObject* node = PyType_FromSpec(&node_spec);
   PyObject* op = PyType_FromSpec(&op_spec);
-  return value_base && node && op && PyModule_AddObjectRef(module, "ValueBase", reinterpret_cast<PyObject*>(value_base)) == 0 &&
+  PyObject* call = PyType_FromSpec(&recorded_spec);
+  return value_base && node && op && call && PyModule_AddObjectRef(module, "CallBase", call) == 0 && PyModule_AddObjectRef(module, "ValueBase", reinterpret_cast<PyObject*>(value_base)) == 0 &&
          PyModule_AddObjectRef(module, "NodeBase", node) == 0 && PyModule_AddObjectRef(module, "OpBase", op) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
