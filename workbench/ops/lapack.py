@@ -467,5 +467,8 @@ def lstsq(a: Array, b: Array, rcond: float, driver: str) -> tuple[Array, Array, 
 
 
 def matrix_exp(a: Array) -> Array:
-    """Return the exponentials of matrices."""
-    return np.asarray(scipy_linalg.expm(a)).astype(a.dtype, copy=False) if a.size else a.copy()
+    """Return the exponentials of matrices, computed in double precision: squaring doubles every error."""
+    if not a.size:
+        return a.copy()
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    return np.asarray(scipy_linalg.expm(a.astype(wide, copy=False))).astype(a.dtype, copy=False)

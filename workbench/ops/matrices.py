@@ -165,8 +165,8 @@ def check_matrix(x: Any, op: str, argument: str = "A") -> None:
         )
 
 
-def check_square(x: Any, op: str, argument: str = "A") -> None:
-    """Refuse what is no batch of square matrices of a floating point or complex type."""
+def check_square(x: Any, op: str, argument: str = "A", floating: bool = True) -> None:
+    """Refuse what is no batch of square matrices of a floating point or complex type (or of any type)."""
     check_matrix(x, op, argument)
     dims = dims_of(x)
     if dims.sizes[-1] != dims.sizes[-2]:
@@ -175,7 +175,8 @@ def check_square(x: Any, op: str, argument: str = "A") -> None:
             f"but they are {dims.sizes[-2]} by {dims.sizes[-1]} matrices",
             operands=(dims.operand(argument, [len(dims.sizes) - 2, len(dims.sizes) - 1]),),
         )
-    check_floating(x, op)
+    if floating:
+        check_floating(x, op)
 
 
 # --------------------------------------------------------------------------------- declaring ops on matrices
