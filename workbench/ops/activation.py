@@ -77,6 +77,12 @@ def _shaped(
     )
 
 
+def _hardtanh(x: Any, low: float, high: float) -> Any:
+    if x.dtype.kind in "iu":  # fractions of a bound are dropped, so that integers stay integers
+        low, high = int(low), int(high)
+    return np.clip(x, low, high)
+
+
 def _hardtanh_gradient(c: Call, g: Any, low: float, high: float) -> Any:
     x = c.inputs[0]
     return ops.where(ops.logical_and(ops.gt(x, low), ops.lt(x, high)), g, 0.0)
@@ -86,7 +92,7 @@ HARDTANH = _shaped(
     "hardtanh",
     "Keep values within bounds; at a bound the gradient is 0.",
     "y = min(max(x, low), high)",
-    lambda x, low, high: np.clip(x, low, high),
+    _hardtanh,
     _hardtanh_gradient,
     {"low": -0.6, "high": 0.7},
     dtype=PROMOTE,

@@ -13,6 +13,7 @@ from workbench.core.families import binary, unary
 from workbench.core.op import Op, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.complexes import conjugate, real_only
+from workbench.ops.filling import clamp
 from workbench.ops.offer import offer
 
 OUTPUT = Saves((), output=True)
@@ -152,7 +153,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     >>> wb.logit(wb.tensor([0.5, 0.9])), wb.logit(wb.tensor([1.0]), eps=0.1)
     (tensor([0.0000, 2.1972]), tensor([2.1972]))
     """
-    return LOGIT(input if eps is None else ops.clamp(input, low=eps, high=1 - eps))
+    return LOGIT(input if eps is None else clamp(input, eps, 1 - eps))
 
 
 _expm1 = offer(EXPM1, "[0.0, 1.0]", "tensor([0.0000, 1.7183])")
