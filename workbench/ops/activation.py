@@ -12,11 +12,12 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
-from workbench.core.inplace import write
+from workbench.core.inplace import in_place, write
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.complexes import real_only
+from workbench.ops.precision import rounded_once
 
 OUTPUT = Saves((), output=True)
 INPUT = Saves(output=False)
@@ -162,6 +163,7 @@ LOGSIGMOID = unary(
 
 def _settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Any:
     """Return the result, or write it into the operand where that was asked for."""
+    function = rounded_once(function)
     return write(input, f"{name}_", function) if inplace else function(input)
 
 
@@ -172,7 +174,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     >>> wb.relu(wb.tensor([-1.0, 2.0]))
     tensor([0.0000, 2.0000])
     """
-    return _settled("relu", input, inplace, RELU)
+    return write(input, "relu_", RELU) if inplace else RELU(input)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
@@ -315,6 +317,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     return _settled("mish", input, inplace, lambda x: ops.mul(x, ops.tanh(softplus(x))))
 
 
+@rounded_once
 def gelu(input: Any, approximate: str = "none") -> Any:
     """Gaussian error linear unit: y = x·Φ(x), or with "tanh" x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
 
@@ -354,6 +357,7 @@ def logsigmoid(input: Any) -> Any:
     return LOGSIGMOID(input)
 
 
+@rounded_once
 def softsign(input: Any) -> Any:
     """Softly bounded: y = x/(1 + |x|). Names and sizes pass through.
 
@@ -364,6 +368,7 @@ def softsign(input: Any) -> Any:
     return ops.div(input, ops.add(ops.abs(input), 1.0))
 
 
+@rounded_once
 def tanhshrink(input: Any) -> Any:
     """What tanh takes away: y = x - tanh x. Names and sizes pass through.
 
@@ -410,6 +415,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     return _settled("threshold", input, inplace, lambda x: ops.where(ops.le(x, bounds[0]), bounds[1], x))
 
 
+@rounded_once
 def glu(input: Any, dim: int | str = -1) -> Any:
     """Gated linear unit: y = a·sigmoid(b), where a and b are the halves along `dim`, which keeps its name.
 
@@ -456,6 +462,11 @@ NN: dict[str, Any] = {
     )
 }  # fmt: skip
 """What `workbench.nn.functional` offers of this file."""
+
+NN |= {
+    f"{name}_": in_place(f"{name}_", NN[name])
+    for name in ("relu", "hardtanh", "leaky_relu", "elu", "celu", "selu", "threshold")
+}
 
 INPLACE = ("relu",)
 """What also comes as ``<name>_``."""

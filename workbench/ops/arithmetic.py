@@ -18,7 +18,8 @@ from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value
 from workbench.ops.complexes import MAGNITUDE, conjugate, is_complex_value, real_only, zeros
-from workbench.ops.offer import offer
+from workbench.ops.offer import also, offer
+from workbench.ops.precision import rounded_once
 
 NOTHING = Saves((), output=False)
 OUTPUT = Saves((), output=True)
@@ -93,6 +94,19 @@ RECIPROCAL = unary(
 # ----------------------------------------------------------------------------------------- two operands
 
 
+def _wrapping(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a forward that takes a Python number outside of an integer type's range around its end, into it."""
+
+    def forward(x: Any, y: Any) -> Any:
+        try:
+            return function(x, y)
+        except OverflowError:
+            dtype = x.dtype if hasattr(x, "dtype") else y.dtype
+            return function(*[np.asarray(one).astype(dtype) for one in (x, y)])
+
+    return forward
+
+
 def _subtract(x: Any, y: Any) -> Any:
     if getattr(x, "dtype", None) == np.bool_ and getattr(y, "dtype", None) == np.bool_:
         raise DTypeError(
@@ -106,7 +120,7 @@ ADD = binary(
     "add",
     "Add.",
     "y = a + b",
-    np.add,
+    _wrapping(np.add),
     lambda c, g: ((lambda: g), (lambda: g)),
     saves=NOTHING,
     properties=["commutative", "linear"],
@@ -115,7 +129,7 @@ SUB = binary(
     "sub",
     "Subtract.",
     "y = a - b",
-    _subtract,
+    _wrapping(_subtract),
     lambda c, g: ((lambda: g), (lambda: ops.neg(g))),
     saves=NOTHING,
     properties=["linear"],
@@ -124,7 +138,7 @@ MUL = binary(
     "mul",
     "Multiply.",
     "y = a·b",
-    np.multiply,
+    _wrapping(np.multiply),
     lambda c, g: (
         (lambda: ops.mul(g, conjugate(c.inputs[1]))),
         (lambda: ops.mul(g, conjugate(c.inputs[0]))),
@@ -308,6 +322,7 @@ NEXTAFTER = binary(
     lambda c, g: ((lambda: g), (lambda: zeros(g))),
     saves=NOTHING,
     dtype=real_only("nextafter", FLOAT),
+    properties=["moves"],  # to the neighbour in its own type: never by way of a wider one
 )
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -436,6 +451,7 @@ def positive(input: Any) -> Any:
     return input
 
 
+@rounded_once
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
 
@@ -446,6 +462,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return ADD(input, _scaled("addcmul", input, MUL(tensor1, tensor2), value))
 
 
+@rounded_once
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
 
@@ -463,6 +480,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return ADD(input, DIV(_scaled("addcdiv", input, tensor1, value), tensor2))
 
 
+@rounded_once
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """Go from one to the other: y = a + w·(b - a). Names of all three unify from the right, sizes broadcast.
 
@@ -497,9 +515,9 @@ _mul = offer(MUL, ("[1.0, 2.0]", "[10.0, 20.0]"), "tensor([10.0000, 40.0000])")
 
 FUNCTIONS: dict[str, Any] = {
     "neg": _neg,
-    "negative": _neg,
+    "negative": also(_neg, "negative"),
     "abs": _abs,
-    "absolute": _abs,
+    "absolute": also(_abs, "absolute"),
     "sign": offer(SIGN, "[1.5, -2.0, 0.0]", "tensor([ 1.0000, -1.0000,  0.0000])"),
     "sqrt": offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])"),
     "rsqrt": offer(RSQRT, "[4.0, 2.0]", "tensor([0.5000, 0.7071])"),
@@ -511,7 +529,7 @@ FUNCTIONS: dict[str, Any] = {
     "subtract": sub,
     "rsub": rsub,
     "mul": _mul,
-    "multiply": _mul,
+    "multiply": also(_mul, "multiply"),
     "div": div,
     "divide": div,
     "true_divide": true_divide,

@@ -14,7 +14,7 @@ from workbench.core.op import Op, ops
 from workbench.core.tape import Call
 from workbench.core.value import UNNAMED, Value
 from workbench.ops.complexes import is_complex_value, real_only
-from workbench.ops.offer import offer
+from workbench.ops.offer import also, offer
 
 # ------------------------------------------------------------------------------------------ predicates
 
@@ -252,11 +252,11 @@ FUNCTIONS: dict[str, Any] = {
 """What `workbench` offers of this file by name."""
 
 FUNCTIONS |= {
-    "not_equal": FUNCTIONS["ne"],
-    "less": FUNCTIONS["lt"],
-    "less_equal": FUNCTIONS["le"],
-    "greater": FUNCTIONS["gt"],
-    "greater_equal": FUNCTIONS["ge"],
+    "not_equal": also(FUNCTIONS["ne"], "not_equal"),
+    "less": also(FUNCTIONS["lt"], "less"),
+    "less_equal": also(FUNCTIONS["le"], "less_equal"),
+    "greater": also(FUNCTIONS["gt"], "greater"),
+    "greater_equal": also(FUNCTIONS["ge"], "greater_equal"),
 }
 
 INPLACE = (

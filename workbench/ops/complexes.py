@@ -200,7 +200,7 @@ COMPLEX = Op(
 
 def _sgn(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return np.sign(x)
+        return x.copy() if x.dtype.kind == "b" else np.sign(x)
     size = np.abs(x)
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype, copy=False)
 

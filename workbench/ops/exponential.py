@@ -14,7 +14,8 @@ from workbench.core.op import Op, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.complexes import conjugate, real_only
 from workbench.ops.filling import clamp
-from workbench.ops.offer import offer
+from workbench.ops.offer import also, offer
+from workbench.ops.precision import rounded_once
 
 OUTPUT = Saves((), output=True)
 
@@ -144,6 +145,7 @@ LOGADDEXP2 = _together(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@rounded_once
 def logit(input: Any, eps: float | None = None) -> Any:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given.
 
@@ -177,15 +179,15 @@ FUNCTIONS: dict[str, Any] = {
 """What `workbench` offers of this file by name."""
 
 SPECIAL: dict[str, Any] = {
-    "exp2": _exp2,
-    "expit": _sigmoid_function,
-    "expm1": _expm1,
-    "log1p": _log1p,
+    "exp2": also(_exp2, "exp2", "workbench.special"),
+    "expit": also(_sigmoid_function, "expit", "workbench.special"),
+    "expm1": also(_expm1, "expm1", "workbench.special"),
+    "log1p": also(_log1p, "log1p", "workbench.special"),
     "logit": logit,
 }
 """What `workbench.special` offers of this file."""
 
-NN: dict[str, Any] = {"sigmoid": _sigmoid_function}
+NN: dict[str, Any] = {"sigmoid": also(_sigmoid_function, "sigmoid", "workbench.nn.functional")}
 """What `workbench.nn.functional` offers of this file."""
 
 INPLACE = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "logit")

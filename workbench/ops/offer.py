@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
 from workbench.core.op import Op
 
-__all__ = ["offer"]
+__all__ = ["also", "offer"]
 
 _RULES = {
     "names and sizes pass through": "Names and sizes pass through.",
@@ -37,12 +38,32 @@ def offer(
             return op(input, other)
 
     name = name or op.name
-    path = {"workbench": "wb", "workbench.nn.functional": "wb.nn.functional"}.get(room, f"wb.{room[10:]}")
     operands = ", ".join(f"wb.tensor({one})" for one in ((given,) if isinstance(given, str) else given))
     function.__name__ = function.__qualname__ = name
     function.__module__ = room
     function.__doc__ = (
         f"{op.doc}\n\nEquation: {op.equation}. {_RULES[op.rule]}\n\n"
-        f">>> import workbench as wb\n>>> {path}.{name}({operands})\n{result}\n"
+        f">>> import workbench as wb\n>>> {_path(room)}.{name}({operands})\n{result}\n"
     )
     return function
+
+
+def also(function: Callable[..., Any], name: str, room: str = "workbench") -> Callable[..., Any]:
+    """Return a function from `offer` under another name, or in another room, where pickle finds it.
+
+    >>> import workbench as wb
+    >>> wb.special.expit.__name__, wb.special.expit.__module__
+    ('expit', 'workbench.special')
+    """
+    assert isinstance(function, types.FunctionType)
+    other = types.FunctionType(function.__code__, function.__globals__, name, None, function.__closure__)
+    other.__qualname__ = name
+    other.__module__ = room
+    other.__annotations__ = function.__annotations__
+    old, new = (f">>> {_path(one.__module__)}.{one.__name__}(" for one in (function, other))
+    other.__doc__ = (function.__doc__ or "").replace(old, new)
+    return other
+
+
+def _path(room: str) -> str:
+    return "wb" + room.removeprefix("workbench")

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.core.families import unary
 from workbench.core.op import Op, Saves, ops
 from workbench.ops.complexes import real_only, zeros
-from workbench.ops.offer import offer
+from workbench.ops.offer import also, offer
 
 NOTHING = Saves((), output=False)
 
@@ -57,13 +57,13 @@ def frac(input: Any) -> Any:
     return ops.sub(input, TRUNC(input))
 
 
-trunc = offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])")
+_trunc = offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])")
 
 FUNCTIONS: dict[str, Any] = {
     "floor": offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])"),
     "ceil": offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])"),
-    "trunc": trunc,
-    "fix": trunc,
+    "trunc": _trunc,
+    "fix": also(_trunc, "fix"),
     "round": round,
     "frac": frac,
 }

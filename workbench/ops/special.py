@@ -17,7 +17,7 @@ from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, new
 from workbench.ops.complexes import real_only
-from workbench.ops.offer import offer
+from workbench.ops.offer import also, offer
 
 OUTPUT = Saves((), output=True)
 BOTH = Saves(None, output=True)
@@ -413,19 +413,19 @@ METHODS: dict[str, Any] = {"polygamma": _polygamma_method}
 _HERE = "workbench.special"
 
 SPECIAL: dict[str, Any] = {
-    "digamma": _digamma_function,
-    "psi": _digamma_function,
-    "erf": _erf,
-    "erfc": _erfc,
-    "erfinv": _erfinv,
-    "gammainc": _igamma,
-    "gammaincc": _igammac,
-    "gammaln": _lgamma,
-    "i0": _i0,
-    "modified_bessel_i0": _i0,
+    "digamma": also(_digamma_function, "digamma", _HERE),
+    "psi": also(_digamma_function, "psi", _HERE),
+    "erf": also(_erf, "erf", _HERE),
+    "erfc": also(_erfc, "erfc", _HERE),
+    "erfinv": also(_erfinv, "erfinv", _HERE),
+    "gammainc": also(_igamma, "gammainc", _HERE),
+    "gammaincc": also(_igammac, "gammaincc", _HERE),
+    "gammaln": also(_lgamma, "gammaln", _HERE),
+    "i0": also(_i0, "i0", _HERE),
+    "modified_bessel_i0": also(_i0, "modified_bessel_i0", _HERE),
     "multigammaln": mvlgamma,
     "polygamma": polygamma,
-    "xlogy": _xlogy,
+    "xlogy": also(_xlogy, "xlogy", _HERE),
     "bessel_j0": offer(BESSEL_J0, "[0.5, 1.0]", "tensor([0.9385, 0.7652])", room=_HERE),
     "bessel_j1": offer(BESSEL_J1, "[0.5, 1.0]", "tensor([0.2423, 0.4401])", room=_HERE),
     "bessel_y0": offer(BESSEL_Y0, "[0.5, 1.0]", "tensor([-0.4445,  0.0883])", room=_HERE),
@@ -441,7 +441,7 @@ SPECIAL: dict[str, Any] = {
     "xlog1py": offer(XLOG1PY, ("[0.0, 2.0]", "[-1.0, 3.0]"), "tensor([0.0000, 2.7726])", room=_HERE),
     "zeta": offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", room=_HERE),
 }
-SPECIAL["modified_bessel_i1"] = SPECIAL["i1"]
+SPECIAL["modified_bessel_i1"] = also(SPECIAL["i1"], "modified_bessel_i1", _HERE)
 """What `workbench.special` offers of this file."""
 
 INPLACE = (

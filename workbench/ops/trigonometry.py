@@ -12,7 +12,7 @@ from workbench.core.families import binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.complexes import conjugate, is_complex_value, real_only
-from workbench.ops.offer import offer
+from workbench.ops.offer import also, offer
 
 OUTPUT = Saves((), output=True)
 
@@ -206,7 +206,8 @@ FUNCTIONS: dict[str, Any] = {
 """What `workbench` offers of this file by name."""
 
 FUNCTIONS |= {
-    f"arc{name[1:]}": FUNCTIONS[name] for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")
+    f"arc{name[1:]}": also(FUNCTIONS[name], f"arc{name[1:]}")
+    for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")
 }
 
 INPLACE = tuple(FUNCTIONS)
@@ -215,8 +216,8 @@ INPLACE = tuple(FUNCTIONS)
 OUT = tuple(FUNCTIONS)
 """What takes ``out=``."""
 
-SPECIAL: dict[str, Any] = {"sinc": FUNCTIONS["sinc"]}
+SPECIAL: dict[str, Any] = {"sinc": also(FUNCTIONS["sinc"], "sinc", "workbench.special")}
 """What `workbench.special` offers of this file."""
 
-NN: dict[str, Any] = {"tanh": FUNCTIONS["tanh"]}
+NN: dict[str, Any] = {"tanh": also(FUNCTIONS["tanh"], "tanh", "workbench.nn.functional")}
 """What `workbench.nn.functional` offers of this file."""
