@@ -47,7 +47,16 @@ from workbench.base.errors import (
     QuantizationError,
 )
 from workbench.base.quantized_array import QScheme as _QScheme
-from workbench.base.random import Generator, default_generator, manual_seed
+from workbench.base.random import (
+    Generator,
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)  # fmt: skip
 from workbench.core.backend import Backend, backends, register_backend
 from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
 from workbench.kernels import get_num_threads, set_num_threads
@@ -56,32 +65,47 @@ from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
 from workbench.tensor.factories import (
     arange,
+    as_tensor,
     empty,
+    empty_like,
     eye,
     from_numpy,
     full,
+    full_like,
     linspace,
+    logspace,
     ones,
     ones_like,
-    rand,
-    randint,
-    randn,
-    randperm,
     tensor,
     zeros,
     zeros_like,
-)
+)  # fmt: skip
+from workbench.tensor.random import (
+    bernoulli,
+    multinomial,
+    normal,
+    poisson,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)  # fmt: skip
 
 __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
     "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "arange",
-    "autograd", "backends", "bfloat16", "bool", "can_cast", "complex128", "complex64", "data",
-    "default_generator", "device", "empty", "enable_grad", "eye", "fft", "float16", "float32",
-    "float64", "from_numpy", "full", "get_default_dtype", "get_num_threads", "grad_enabled",
-    "int16", "int32", "int64", "int8", "kernels", "linalg", "linspace", "manual_seed", "models",
-    "nn", "no_grad", "ones", "ones_like", "optim", "promote_types", "qint32", "qint8", "quint8",
-    "rand", "randint", "randn", "randperm", "register_backend", "set_default_dtype",
-    "set_num_threads", "special", "tensor", "uint8", "zeros", "zeros_like",
+    "as_tensor", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
+    "complex64", "data", "default_generator", "device", "empty", "empty_like", "enable_grad", "eye",
+    "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
+    "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "initial_seed",
+    "int16", "int32", "int64", "int8", "kernels", "linalg", "linspace", "logspace", "manual_seed",
+    "models", "multinomial", "nn", "no_grad", "normal", "ones", "ones_like", "optim", "poisson",
+    "promote_types", "qint32", "qint8", "quint8", "rand", "rand_like", "randint", "randint_like",
+    "randn", "randn_like", "randperm", "register_backend", "seed", "set_default_dtype",
+    "set_num_threads", "set_rng_state", "special", "tensor", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 

@@ -106,7 +106,9 @@ class _Walk:
                 self._stop(node, gradients)
             call = node.call()
             if leading is not None:
-                places = [need and _place(one) in leading for one, need in zip(call.inputs, call.needs, strict=True)]
+                places = [
+                    need and _place(one) in leading for one, need in zip(call.inputs, call.needs, strict=True)
+                ]
                 call.needs = tuple(places)
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
             if tape.places:

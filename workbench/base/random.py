@@ -1,45 +1,109 @@
-"""Random numbers: generators with seeds, and the default one."""
+"""Random numbers: generators with seeds, a secure one without, and the default one.
+
+All draws are made by one thread in one order, so that a seed gives the same stream whatever the number of threads.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Generator", "default_generator", "manual_seed"]
+from workbench.base.secure import SecureStream
+
+__all__ = [
+    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+    "set_rng_state",
+]  # fmt: skip
 
 
 class Generator:
     """A stream of random numbers; the same seed gives the same stream.
+
+    With ``secure=True`` the numbers come from the operating system's cryptographically secure source instead: nobody
+    can predict or repeat them, and there is no seed and no state (asking for one raises RuntimeError).
 
     >>> a, b = Generator(7), Generator(7)
     >>> bool((a.numpy.random(3) == b.numpy.random(3)).all())
     True
     """
 
-    def __init__(self, seed: int | None = None) -> None:
-        self.numpy: np.random.Generator = np.random.default_rng(seed)
-        self._seed = seed
+    def __init__(self, seed: int | None = None, *, secure: bool = False) -> None:
+        self.secure = secure
+        if secure:
+            if seed is not None:
+                raise RuntimeError("a secure generator has no seed: its numbers cannot be repeated")
+            self.numpy: Any = SecureStream()
+            return
+        self._seed = _fresh_seed() if seed is None else _checked(seed)
+        self.numpy = _stream(self._seed)
+
+    def _refuse(self) -> None:
+        if self.secure:
+            raise RuntimeError(
+                "a secure generator has neither seed nor state: its numbers cannot be repeated"
+            )
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of `seed`."""
-        if type(seed) is not int:
-            raise TypeError(f"a seed is a whole number, got {seed!r}")
-        self.numpy = np.random.default_rng(seed if seed >= 0 else [-seed, 1])
-        self._seed = seed
+        self._refuse()
+        self._seed = _checked(seed)
+        self.numpy = _stream(self._seed)
         return self
 
-    def initial_seed(self) -> int | None:
-        """Return the seed that started the stream, or None if chance did."""
+    def seed(self) -> int:
+        """Start a stream that chance chooses, and return its seed."""
+        return self.manual_seed(_fresh_seed()).initial_seed()
+
+    def initial_seed(self) -> int:
+        """Return the seed that started the stream."""
+        self._refuse()
         return self._seed
 
     def get_state(self) -> dict[str, Any]:
         """Return where the stream is, for `set_state`."""
-        return dict(self.numpy.bit_generator.state)
+        self._refuse()
+        return {"seed": self._seed, **self.numpy.bit_generator.state}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a place that `get_state` returned."""
-        self.numpy.bit_generator.state = state
+        self._refuse()
+        rest = dict(state)
+        seed = rest.pop("seed", self._seed)
+        self.numpy.bit_generator.state = rest
+        self._seed = seed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_secure, ()) if self.secure else (_restored, (self.get_state(),))
+
+    def __repr__(self) -> str:
+        return "Generator(secure=True)" if self.secure else f"Generator(seed={self._seed})"
+
+
+def _checked(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise TypeError(f"a seed is a whole number, got {seed!r}")
+    return int(seed)
+
+
+def _fresh_seed() -> int:
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+
+
+def _stream(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed if seed >= 0 else [-seed, 1])
+
+
+def _secure() -> Generator:
+    return Generator(secure=True)
+
+
+def _restored(state: dict[str, Any]) -> Generator:
+    generator = Generator(0)
+    generator.set_state(state)
+    return generator
 
 
 default_generator = Generator()
@@ -49,3 +113,33 @@ default_generator = Generator()
 def manual_seed(seed: int) -> Generator:
     """Start the default generator on the stream of `seed` and return it."""
     return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the default generator on a stream that chance chooses, and return its seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """Return the seed that started the default generator's stream."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> dict[str, Any]:
+    """Return where the default generator's stream is."""
+    return default_generator.get_state()
+
+
+def set_rng_state(state: dict[str, Any]) -> None:
+    """Let the default generator go on from a place that `get_rng_state` returned."""
+    default_generator.set_state(state)
+
+
+@contextmanager
+def fork_rng() -> Iterator[None]:
+    """Give the default generator its present state back at the end of this block."""
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        default_generator.set_state(state)

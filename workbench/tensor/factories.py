@@ -11,41 +11,37 @@ from workbench.base.dims import check_names
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.places import calling_frame
-from workbench.base.random import Generator, default_generator
-from workbench.core.value import new
+from workbench.core import dispatch
+from workbench.core.backend import move
+from workbench.core.value import Value, new
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
-    "arange",
-    "empty",
-    "eye",
-    "from_numpy",
-    "full",
-    "linspace",
-    "ones",
-    "ones_like",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "tensor",
-    "zeros",
-    "zeros_like",
-]
+    "arange", "as_tensor", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like", "linspace",
+    "logspace", "ones", "ones_like", "sizes_of", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
 
 
-def _finish(array: Any, names: Any, requires_grad: bool) -> Tensor:
+def finish(array: Any, names: Any, requires_grad: bool, device: Any = None) -> Tensor:
+    """Return a tensor around an array that is its own: names checked, on a device, its place in the program noted."""
+    if device is not None:
+        array = move(array, device)
     result: Tensor = new(array, check_names(names, array.ndim) if names is not None else None)
     frame = calling_frame()
     if frame is not None:
         result._origin = (frame.f_code.co_filename, frame.f_lineno)
+    if dispatch.inference():
+        result._inference = True
     return result.requires_grad_() if requires_grad else result
 
 
-def tensor(data: Any, *, dtype: Any = None, names: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, names: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor.
 
-    Python floats become float32, integers int64. Raises `DTypeError` where the values have no common type.
+    Python floats become the default type (float32), integers int64. Raises `DTypeError` where the values have no common
+    type, `DimensionError` where they form no rectangle.
 
     >>> tensor([[1, 2], [3, 4]], names=("N", "C"))
     tensor([[1, 2],
@@ -53,24 +49,56 @@ def tensor(data: Any, *, dtype: Any = None, names: Any = None, requires_grad: bo
     """
     if isinstance(data, Tensor):
         names = data._names if names is None else names
-        data = data.detach()._plain()
-    try:
-        array = np.array(data)
-    except ValueError:
-        raise DimensionError(
-            "expected a rectangular nest of numbers: sequences at the same depth have different lengths",
-            op="tensor",
-        ) from None
-    if array.dtype.kind in "OUSV":
-        raise DTypeError(f"could not infer dtype of {type(data).__name__}: the values are not numbers")
+        data = data.detach().cpu()._plain()
+    array = _array_of(data)
     if dtype is not None:
         array = array.astype(as_dtype(dtype).numpy)
-    elif not isinstance(data, np.ndarray | np.generic) and array.dtype == np.float64:
-        array = array.astype(get_default_dtype().numpy)
-    elif not isinstance(data, np.ndarray | np.generic) and array.dtype == np.complex128:
-        array = array.astype(np.complex64)
+    elif not isinstance(data, np.ndarray | np.generic) and array.dtype in (np.float64, np.complex128):
+        array = array.astype(as_dtype(float if array.dtype.kind == "f" else complex).numpy)
     as_dtype(array.dtype)
-    return _finish(array, names, requires_grad)
+    return finish(array, names, requires_grad, device)
+
+
+def _array_of(data: Any) -> np.ndarray[Any, Any]:
+    """Return a new array with the values of `data`, which may be tensors in nested lists."""
+    if isinstance(data, list | tuple) and any(isinstance(one, Value) for one in data):
+        data = [one.detach()._plain() if isinstance(one, Tensor) else one for one in data]
+        if not any(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in data):
+            data = [
+                one.astype(np.float32) if getattr(one, "dtype", None) == np.float32 else one for one in data
+            ]
+    try:
+        array = np.array(data)
+    except (ValueError, OverflowError) as error:
+        raise (
+            DTypeError(f"could not read the values: {error}")
+            if isinstance(error, OverflowError)
+            else DimensionError(
+                "expected a rectangular nest of numbers: sequences at the same depth have different lengths",
+                op="tensor",
+            )
+        ) from None
+    if array.dtype.kind in "OUSMm":
+        raise DTypeError(f"could not infer dtype of {type(data).__name__}: the values are not numbers")
+    return array
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Return `data` as a tensor, without a copy where it is one (or an array) of that type on that device already.
+
+    >>> import numpy as np
+    >>> array = np.zeros(2, np.float32)
+    >>> as_tensor(array).fill_(3.0), array.tolist()
+    (tensor([3.0000, 3.0000]), [3.0, 3.0])
+    """
+    if isinstance(data, Tensor):
+        result = data
+    elif isinstance(data, np.ndarray):
+        result = from_numpy(data)
+    else:
+        result = tensor(data)
+    targets = [one for one in (dtype, device) if one is not None]
+    return result.to(*targets) if targets else result  # type: ignore[attr-defined,no-any-return]
 
 
 def from_numpy(array: np.ndarray[Any, Any], *, names: Any = None) -> Tensor:
@@ -78,10 +106,10 @@ def from_numpy(array: np.ndarray[Any, Any], *, names: Any = None) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     as_dtype(array.dtype)
-    return _finish(array, names, False)
+    return finish(array, names, False)
 
 
-def _sizes(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> tuple[tuple[int, ...], Any]:
+def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> tuple[tuple[int, ...], Any]:
     """Read sizes given by position, as one tuple, or by keyword with their names; check them before memory is taken."""
     if dims:
         if size or names is not None:
@@ -107,11 +135,16 @@ def _sizes(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> 
 
 def _filled(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
     def factory(
-        *size: Any, names: Any = None, dtype: Any = None, requires_grad: bool = False, **dims: int
+        *size: Any,
+        names: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **dims: int,
     ) -> Tensor:
-        sizes, names = _sizes(op, size, names, dims)
+        sizes, names = sizes_of(op, size, names, dims)
         target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-        return _finish(make(sizes, target), names, requires_grad)
+        return finish(make(sizes, target), names, requires_grad, device)
 
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
@@ -124,108 +157,121 @@ empty = _filled("empty", np.empty, "Return memory as it is: ``empty(2, 3)`` or b
 
 
 def full(
-    size: Any, fill_value: float, *, names: Any = None, dtype: Any = None, requires_grad: bool = False
+    size: Any,
+    fill_value: Any,
+    *,
+    names: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of `size` filled with one value."""
-    sizes, names = _sizes("full", (size,) if isinstance(size, int) else tuple(size), names, {})
-    target = as_dtype(dtype if dtype is not None else type(fill_value)).numpy
-    return _finish(np.full(sizes, fill_value, target), names, requires_grad)
+    """Return a tensor of `size` filled with one value: ``full((2, 3), 0.5)``, or by name ``full({"N": 2}, 0.5)``."""
+    if isinstance(size, dict):
+        sizes, names = sizes_of("full", (), names, size)
+    else:
+        sizes, names = sizes_of("full", (size,) if isinstance(size, int) else tuple(size), names, {})
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = fill_value.dtype if isinstance(fill_value, Tensor) else type(value)
+    target = as_dtype(dtype if dtype is not None else kind).numpy
+    return finish(np.full(sizes, value, target), names, requires_grad, device)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return zeros with the dims, names and type of `input`."""
-    target = input.dtype if dtype is None else as_dtype(dtype)
-    return _finish(np.zeros(input.shape, target.numpy), input._names, requires_grad)
-
-
-def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return ones with the dims, names and type of `input`."""
-    target = input.dtype if dtype is None else as_dtype(dtype)
-    return _finish(np.ones(input.shape, target.numpy), input._names, requires_grad)
-
-
-def arange(
-    start: float, end: float | None = None, step: float = 1, *, names: Any = None, dtype: Any = None
-) -> Tensor:
-    """Return start, start + step, … below end: int64 for whole numbers, float32 otherwise.
-
-    >>> arange(3)
-    tensor([0, 1, 2])
-    """
-    low, high = (0, start) if end is None else (start, end)
-    if step == 0:
-        raise ValueError("arange: step must be nonzero")
-    whole = all(isinstance(one, int) for one in (low, high, step))
-    target = as_dtype(dtype if dtype is not None else (int if whole else float)).numpy
-    return _finish(np.arange(low, high, step).astype(target), names, False)
-
-
-def linspace(start: float, end: float, steps: int, *, names: Any = None, dtype: Any = None) -> Tensor:
-    """Return `steps` values from start to end, both included, evenly spaced."""
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-    return _finish(np.linspace(start, end, steps).astype(target), names, False)
-
-
-def eye(n: int, m: int | None = None, *, names: Any = None, dtype: Any = None) -> Tensor:
-    """Return a matrix with ones on its diagonal."""
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-    return _finish(np.eye(n, m, dtype=target), names, False)
-
-
-def _drawn(
-    op: str, draw: Callable[[np.random.Generator, tuple[int, ...], Any], Any], doc: str
-) -> Callable[..., Tensor]:
+def _like(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
     def factory(
-        *size: Any,
-        names: Any = None,
-        dtype: Any = None,
-        generator: Generator | None = None,
-        requires_grad: bool = False,
-        **dims: int,
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        sizes, names = _sizes(op, size, names, dims)
-        target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-        drawn_as = target if target.itemsize >= 4 else np.dtype(np.float32)
-        array = np.asarray(draw((generator or default_generator).numpy, sizes, drawn_as)).astype(
-            target, copy=False
-        )
-        return _finish(array, names, requires_grad)
+        target = input.dtype if dtype is None else as_dtype(dtype)
+        where = input.device if device is None else device
+        return finish(make(input.shape, target.numpy), input._names, requires_grad, where)
 
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
     return factory
 
 
-rand = _drawn(
-    "rand",
-    lambda r, size, dtype: r.random(size, dtype),
-    "Return values drawn evenly from [0, 1): ``rand(N=2, C=3)``.",
-)
-randn = _drawn(
-    "randn",
-    lambda r, size, dtype: r.standard_normal(size, dtype),
-    "Return values drawn from the standard normal: ``randn(N=2, C=3)``.",
+zeros_like = _like("zeros_like", np.zeros, "Return zeros with the dims, names, type and device of `input`.")
+ones_like = _like("ones_like", np.ones, "Return ones with the dims, names, type and device of `input`.")
+empty_like = _like(
+    "empty_like", np.empty, "Return memory as it is, with the dims, names, type and device of `input`."
 )
 
 
-def randint(
-    low: int,
-    high: int | None = None,
-    size: Any = (),
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Return one value everywhere, with the dims, names, type and device of `input`."""
+    target = input.dtype if dtype is None else as_dtype(dtype)
+    where = input.device if device is None else device
+    return finish(np.full(input.shape, fill_value, target.numpy), input._names, requires_grad, where)
+
+
+def arange(
+    start: float,
+    end: float | None = None,
+    step: float = 1,
     *,
     names: Any = None,
     dtype: Any = None,
-    generator: Generator | None = None,
+    device: Any = None,
 ) -> Tensor:
-    """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given."""
-    first, last = (0, low) if high is None else (low, high)
-    if first >= last:
-        raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}")
-    sizes, names = _sizes("randint", (tuple(size),), names, {})
-    drawn = (generator or default_generator).numpy.integers(first, last, sizes)
-    return _finish(np.asarray(drawn).astype(as_dtype(dtype or int).numpy), names, False)
+    """Return start, start + step, … below end: int64 for whole numbers, the default type otherwise.
+
+    Raises ValueError for a step of 0, or one that leads away from the end.
+
+    >>> arange(3), arange(1.0, 2.0, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
+    low, high = (0, start) if end is None else (start, end)
+    if step == 0:
+        raise ValueError("arange: step must be nonzero")
+    if (high - low) / step < 0:
+        raise ValueError(
+            f"arange: upper bound and lower bound inconsistent with step sign: from {low} to {high} by {step}"
+        )
+    whole = all(isinstance(one, int | np.integer) for one in (low, high, step))
+    target = as_dtype(dtype if dtype is not None else (int if whole else float)).numpy
+    return finish(np.arange(low, high, step).astype(target), names, False, device)
 
 
-def randperm(n: int, *, generator: Generator | None = None) -> Tensor:
-    """Return 0 … n-1 in random order."""
-    return _finish((generator or default_generator).numpy.permutation(n), None, False)
+def linspace(
+    start: float, end: float, steps: int, *, names: Any = None, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Return `steps` values from start to end, both included, evenly spaced.
+
+    >>> linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if steps < 0:
+        raise ValueError(f"number of steps must be non-negative, got {steps}")
+    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    return finish(np.linspace(start, end, steps).astype(target), names, False, device)
+
+
+def logspace(
+    start: float,
+    end: float,
+    steps: int,
+    base: float = 10.0,
+    *,
+    names: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+) -> Tensor:
+    """Return `steps` values from base**start to base**end, evenly spaced in their logarithm.
+
+    >>> logspace(0, 2, 3)
+    tensor([  1.0000,  10.0000, 100.0000])
+    """
+    if steps < 0:
+        raise ValueError(f"number of steps must be non-negative, got {steps}")
+    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    return finish(np.power(float(base), np.linspace(start, end, steps)).astype(target), names, False, device)
+
+
+def eye(n: int, m: int | None = None, *, names: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+    """Return a matrix with ones on its diagonal."""
+    for one in (n, m):
+        if one is not None and one < 0:
+            raise DimensionError(f"eye: a size must be non-negative, got {one}", op="eye")
+    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    return finish(np.eye(n, m, dtype=np.float32).astype(target), names, False, device)
