@@ -243,7 +243,8 @@ def assign(array: Any, key: Any, value: Any) -> None:
         part[...] = value
         return
     indices = tuple(numbers(one) for one in picks)
-    checked(part.shape, indices, dims)
+    if part.size:
+        checked(part.shape, indices, dims)
     shape = together(target, shapes(indices))
     rest, at = layout(part.ndim, dims, shapes(indices), len(shape))
     sizes = (*(part.shape[i] for i in rest[:at]), *shape, *(part.shape[i] for i in rest[at:]))
@@ -268,6 +269,8 @@ def getitem(input: Any, key: Any) -> Any:
     >>> x[1:, ..., 0].names, x[:, [0, 2]].names, x[x[:, 0, 0] > 0].shape
     (('N', 'C'), ('N', 'C', 'T'), (0, 3, 5))
     """
+    if type(key) is int or type(key) is slice:
+        return ops.index(input, key=(key,))
     shown, dims, picks = split_key(dims_of(input), key)
     if not picks:
         return ops.index(input, key=shown)

@@ -44,6 +44,11 @@ def _index_names(x: Dims, dims: tuple[int, ...], indices: tuple[Dims, ...], size
 
 
 def pick_dims(x: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
+    """Names and sizes of what is picked."""
+    if len(dims) == 1 and not any(indices[0].names):
+        at, sizes = dims[0], indices[0].sizes
+        own = (x.names[at],) if len(sizes) == 1 else (None,) * len(sizes)
+        return Dims((*x.names[:at], *own, *x.names[at + 1 :]), (*x.sizes[:at], *sizes, *x.sizes[at + 1 :]))
     sizes = together(x, indices)
     rest, at = layout(len(x.sizes), dims, indices, len(sizes))
     kept = [x.names[i] for i in rest]
@@ -92,9 +97,16 @@ def fronted(x: Any, indices: tuple[Any, ...], dims: tuple[int, ...], sizes: tupl
 
 
 def _pick(x: Any, *indices: Any, dims: tuple[int, ...]) -> Any:
-    checked(x.shape, indices, dims)
+    try:
+        return _picked(x, indices, dims)
+    except IndexError:
+        checked(x.shape, indices, dims)  # says which index is out of bounds of which dim
+        raise
+
+
+def _picked(x: Any, indices: tuple[Any, ...], dims: tuple[int, ...]) -> Any:
     if len(dims) == 1:
-        return np.asarray(np.take(x, indices[0], axis=dims[0]))
+        return x.take(indices[0], axis=dims[0])
     shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest, at = layout(x.ndim, dims, shapes(indices), len(shape))
     picked = x.transpose((*dims, *rest))[tuple(indices)]
@@ -118,6 +130,8 @@ def add_rows(out: Any, rows: Any, values: Any) -> None:
 
 
 def _pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
+    if not x.size:
+        return np.zeros(sizes, x.dtype)
     checked(sizes, indices, dims)
     shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest = [i for i in range(len(sizes)) if i not in dims]
@@ -126,8 +140,7 @@ def _pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple[int, ..
     for index, length in zip(indices, lengths, strict=True):
         rows = rows * length + np.where(index < 0, index + length, index)
     out = np.zeros((math.prod(lengths), math.prod(others)), x.dtype)
-    if x.size:
-        add_rows(out, rows.ravel(), fronted(x, indices, dims, sizes).reshape(math.prod(shape), -1))
+    add_rows(out, rows.ravel(), fronted(x, indices, dims, sizes).reshape(math.prod(shape), -1))
     return out.reshape(lengths + others).transpose(np.argsort((*dims, *rest)))
 
 
@@ -210,13 +223,16 @@ def _index_put_dims(x: Dims, value: Dims, *indices: Dims, dims: tuple[int, ...])
 
 
 def _index_put(x: Any, value: Any, *indices: Any, dims: tuple[int, ...]) -> Any:
-    checked(x.shape, indices, dims)
     shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest, at = layout(x.ndim, dims, shapes(indices), len(shape))
     target = (*(x.shape[i] for i in rest[:at]), *shape, *(x.shape[i] for i in rest[at:]))
     out = x.copy()
     source = fronted(np.broadcast_to(value, target), indices, dims, x.shape)
-    out.transpose((*dims, *rest))[tuple(indices)] = source
+    try:
+        out.transpose((*dims, *rest))[tuple(indices)] = source
+    except IndexError:
+        checked(x.shape, indices, dims)  # says which index is out of bounds of which dim
+        raise
     return out
 
 

@@ -1,0 +1,206 @@
+"""Indexing beyond what the table's own samples show: against PyTorch, names, views, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import workbench as wb
+from workbench.graph import trace
+from workbench.ops.index import assign, setitem
+
+KEYS: list[Any] = [
+    2,
+    -1,
+    slice(1, None),
+    (slice(None), 1, ...),
+    (..., None, 0),
+    (None, slice(None), None),
+    ([0, 2],),
+    (slice(None), [2, 0]),
+    (0, slice(None), [1, 3]),  # an integer selects before the list picks: the list's dim stays in place
+    ([0, 1], slice(None), [1, 3]),
+    (slice(None), [0, 1], [1, 3]),
+    ([[0], [1]], [1, 2]),
+    (True,),
+    (False, 1),
+    (..., True, [0, 1]),
+    (np.array([True, False, True, True]),),
+    (slice(None), np.array([True, False, True]), 0),
+    (np.arange(12).reshape(4, 3) % 2 == 0,),
+    (np.arange(60).reshape(4, 3, 5) % 7 == 0,),
+    (slice(None), None, [1, 2], slice(1, 4)),
+    (np.array(1), slice(None), np.array(-1)),
+    (np.array(1), [0, 1], np.array(-1)),
+    ([],),
+    np.array([3, 0], np.int16),
+]
+
+
+def torch_key(key: Any) -> Any:
+    def one(entry: Any) -> Any:
+        if isinstance(entry, np.ndarray):
+            return torch.from_numpy(entry if entry.dtype == bool else entry.astype(np.int64))
+        return entry
+
+    return tuple(map(one, key)) if isinstance(key, tuple) else one(key)
+
+
+def wb_key(key: Any) -> Any:
+    def one(entry: Any) -> Any:
+        return wb.from_numpy(entry) if isinstance(entry, np.ndarray) else entry
+
+    return tuple(map(one, key)) if isinstance(key, tuple) else one(key)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_reading_and_writing_as_in_torch(key: Any) -> None:
+    array = np.arange(60, dtype=np.float32).reshape(4, 3, 5)
+    theirs = torch.from_numpy(array.copy()).requires_grad_()
+    mine = wb.from_numpy(array.copy()).requires_grad_()
+    want, got = theirs[torch_key(key)], mine[wb_key(key)]
+    np.testing.assert_array_equal(got.detach().numpy(), want.detach().numpy())
+
+    seed = np.random.default_rng(0).normal(size=got.shape).astype(np.float32)
+    want.backward(torch.from_numpy(seed))
+    got.backward(wb.from_numpy(seed))
+    np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-6)
+
+    source = torch.from_numpy(seed).requires_grad_()
+    leaf = torch.from_numpy(array.copy()).requires_grad_()
+    target = leaf.clone()
+    target[torch_key(key)] = source
+    base, value = wb.from_numpy(array.copy()).requires_grad_(), wb.from_numpy(seed).requires_grad_()
+    result = setitem(base, wb_key(key), value)
+    np.testing.assert_array_equal(result.detach().numpy(), target.detach().numpy())
+    result.sum().backward()
+    target.sum().backward()
+    np.testing.assert_array_equal(base.grad.numpy(), leaf.grad.numpy())
+    np.testing.assert_array_equal(value.grad.numpy(), source.grad.numpy())
+
+    memory = array.copy()
+    assign(memory, wb_key(key), seed)
+    np.testing.assert_array_equal(memory, target.detach().numpy())
+
+
+def test_names_of_kept_dims_and_of_indices() -> None:
+    x = wb.zeros(N=4, C=3, T=5)
+    assert x[0].names == ("C", "T")
+    assert x[:, None, 1].names == ("N", None, "T")
+    assert x[..., [0, 2]].names == ("N", "C", "T")
+    assert x[:, [[0, 1]]].names == ("N", None, None, "T")
+    assert x[:, wb.tensor([[0, 1]], names=("B", "K"))].names == ("N", "B", "K", "T")
+    rows, columns = wb.tensor([0, 1], names=("B",)), wb.tensor([2, 0])
+    assert x[rows, columns].names == ("B", "T")
+    assert x[rows, :, columns].names == ("B", "C")
+    assert x[x[:, 0, 0] == 0].names == ("N", "C", "T")
+    assert x[wb.zeros(N=4, C=3) == 0].names == (None, "T")
+    with pytest.raises(wb.DimensionError, match="two dims called 'C'"):
+        x[wb.tensor([0], names=("C",))]
+
+
+def test_basic_indexing_shares_memory_and_picking_does_not() -> None:
+    x = wb.zeros(4, 3)
+    x[1, 2].fill_(5.0)
+    x[1:, 0].fill_(7.0)
+    assert x[1].tolist() == [7.0, 0.0, 5.0]
+    x[[0, 1]].fill_(9.0)
+    assert x[0].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (4, r"index 4 is out of bounds for dimension 0 \('N'\) with size 4"),
+        ((slice(None), [0, 3]), "index 3 is out of bounds for dimension 1"),
+        ((0, 0, 0), "too many indices for tensor of dimension 2: got 3"),
+        ((..., ...), "single ellipsis"),
+        ((np.ones(3, bool),), r"shape of the mask \[3\] at index 0 does not match"),
+        (([0, 1], [0, 1, 2]), "could not be broadcast together"),
+    ],
+)
+def test_refusals(key: Any, words: str) -> None:
+    with pytest.raises(wb.DimensionIndexError, match=words):
+        wb.zeros(N=4, C=3)[key]
+
+
+def test_indices_are_whole_numbers() -> None:
+    with pytest.raises(wb.DTypeError, match="must be integer or bool"):
+        wb.zeros(3)[wb.tensor([0.0])]
+
+
+def test_indices_are_inputs_of_a_graph() -> None:
+    graph = trace(lambda x, i: x[i, 0], wb.zeros(4, 3), wb.tensor([0, 2]))
+    x = wb.randn(4, 3)
+    assert graph(x, wb.tensor([3, 1])).tolist() == [x[3, 0].item(), x[1, 0].item()]
+
+
+def test_writing_casts_and_drops_leading_ones() -> None:
+    x = setitem(wb.zeros(2, 3), 0, wb.tensor([[[1, 2, 3]]]))
+    assert x.dtype is wb.float32
+    assert x.tolist() == [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+    assert setitem(wb.zeros(2, 3, names=("N", "C")), 0, 1.0).names == ("N", "C")
+    with pytest.raises(wb.DimensionError, match="must match the size"):
+        setitem(wb.zeros(2, 3), 0, wb.ones(2))
+    with pytest.raises(wb.DimensionError, match="do not match"):
+        setitem(wb.zeros(N=2, C=3), 0, wb.ones(T=3))
+
+
+def test_index_put_adds_every_value() -> None:
+    index = (wb.tensor([0, 0, 1]), None)
+    assert wb.zeros(2, 2).index_put(index, wb.ones(3, 2), accumulate=True).tolist() == [
+        [2.0, 2.0],
+        [1.0, 1.0],
+    ]
+    with pytest.raises(wb.DTypeError, match="source and destination dtypes match"):
+        wb.zeros(2, 2).index_put(index, wb.ones(3, 2, dtype=wb.float64))
+
+
+@pytest.mark.parametrize("dtype", [wb.int64, wb.bool, wb.float16, wb.complex64])
+def test_adding_at_indices_keeps_the_type(dtype: Any) -> None:
+    x = wb.zeros(3, 2).to(dtype).index_add(0, wb.tensor([1, 1]), wb.ones(2, 2).to(dtype))
+    assert x.dtype is dtype
+    assert complex(x[1, 0].item()) == (True if dtype is wb.bool else 2)
+
+
+def test_entries_of_a_dim_by_name() -> None:
+    x, index = wb.zeros(N=4, C=3), wb.tensor([2, 0])
+    assert x.index_select("C", index).names == ("N", "C")
+    assert x.index_fill("C", index, 1.0).sum("C").tolist() == [2.0] * 4
+    assert x.index_copy("N", index, wb.ones(2, 3)).names == ("N", "C")
+    assert x.gather("C", wb.tensor([[0, 1]])).names == ("N", "C")
+    assert x.scatter("C", wb.tensor([[1]]), 2.0).names == ("N", "C")
+    assert x.take(wb.tensor([[0]], names=("A", "B"))).names == ("A", "B")
+    with pytest.raises(wb.DimensionIndexError, match="counts from 0"):
+        x.index_select("C", wb.tensor([-1]))
+
+
+def test_scatter_combines() -> None:
+    index = wb.tensor([0, 0, 2])
+    source = wb.tensor([2.0, 3.0, 4.0], requires_grad=True)
+    product = wb.full((3,), 5.0).scatter(0, index, source, reduce="multiply")
+    assert product.tolist() == [30.0, 5.0, 20.0]
+    product.sum().backward()
+    assert source.grad.tolist() == [15.0, 10.0, 5.0]
+    assert wb.zeros(3).scatter(0, index, 1.5, reduce="add").tolist() == [3.0, 0.0, 1.5]
+    with pytest.raises(wb.DimensionError, match="either add or multiply"):
+        wb.zeros(3).scatter(0, index, 1.0, reduce="mean")
+    with pytest.raises(TypeError, match="src, a tensor, or value"):
+        wb.zeros(3).scatter(0, index)
+
+
+def test_masks() -> None:
+    x = wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C"), requires_grad=True)
+    mask = wb.tensor([True, False])
+    chosen = x.masked_select(mask)
+    assert (chosen.names, chosen.tolist()) == ((None,), [1.0, 3.0])
+    chosen.sum().backward()
+    assert x.grad.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    assert x.masked_scatter(mask, wb.tensor([7.0, 8.0, 9.0])).names == ("N", "C")
+    with pytest.raises(wb.DimensionError, match="source has 1 values and the mask asks for 2"):
+        x.masked_scatter(mask, wb.tensor([7.0]))
+    with pytest.raises(wb.DTypeError, match="BoolTensor"):
+        x.masked_select(wb.tensor([1, 0]))
