@@ -28,7 +28,7 @@ def _histc(x: Any, bins: int, low: float, high: float) -> Any:
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise ValueError(f"range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     # NaN is in no bin; the upper edge belongs to the last.
@@ -116,9 +116,9 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     tensor([0.0000, 2.0000, 1.0000, 0.0000])
     """
     if bins <= 0:
-        raise ValueError(f"torch.histc: bins must be > 0, got {bins}")
+        raise RuntimeError(f"torch.histc: bins must be > 0, got {bins}")
     if max < min:
-        raise ValueError(f"torch.histc: max must be larger than min, got min = {min} and max = {max}")
+        raise RuntimeError(f"torch.histc: max must be larger than min, got min = {min} and max = {max}")
     return HISTC(input, bins=int(bins), low=float(min), high=float(max))
 
 
@@ -146,16 +146,16 @@ def histogram(
         edges = bins
     else:
         if bins <= 0:
-            raise ValueError(f"torch.histogram(): bins must be > 0, got {bins}")
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, got {bins}")
         if range is not None:
             low, high = (float(one) for one in range)
         else:
             values = numbers(input)
             low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
         if low > high:
-            raise ValueError(f"torch.histogram(): min should not exceed max, got {low} and {high}")
+            raise RuntimeError(f"torch.histogram(): min should not exceed max, got {low} and {high}")
         if not (np.isfinite(low) and np.isfinite(high)):
-            raise ValueError(f"torch.histogram(): range [{low}, {high}] is not finite")
+            raise RuntimeError(f"torch.histogram(): range [{low}, {high}] is not finite")
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges = new(np.linspace(low, high, int(bins) + 1, dtype=dtype))
@@ -183,7 +183,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
             operands=(dims.operand("input"),),
         )
     if minlength < 0:
-        raise ValueError(f"minlength should be >= 0, got {minlength}")
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
     array = array.astype(np.int64)
     if weights is None:
         return new(np.bincount(array, minlength=minlength).astype(np.int64))

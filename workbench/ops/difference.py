@@ -29,7 +29,7 @@ def diff(input: Any, n: int = 1, dim: int | str = -1, prepend: Any = None, appen
     if not dims.sizes:
         raise DimensionError("diff expects input to be at least one-dimensional", op="diff")
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise RuntimeError(f"order must be non-negative but got {n}")
     at = dim_index(dims, dim, "diff")
     if n == 0:
         return ops.clone(input)
@@ -112,13 +112,13 @@ def gradient(
     dims = dims_of(input)
     axes = dim_indices(dims, dim, "gradient")
     if edge_order not in (1, 2):
-        raise ValueError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
     if spacing is None:
         spacing = 1
     if isinstance(spacing, list | tuple):
         steps = tuple(spacing)
         if len(steps) != len(axes):
-            raise ValueError(
+            raise RuntimeError(
                 f"gradient expected spacing to have one entry for each of {len(axes)} dims, got {len(steps)}"
             )
     else:

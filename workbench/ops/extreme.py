@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dtype_rules import INDEX, KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
@@ -17,7 +17,6 @@ from workbench.core.value import Value, dims_of
 from workbench.ops.reduce import (
     EVERYTHING,
     Dim,
-    axes_of,
     kept,
     nonempty_axes,
     reduced_dims,
@@ -223,6 +222,14 @@ ARGMIN = reduction(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+def ordered(input: Any, name: str) -> None:
+    """Refuse complex values: they have no order."""
+    if input._array.dtype.kind == "c":
+        raise DTypeError(
+            f"{name}(): does not support complex input, this is {input.dtype.name}. Order x.abs() or x.real"
+        )
+
+
 def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """Largest value over dims; the gradient is shared evenly between ties.
 
@@ -230,11 +237,13 @@ def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     >>> wb.tensor([[1.0, 5.0], [3.0, 2.0]], names=("N", "C")).amax("C")
     tensor([5.0000, 3.0000], names=('N',))
     """
+    ordered(input, "amax")
     return ops.amax(input, dim=nonempty_axes(input, dim, "amax"), keepdim=keepdim)
 
 
 def amin(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """Smallest value over dims; the gradient is shared evenly between ties."""
+    ordered(input, "amin")
     return ops.amin(input, dim=nonempty_axes(input, dim, "amin"), keepdim=keepdim)
 
 
@@ -245,6 +254,7 @@ def aminmax(input: Any, *, dim: int | str | None = None, keepdim: bool = False) 
     >>> wb.tensor([3.0, 1.0, 2.0]).aminmax()
     MinMax(min=tensor(1.0000), max=tensor(3.0000))
     """
+    ordered(input, "aminmax")
     axes = nonempty_axes(input, dim, "aminmax")
     return MinMax(ops.amin(input, dim=axes, keepdim=keepdim), ops.amax(input, dim=axes, keepdim=keepdim))
 
@@ -298,15 +308,16 @@ def _extreme(
         dim, other = None, dim
     if other is not None:
         return getattr(ops, pair)(input, other)
+    ordered(input, name)
     return pick_all(whole, input) if dim is None else pick_along(one, input, dim, keepdim, name)
 
 
 def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
+    ordered(input, op)
     dims = dims_of(input)
     if dim is None:
         if dims.numel == 0:
-            axes_of(input, dim, op)
-            raise DimensionError(
+            raise DimensionIndexError(
                 f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
                 "Specify the reduction dim with the 'dim' argument.",
                 op=op,

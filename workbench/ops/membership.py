@@ -117,9 +117,9 @@ def searchsorted(
     tensor([1, 2])
     """
     if side not in (None, "left", "right"):
-        raise ValueError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise ValueError(
+        raise RuntimeError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left and right"
         )
     if sorter is not None:

@@ -41,7 +41,7 @@ def _norm_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, p: floa
     g, out = kept(g, x, dim), kept(c.out, x, dim)
     real = np.dtype(g._array.dtype)
     if p == 0:
-        return ops.mul(ops.mul(x, 0.0), g)
+        return ops.mul(ops.expand(g, sizes=x._array.shape), 0.0)
     if p == 1:
         return ops.mul(ops.sgn(x), g)
     if abs(p) == math.inf:
@@ -164,9 +164,9 @@ def renorm(input: Any, p: float, dim: int | str, maxnorm: float) -> Any:
             operands=(dims.operand("input"),),
         )
     if p <= 0:
-        raise ValueError(f"renorm: non-positive-norm not supported, got p = {p}")
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p = {p}")
     if maxnorm < 0:
-        raise ValueError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     at = dim_index(dims, dim, "renorm")
     others = tuple(i for i in range(len(dims.sizes)) if i != at)
     sizes = vector_norm(input, p, others, True, "renorm")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DimensionError
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -17,6 +17,7 @@ from workbench.ops.extreme import (
     ValuesIndices,
     along,
     index_pair,
+    ordered,
     overall,
     pick_all,
     pick_along,
@@ -71,6 +72,20 @@ SORT = Op(
 )
 
 
+def _isnan(x: Any) -> Any:
+    return np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, np.bool_)
+
+
+def _is_less(a: Any, b: Any) -> Any:
+    """Compare, where NaN is larger than all."""
+    return (a < b) | (_isnan(b) & ~_isnan(a))
+
+
+def _is_equal(a: Any, b: Any) -> Any:
+    """Compare, where NaN equals NaN."""
+    return (a == b) | (_isnan(a) & _isnan(b))
+
+
 def _topk_dims(x: Dims, k: int, dim: int, largest: bool) -> tuple[Dims, Dims]:
     size = x.sizes[dim] if x.sizes else 1
     if not 0 <= k <= size:
@@ -86,18 +101,21 @@ def _topk_dims(x: Dims, k: int, dim: int, largest: bool) -> tuple[Dims, Dims]:
 def _topk(x: Any, k: int, dim: int, largest: bool) -> tuple[Any, Any]:
     row = along(x)
     size = row.shape[dim]
-    cut = (slice(None),) * dim
     if 0 < k < size:
-        # Part first and sort the few: sorting them by place keeps the order of equal values.
-        part = np.argpartition(row, size - k if largest else k - 1, axis=dim)
-        part = np.sort(part[(*cut, slice(size - k, None) if largest else slice(k))], axis=dim)
+        # Part first and sort the few. Of values equal to the last one taken, the first are taken.
+        rank = size - k if largest else k - 1
+        last = np.take(np.partition(row, rank, axis=dim), [rank], dim)
+        before, equal = (_is_less(last, row) if largest else _is_less(row, last)), _is_equal(row, last)
+        room = k - np.sum(before, axis=dim, keepdims=True)
+        taken = before | (equal & (np.cumsum(equal, axis=dim) <= room))
+        shape = (*row.shape[:dim], *row.shape[dim + 1 :], k)
+        part = np.moveaxis(np.nonzero(np.moveaxis(taken, dim, -1))[-1].reshape(shape), -1, dim)
     else:
-        part = np.argsort(row, axis=dim, kind="stable")[(*cut, slice(k))]
-        part = np.sort(part, axis=dim)
+        line = np.arange(k).reshape((-1,) + (1,) * (row.ndim - 1 - dim))
+        part = np.broadcast_to(line, (*row.shape[:dim], k, *row.shape[dim + 1 :]))
     few = np.take_along_axis(row, part, dim)
-    order = _order(few, dim, largest) if k else part
-    indices = np.take_along_axis(part, order, dim)
-    values = np.take_along_axis(row, indices, dim)
+    order = _order(few, dim, largest)
+    values, indices = np.take_along_axis(few, order, dim), np.take_along_axis(part, order, dim)
     if x.ndim == 0 and k == 1:
         return values.reshape(()), indices.reshape(())
     return values, indices
@@ -132,11 +150,11 @@ TOPK = Op(
 
 
 def _nth(x: Any, dim: int, rank: int) -> Any:
-    return np.take(np.argpartition(x, rank, axis=dim), rank, axis=dim)
-
-
-def _isnan(x: Any) -> Any:
-    return np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, np.bool_)
+    """Index of the value of a rank; of equal values that which stands there once they are sorted in order."""
+    value = np.take(np.partition(x, rank, axis=dim), [rank], dim)
+    equal = _is_equal(x, value)
+    place = rank + 1 - np.sum(_is_less(x, value), axis=dim, keepdims=True)
+    return np.argmax(equal & (np.cumsum(equal, axis=dim) == place), axis=dim)
 
 
 def _middle(x: Any, dim: int) -> Any:
@@ -210,13 +228,6 @@ NANMEDIAN = overall(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _real(input: Any, name: str) -> None:
-    if input._array.dtype.kind == "c":
-        raise DTypeError(
-            f"{name}: complex values have no order, this is {input.dtype.name}: use x.abs() or x.real"
-        )
-
-
 def sort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """Values along a dim in order and where they stood, as a named tuple ``(values, indices)``.
 
@@ -226,7 +237,7 @@ def sort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool
     >>> wb.tensor([2.0, 3.0, 1.0]).sort(descending=True)
     ValuesIndices(values=tensor([3.0000, 2.0000, 1.0000]), indices=tensor([1, 0, 2]))
     """
-    _real(input, "sort")
+    ordered(input, "sort")
     return index_pair(SORT(input, dim=dim_index(dims_of(input), dim, "sort"), descending=bool(descending)))
 
 
@@ -259,7 +270,7 @@ def topk(input: Any, k: int, dim: int | str = -1, largest: bool = True, sorted: 
     >>> wb.tensor([2.0, 3.0, 1.0]).topk(2)
     ValuesIndices(values=tensor([3.0000, 2.0000]), indices=tensor([1, 0]))
     """
-    _real(input, "topk")
+    ordered(input, "topk")
     return index_pair(
         TOPK(input, k=int(k), dim=dim_index(dims_of(input), dim, "topk"), largest=bool(largest))
     )
@@ -272,7 +283,7 @@ def kthvalue(input: Any, k: int, dim: int | str = -1, keepdim: bool = False) -> 
     >>> wb.tensor([2.0, 3.0, 1.0]).kthvalue(2)
     ValuesIndices(values=tensor(2.0000), indices=tensor(0))
     """
-    _real(input, "kthvalue")
+    ordered(input, "kthvalue")
     dims = dims_of(input)
     at = dim_index(dims, dim, "kthvalue")
     size = dims.sizes[at] if dims.sizes else 1
@@ -286,7 +297,7 @@ def kthvalue(input: Any, k: int, dim: int | str = -1, keepdim: bool = False) -> 
 
 
 def _central(whole: Op, one: Op, input: Any, dim: int | str | None, keepdim: bool) -> Any:
-    _real(input, whole.name)
+    ordered(input, whole.name)
     if dim is not None:
         return pick_along(one, input, dim, keepdim, whole.name)
     return whole(input) if input._array.dtype.kind in "fV" else pick_all(whole, input)
@@ -323,7 +334,7 @@ def mode(input: Any, dim: int | str = -1, keepdim: bool = False) -> ValuesIndice
     >>> wb.tensor([2, 3, 2, 3, 1]).mode()
     ValuesIndices(values=tensor(2), indices=tensor(2))
     """
-    _real(input, "mode")
+    ordered(input, "mode")
     return pick_along(MODE, input, dim, keepdim, "mode")
 
 

@@ -23,7 +23,7 @@ def _check(name: str, input: Any, q: Any, interpolation: str) -> Any:
             f"Cast first: x.float().{name}(q)"
         )
     if interpolation not in _INTERPOLATIONS:
-        raise ValueError(
+        raise RuntimeError(
             f"{name}() interpolation must be one of {', '.join(_INTERPOLATIONS)}, but got {interpolation!r}"
         )
     if isinstance(q, Value):
@@ -37,7 +37,7 @@ def _check(name: str, input: Any, q: Any, interpolation: str) -> Any:
             )
         return q
     if not 0 <= q <= 1:
-        raise ValueError(f"{name}() q must be in the range [0, 1] but got {q}")
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return new(np.asarray(q, dtype))
 
 

@@ -336,6 +336,11 @@ def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     return ops.div(ops.sum(_without_nan(input), dim=axes, keepdim=keepdim), numbers)
 
 
+def _named_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
+    """Return the positions of the dims to reduce, where an empty list means none (and None still all)."""
+    return () if dim is not None and not isinstance(dim, int | str) and not dim else axes_of(input, dim, op)
+
+
 def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """True where any value over the dims is non-zero.
 
@@ -343,7 +348,7 @@ def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     >>> wb.tensor([[0, 1], [0, 0]], names=("N", "C")).any("C")
     tensor([ True, False], names=('N',))
     """
-    return ops.any(input, dim=axes_of(input, dim, "any"), keepdim=keepdim)
+    return ops.any(input, dim=_named_axes(input, dim, "any"), keepdim=keepdim)
 
 
 def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
@@ -353,7 +358,7 @@ def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     >>> wb.tensor([[2, 1], [0, 1]], names=("N", "C")).all("C")
     tensor([ True, False], names=('N',))
     """
-    return ops.all(input, dim=axes_of(input, dim, "all"), keepdim=keepdim)
+    return ops.all(input, dim=_named_axes(input, dim, "all"), keepdim=keepdim)
 
 
 def count_nonzero(input: Any, dim: Dim = None) -> Any:

@@ -14,7 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
-from workbench.ops.extreme import PICKED, ValuesIndices, along, index_pair
+from workbench.ops.extreme import PICKED, ValuesIndices, along, index_pair, ordered
 from workbench.ops.reduce import conj
 
 
@@ -278,11 +278,13 @@ def cummax(input: Any, dim: int | str) -> ValuesIndices:
     >>> wb.tensor([1.0, 3.0, 2.0]).cummax(0)
     ValuesIndices(values=tensor([1.0000, 3.0000, 3.0000]), indices=tensor([0, 1, 1]))
     """
+    ordered(input, "cummax")
     return index_pair(_run(CUMMAX, input, dim))
 
 
 def cummin(input: Any, dim: int | str) -> ValuesIndices:
     """Running minimum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
+    ordered(input, "cummin")
     return index_pair(_run(CUMMIN, input, dim))
 
 

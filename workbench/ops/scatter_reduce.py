@@ -202,7 +202,7 @@ def _lifted(value: Any) -> Any:
 
 def _check_reduce(op: str, reduce: str, input: Any, src: Any, words: tuple[str, ...]) -> None:
     if reduce not in words:
-        raise ValueError(f"{op}(): reduce argument must be one of {', '.join(words)}, got {reduce!r}")
+        raise RuntimeError(f"{op}(): reduce argument must be one of {', '.join(words)}, got {reduce!r}")
     if input._array.dtype != src._array.dtype:
         raise DTypeError(
             f"{op}(): expected self.dtype to be equal to src.dtype, got {input.dtype.name} and {src.dtype.name}"
@@ -298,7 +298,7 @@ def repeat_interleave(
     if counts.dtype.kind not in "iu":
         raise DTypeError(f"repeats has to be of integer type, got {counts.dtype}")
     if counts.size and counts.min() < 0:
-        raise ValueError("repeats can not be negative")
+        raise RuntimeError("repeats can not be negative")
     if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
         raise DimensionError(
             f"repeats must be 0-dim or have one count for each of {size} entries along dim {at}, "
@@ -308,7 +308,7 @@ def repeat_interleave(
         )
     places = np.repeat(np.arange(size), counts)
     if output_size is not None and output_size != len(places):
-        raise ValueError(
+        raise RuntimeError(
             f"allocated size does not match required size: {output_size} given, {len(places)} needed"
         )
     return getitem(x, (*(slice(None),) * at, places))

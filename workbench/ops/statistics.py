@@ -41,7 +41,9 @@ def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correcti
     x = c.inputs[0]
     freedom = count(x, dim) - correction
     centred = ops.sub(x, ops.mean(x, dim=dim, keepdim=True))
-    return ops.mul(kept(g, x, dim), ops.mul(centred, 2.0 / freedom if freedom else math.inf))
+    # One value alone is not off its mean: 0·∞.
+    none = math.nan if count(x, dim) == 1 else math.inf
+    return ops.mul(kept(g, x, dim), ops.mul(centred, 2.0 / freedom if freedom else none))
 
 
 def _std_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
