@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.index import getitem
 from workbench.ops.reduce import Dim, axes_of, conj, count, kept, reduction, reduction_samples
 
 
@@ -237,7 +238,7 @@ def corrcoef(input: Any) -> Any:
         return ops.div(c, c)
     own = np.arange(c._array.shape[0])
     # The diagonal is real and not negative: its absolute value is itself, as a real number.
-    deviation = ops.sqrt(ops.abs(ops.index(c, key=(own, own))))
+    deviation = ops.sqrt(ops.abs(getitem(c, (own, own))))
     c = ops.div(ops.div(c, ops.reshape(deviation, sizes=(-1, 1))), ops.reshape(deviation, sizes=(1, -1)))
     if c._array.dtype.kind != "c":
         return ops.clamp(c, low=-1.0, high=1.0)
