@@ -20,7 +20,16 @@ from workbench.core.op import ops
 from workbench.core.tape import alias
 from workbench.core.value import new
 
-__all__ = ["basis", "hessian", "jacfwd", "jacrev", "joint_names", "reverse_rows", "together"]
+__all__ = [
+    "basis",
+    "blocks_of",
+    "column_blocks",
+    "forward_columns",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "reverse_rows",
+]
 
 
 def basis(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -78,18 +87,31 @@ def rows_of(rows: Any, start: int, end: int, sizes: tuple[int, ...], names: Name
 
 
 def reverse_rows(
-    outputs: Sequence[Any], starts: Sequence[Any], create: bool, chunk_size: int | None = None
+    outputs: Sequence[Any],
+    starts: Sequence[Any],
+    create: bool,
+    chunk_size: int | None = None,
+    batched: bool = True,
 ) -> list[Any]:
-    """Return, for each start, all rows of the Jacobian [values of the outputs, *sizes of the start]; None for zero."""
+    """Return, for each start, all rows of the Jacobian [values of the outputs, *sizes of the start]; None for zero.
+
+    Rows are computed `chunk_size` at a time; unless `batched`, one by one.
+    """
     seeds = basis(outputs)
     rows = sum(int(np.prod(one.shape)) for one in outputs)
-    if rows == 1:
-        found = pulled(outputs, starts, [new(np.asarray(seed[0])) for seed in seeds], create)
-        return [
-            None if one is None else ops.reshape(alias(one, None), sizes=(1, *one._array.shape))
-            for one in found
-        ]
-    pieces = []
+    pieces: list[Sequence[Any]] = []
+    if rows == 0:
+        return [None] * len(starts)
+    if rows == 1 or not batched:
+        for row in range(rows):
+            found = pulled(outputs, starts, [new(np.asarray(seed[row])) for seed in seeds], create)
+            pieces.append(
+                [
+                    None if one is None else ops.reshape(alias(one, None), sizes=(1, *one._array.shape))
+                    for one in found
+                ]
+            )
+        return _joined(pieces, starts)
     for start, end in chunks(rows, chunk_size):
 
         def pull(batching: Batching, start: int = start, end: int = end) -> Sequence[Any]:
@@ -97,10 +119,22 @@ def reverse_rows(
             return pulled(outputs, starts, wrapped, create)
 
         pieces.append(together(end - start, pull))
-    return [None if one[0] is None else stacked(one) for one in zip(*pieces, strict=True)]
+    return _joined(pieces, starts)
 
 
-def _blocks(outputs: Sequence[Any], starts: Sequence[Any], rows: Sequence[Any]) -> list[list[Any]]:
+def _joined(pieces: Sequence[Sequence[Any]], starts: Sequence[Any]) -> list[Any]:
+    """Put pieces of rows together for each start; a row that is None is zero where others are not."""
+    result: list[Any] = []
+    for start, parts in zip(starts, zip(*pieces, strict=True), strict=True):
+        if all(one is None for one in parts):
+            result.append(None)
+            continue
+        zeros = new(np.zeros((1, *start._array.shape), start._array.dtype))
+        result.append(stacked([zeros if one is None else one for one in parts]))
+    return result
+
+
+def blocks_of(outputs: Sequence[Any], starts: Sequence[Any], rows: Sequence[Any]) -> list[list[Any]]:
     """Return, for each output, the Jacobian with respect to each start."""
     found, at = [], 0
     for output in outputs:
@@ -146,7 +180,7 @@ def jacrev(
             outputs, rebuild = tensors_of("vjp(f, *primals)", result)
             keep = outside and others_ask(outputs, starts.values)
             rows = reverse_rows(outputs, starts.values, keep, chunk_size)
-        blocks = _blocks(outputs, starts.values, [settled(one, keep) for one in rows])
+        blocks = blocks_of(outputs, starts.values, [settled(one, keep) for one in rows])
         jacobian = rebuild([starts.shaped(line) for line in blocks])
         return (jacobian, settled_all(aux, keep)) if has_aux else jacobian
 
@@ -181,16 +215,8 @@ def jacfwd(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         starts = Starts(args, argnums, lambda value: value)
         columns, outputs, rebuild, aux = forward_columns(func, starts, kwargs, has_aux, chunk_size)
-        blocks = []
-        for output, column in zip(outputs, columns, strict=True):
-            line, at = [], 0
-            for start in starts.values:
-                count = int(np.prod(start.shape))
-                names = joint_names(output.names, start.names)
-                line.append(_column_block(column, at, count, output, start, names))
-                at += count
-            blocks.append(starts.shaped(line))
-        jacobian = rebuild(blocks)
+        lines = column_blocks(columns, outputs, starts.values)
+        jacobian = rebuild([starts.shaped(line) for line in lines])
         return (jacobian, aux) if has_aux else jacobian
 
     return wrapper
@@ -239,6 +265,20 @@ def forward_columns(
         rebuild,
         aux,
     )
+
+
+def column_blocks(columns: Sequence[Any], outputs: Sequence[Any], starts: Sequence[Any]) -> list[list[Any]]:
+    """Return, for each output, the Jacobian with respect to each start, from columns."""
+    found = []
+    for output, column in zip(outputs, columns, strict=True):
+        line, at = [], 0
+        for start in starts:
+            count = int(np.prod(start.shape))
+            names = joint_names(output.names, start.names)
+            line.append(_column_block(column, at, count, output, start, names))
+            at += count
+        found.append(line)
+    return found
 
 
 def _column_block(column: Any, at: int, count: int, output: Any, start: Any, names: Names | None) -> Any:

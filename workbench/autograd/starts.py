@@ -19,6 +19,7 @@ from workbench.tensor import Tensor
 
 __all__ = [
     "Starts",
+    "below_ask",
     "fresh",
     "on_tape",
     "on_tape_any",
@@ -66,7 +67,7 @@ def on_tape(value: Any) -> bool:
 
 def others_ask(outputs: Sequence[Any], starts: Sequence[Any]) -> bool:
     """Say whether `outputs` depend on anything on the tape besides `starts`, which wants to differentiate further."""
-    if any(value._grad_fn is not None or _below(value) for value in starts):
+    if any(value._grad_fn is not None or below_ask(value) for value in starts):
         return True
     own = {id(value) for value in starts}
     seen: set[int] = set()
@@ -79,7 +80,7 @@ def others_ask(outputs: Sequence[Any], starts: Sequence[Any]) -> bool:
         for value in node.sources():
             if not isinstance(value, Value):
                 continue
-            if _below(value):
+            if below_ask(value):
                 return True
             if value._grad_fn is not None:
                 pending.append(value._grad_fn)
@@ -88,7 +89,7 @@ def others_ask(outputs: Sequence[Any], starts: Sequence[Any]) -> bool:
     return False
 
 
-def _below(value: Any) -> bool:
+def below_ask(value: Any) -> bool:
     """Say whether the values that `value` stands for are on the tape of a level below."""
     payload = value._array
     if isinstance(payload, Batched):
