@@ -3,7 +3,40 @@
 from __future__ import annotations
 
 from workbench.autograd import batch_rules as _batch_rules  # noqa: F401  attaches the rules to their ops
+from workbench.autograd import checkpoint, forward_ad, functional, graph
+from workbench.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from workbench.autograd.engine import backward, grad
-from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
+from workbench.autograd.function import Function, once_differentiable
+from workbench.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from workbench.autograd.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from workbench.core.dispatch import grad_enabled
 
-__all__ = ["backward", "enable_grad", "grad", "grad_enabled", "no_grad"]
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "backward",
+    "checkpoint",
+    "detect_anomaly",
+    "enable_grad",
+    "forward_ad",
+    "functional",
+    "grad",
+    "grad_enabled",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "once_differentiable",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

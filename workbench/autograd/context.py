@@ -43,7 +43,9 @@ class Context:
     def _keep(self, purpose: str, tensors: tuple[Any, ...]) -> None:
         for one in tensors:
             if one is not None and not isinstance(one, Value):
-                raise TypeError(f"save_for_{purpose} can only save variables, but argument is of type {type(one)}")
+                raise TypeError(
+                    f"save_for_{purpose} can only save variables, but argument is of type {type(one)}"
+                )
         self._given[purpose] = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -118,9 +120,9 @@ class Context:
             return outputs[at]
         if kept._version != at:
             raise AutogradError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor "
-                f"that the function saved (shape {list(kept._array.shape)}) is at version {kept._version}; expected "
-                f"version {at}."
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a "
+                f"tensor that the function saved (shape {list(kept._array.shape)}) is at version {kept._version}; "
+                f"expected version {at}."
             )
         return kept
 
@@ -133,5 +135,3 @@ def zeros_for(values: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
             for one, other in zip(values, like, strict=True)
         ]
     )
-
-

@@ -105,9 +105,7 @@ class _Plain(Unit):
         self.separate = _overrides(cls, "setup_context")
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Context]:
-        needs = tuple(
-            [isinstance(one, Value) and one._requires_grad and grad_enabled() for one in args]
-        )
+        needs = tuple([isinstance(one, Value) and one._requires_grad and grad_enabled() for one in args])
         context = Context(needs)
         with no_grad():
             output = self.cls.forward(*args) if self.separate else self.cls.forward(context, *args)
@@ -145,15 +143,17 @@ class _Plain(Unit):
                 )
             return None
         if not isinstance(gradient, Tensor):
-            raise TypeError(f"{self.name} returned {type(gradient)} at index {i}: a gradient is a Tensor or None")
+            raise TypeError(
+                f"{self.name} returned {type(gradient)} at index {i}: a gradient is a Tensor or None"
+            )
         given, wanted = tuple(gradient.shape), tuple(value._array.shape)
         if given == wanted:
             return gradient
         extra = len(given) - len(wanted)
         if extra < 0 or any(b not in (1, a) for a, b in zip(given[extra:], wanted, strict=True)):
             raise AutogradError(
-                f"Function {self.name} returned an invalid gradient at index {i} - got {list(given)} but expected shape "
-                f"compatible with {list(wanted)}"
+                f"Function {self.name} returned an invalid gradient at index {i} - got {list(given)} but expected "
+                f"shape compatible with {list(wanted)}"
             )
         return ops.sum_to(gradient, sizes=wanted)
 
@@ -185,7 +185,9 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             results = function(context, *gradients)
         if not grad_enabled():
             return results
-        asked = any(isinstance(one, Value) and one._requires_grad for one in (*gradients, *context.saved_tensors))
+        asked = any(
+            isinstance(one, Value) and one._requires_grad for one in (*gradients, *context.saved_tensors)
+        )
         if not asked:
             return results
         several = results if isinstance(results, tuple) else (results,)

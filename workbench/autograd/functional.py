@@ -133,9 +133,9 @@ def _check_second(gradients: Sequence[Any]) -> None:
         if one is None or not one._requires_grad:
             raise AutogradError(
                 "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-                f"input {i} is independent of the input. This is not allowed in strict mode. You should ensure that your "
-                "function is twice differentiable and that the jacobian depends on the inputs (this would be violated by "
-                "a linear function for example)."
+                f"input {i} is independent of the input. This is not allowed in strict mode. You should ensure that "
+                "your function is twice differentiable and that the jacobian depends on the inputs (this would be "
+                "violated by a linear function for example)."
             )
 
 

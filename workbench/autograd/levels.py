@@ -19,7 +19,7 @@ from workbench.core.batching import Batched, Batching
 from workbench.core.dispatch import below, grad_enabled, interpreting
 from workbench.core.op import Absent, DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call, alias, move, record
-from workbench.core.value import Value, new
+from workbench.core.value import Abstract, Value, new
 
 __all__ = ["Unit", "VmapInfo", "call_unit", "recorded_op", "refuse_twice"]
 
@@ -112,7 +112,7 @@ class _Mapped(Unit):
                 self._entries(outputs, self.outputs),
                 self._entries(gradients, self.outputs),
             )
-        found = []
+        found: list[Any] = []
         for one, mine in zip(results, self.batched, strict=True):
             if one is None:
                 found.append(None)
@@ -202,8 +202,8 @@ def _by_own_rule(
         unit.prepare(context, args, result)
     elif grad_enabled() and any(isinstance(one, Value) and one._requires_grad for one in args):
         raise AutogradError(
-            "In order to use an autograd.Function with its own vmap together with gradients inside vmap, it must override "
-            "the setup_context staticmethod, so that its context can be made for entries."
+            "In order to use an autograd.Function with its own vmap together with gradients inside vmap, it must "
+            "override the setup_context staticmethod, so that its context can be made for entries."
         )
     return result, context
 
@@ -216,7 +216,9 @@ def _to_front(value: Any, dim: int | None) -> Any:
     return ops.permute(alias(value, None), dim=(at, *(i for i in range(ndim) if i != at)))
 
 
-def _moving(unit: Unit, args: tuple[Any, ...], level: Forward, owned: tuple[bool, ...]) -> tuple[Any, Context]:
+def _moving(
+    unit: Unit, args: tuple[Any, ...], level: Forward, owned: tuple[bool, ...]
+) -> tuple[Any, Context]:
     """Run the function on primals, and its `jvp` (or the transpose of its backward) on tangents."""
     parts = [level.parts(one) if mine else (one, None) for one, mine in zip(args, owned, strict=True)]
     primals = tuple([primal for primal, _ in parts])
@@ -227,12 +229,18 @@ def _moving(unit: Unit, args: tuple[Any, ...], level: Forward, owned: tuple[bool
         moved = _tangents(unit, context, primals, tangents, several)
     entries = tuple(
         [
-            level.make(one, tangent, one._names) if isinstance(one, Value) and one._array.dtype.kind in "fcV" else one
+            level.make(one, tangent, one._names)
+            if isinstance(one, Value) and one._array.dtype.kind in "fcV"
+            else one
             for one, tangent in zip(several, moved, strict=True)
         ]
     )
     result = entries if isinstance(output, tuple) else entries[0]
-    if context.keeps_others() and grad_enabled() and any(one._requires_grad for one in args if isinstance(one, Value)):
+    if (
+        context.keeps_others()
+        and grad_enabled()
+        and any(one._requires_grad for one in args if isinstance(one, Value))
+    ):
         # What it keeps besides arguments and outputs must move too: its code says how.
         context = unit.forward(args)[1]
     return result, context
@@ -303,16 +311,23 @@ def _op(
             if isinstance(one, Value) and k not in context.constant and one._array.dtype.kind in "fcV"
         ]
     )
-    constants = [None if k in kept else one for k, one in enumerate(outputs)]
+    saved = bool(context.keeps("output"))
+    # Where backward reads no output, a stand-in for its sizes and type is enough.
+    constants = [
+        new(Abstract(one._array.shape, one._array.dtype)) if k in kept else one
+        for k, one in enumerate(outputs)
+    ]
 
     def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
         outs, seeds = list(constants), [None] * len(constants)
         for k, out, gradient in zip(kept, call.outs, gradients, strict=True):
-            outs[k], seeds[k] = out, gradient
+            seeds[k] = gradient
+            if saved:
+                outs[k] = out
         context.needs_input_grad = call.needs
         return unit.backward(context, call.inputs, outs, seeds)
 
-    saves = Saves(context.keeps("input"), output=True)
+    saves = Saves(context.keeps("input"), output=saved)
     return recorded_op(unit.name, vjp, len(kept), saves), kept
 
 
@@ -348,7 +363,9 @@ def refuse_twice(value: Any) -> Any:
     """Return a gradient that cannot be differentiated: an attempt to says why."""
 
     def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
-        raise AutogradError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise AutogradError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
 
     asked = new(value._array)
     asked._requires_grad = True
