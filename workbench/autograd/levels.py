@@ -320,10 +320,10 @@ def _op(
 
     def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
         outs, seeds = list(constants), [None] * len(constants)
-        for k, out, gradient in zip(kept, call.outs, gradients, strict=True):
+        for at, (k, gradient) in enumerate(zip(kept, gradients, strict=True)):
             seeds[k] = gradient
             if saved:
-                outs[k] = out
+                outs[k] = call.outs[at]
         context.needs_input_grad = call.needs
         return unit.backward(context, call.inputs, outs, seeds)
 

@@ -37,7 +37,6 @@ FILL = Op(
     cost=per_value,
     samples=lambda: [Sample((grid(3, 4), 0.5), names=(("N", "C"), None)), Sample((grid(3, 4), grid()))],
     bad=list,
-    properties=frozenset({"elementwise"}),
 )
 
 # --------------------------------------------------------------------------------------- by a condition
