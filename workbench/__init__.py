@@ -122,6 +122,7 @@ _LATER = (
     "quantization",
     "testing",
     "train",
+    "utils",
     "widgets",
 )
 """Rooms that are imported when they are first named, so that a plain script starts fast."""

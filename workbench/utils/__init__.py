@@ -1,0 +1,7 @@
+"""Tools beside the tensors: measuring."""
+
+from __future__ import annotations
+
+from workbench.utils import benchmark
+
+__all__ = ["benchmark"]
