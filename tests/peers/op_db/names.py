@@ -46,6 +46,12 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "view_as": lambda x, other: x.view_as(other),
     "expand": lambda x, *args: x.expand(*args),
     "repeat": lambda x, *args: x.repeat(*args),
+    "nn.functional.embedding": lambda weight, indices, **kwargs: wb.nn.functional.embedding(
+        indices, weight, **kwargs
+    ),
+    "nn.functional.embedding_bag": lambda weight, indices, **kwargs: wb.nn.functional.embedding_bag(
+        indices, weight, **kwargs
+    ),
     # The database's distance is one of torch's modules.
     "nn.functional.triplet_margin_with_distance_loss": lambda *args, **kwargs: (
         wb.nn.functional.triplet_margin_with_distance_loss(
