@@ -56,10 +56,9 @@ def _nll_dims(
     x: Dims, target: Dims, weight: Dims | None = None, *, reduction: str, ignore_index: int
 ) -> Dims:
     _check_nll(x, target, weight)
-    if reduction != "none":
-        return Dims((), ())
     samples = _samples_of(x)
-    return Dims(unify_names("nll_loss", samples, target), samples.sizes)
+    names = unify_names("nll_loss", samples, target)
+    return Dims(names, samples.sizes) if reduction == "none" else Dims((), ())
 
 
 def _samples_of(x: Dims) -> Dims:

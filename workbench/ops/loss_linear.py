@@ -246,9 +246,9 @@ def linear_cross_entropy(
         if len(w.sizes) == 2 and whole and label_smoothing == 0.0:
             return _in_chunks(input, linear_weight, target, linear_bias, weight, reduction, ignored, options)
         warnings.warn(
-            "linear_cross_entropy: ``options`` ignored; chunked path needs label_smoothing == 0, classes as targets and "
-            f"a weight [C, in]. Got label_smoothing={label_smoothing}, target.dtype={target.dtype.name}, linear_weight "
-            f"{list(w.sizes)}.",
+            "linear_cross_entropy: ``options`` ignored; chunked path needs label_smoothing == 0, classes for targets, "
+            f"and a weight [C, in]. Got label_smoothing={label_smoothing}, target.dtype={target.dtype.name}, "
+            f"linear_weight {list(w.sizes)}.",
             UserWarning,
             stacklevel=2,
         )
