@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as torch_functional
 
 import workbench as wb
 
 F: Any = wb.nn.functional
+grad: Any = wb.autograd.grad
+torch_functional: Any = torch.nn.functional
 
 
 def floats(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -20,7 +21,7 @@ def floats(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 def agree(got: Any, expected: Any, mine: list[Any], theirs: list[Any]) -> None:
     np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-5)
-    found = wb.autograd.grad(got.sum(), mine)
+    found = grad(got.sum(), mine)
     wanted = torch.autograd.grad(expected.sum(), theirs)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-5)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as torch_functional
 
 import workbench as wb
 
 F: Any = wb.nn.functional
+grad: Any = wb.autograd.grad
+torch_functional: Any = torch.nn.functional
 TABLE = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
 PICKED = np.array([[1, 2, 2], [5, 1, 2]])
 
@@ -29,7 +30,7 @@ def compare(name: str, *arguments: Any, **options: Any) -> None:
     )
     np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
     seed = np.random.default_rng(1).standard_normal(got.shape).astype(np.float32)
-    (gradient,) = wb.autograd.grad([got], [mine], [wb.tensor(seed)])
+    (gradient,) = grad([got], [mine], [wb.tensor(seed)])
     (wanted,) = torch.autograd.grad(expected, theirs, torch.tensor(seed))
     np.testing.assert_allclose(gradient.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
 
@@ -56,7 +57,7 @@ def test_frequent_rows_of_bags_get_as_much_as_rare_ones() -> None:
     # Not against torch, which divides by the counts of other rows (2.13).
     table = wb.tensor(TABLE, requires_grad=True)
     out = F.embedding_bag(wb.tensor(PICKED), table, mode="sum", scale_grad_by_freq=True)
-    (gradient,) = wb.autograd.grad(out.sum(), [table])
+    (gradient,) = grad(out.sum(), [table])
     np.testing.assert_allclose(gradient.numpy()[:, 0], [0, 1, 1, 0, 0, 1], rtol=1e-6)
 
 

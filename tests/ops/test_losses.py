@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as torch_functional
 
 import workbench as wb
 
 F: Any = wb.nn.functional
+grad: Any = wb.autograd.grad
+torch_functional: Any = torch.nn.functional
 
 
 def floats(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -47,7 +48,7 @@ def test_weights_of_classes_are_differentiable(reduction: str) -> None:
         ).sum()
 
     w = wb.tensor(weight.astype(np.float64), requires_grad=True)
-    (gradient,) = wb.autograd.grad(loss(w), [w])
+    (gradient,) = grad(loss(w), [w])
     for i in range(4):
         step = np.zeros(4)
         step[i] = 1e-6
@@ -161,8 +162,8 @@ def test_ctc_is_that_of_torch() -> None:
         targets = random.integers(1, classes, int(lengths.sum()) if case % 3 == 0 else (batch, longest))
         scores = random.standard_normal((time, batch, classes))
         for reduction in ("none", "mean", "sum"):
-            theirs = torch.tensor(scores, requires_grad=True)
-            mine = wb.tensor(scores, requires_grad=True)
+            theirs: Any = torch.tensor(scores, requires_grad=True)
+            mine: Any = wb.tensor(scores, requires_grad=True)
             expected = torch_functional.ctc_loss(
                 torch.log_softmax(theirs, 2),
                 *(torch.tensor(one) for one in (targets, times, lengths)),
@@ -194,7 +195,7 @@ def test_chunks_of_a_linear_map_give_the_same_loss_and_gradients() -> None:
     for options in (None, F.LinearCrossEntropyOptions(batch_chunk_size=3), F.LinearCrossEntropyOptions()):
         mine, table = wb.tensor(x, requires_grad=True), wb.tensor(w, requires_grad=True)
         loss = F.linear_cross_entropy(mine, table, wb.tensor(target), ignore_index=2, options=options)
-        results.append([loss.detach(), *wb.autograd.grad(loss, [mine, table])])
+        results.append([loss.detach(), *grad(loss, [mine, table])])
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)

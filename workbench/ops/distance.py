@@ -13,7 +13,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
-from workbench.core.value import dims_of
+from workbench.core.value import dims_of, new
 
 # ------------------------------------------------------------------------------- of each row to each
 
@@ -286,8 +286,12 @@ def pdist(input: Any, p: float = 2) -> Any:
     if p < 0:
         raise DimensionError(f"pdist only supports non-negative p values, got {p}", op="pdist")
     _refuse_other_types("pdist", input)
-    rows, later = np.triu_indices(dims.sizes[0], 1)
-    return ops.index(ops.cdist(input, input, p=float(p), product=False), key=(rows, later))
+    count = dims.sizes[0]
+    rows, later = np.triu_indices(count, 1)
+    if dims.names != (None, None):
+        input = ops.rename(input, names=None)
+    every = ops.reshape(ops.cdist(input, input, p=float(p), product=False), sizes=(count * count,))
+    return ops.gather(every, new(rows * count + later), dim=0)
 
 
 def norm_along(x: Any, p: float, axes: tuple[int, ...], keepdim: bool) -> Any:
