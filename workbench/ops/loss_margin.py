@@ -53,7 +53,7 @@ def margin_ranking_loss(
             ),
         )
     wrong = ops.mul(ops.neg(target), ops.sub(input1, input2))
-    return reduce_loss(_at_least_zero(ops.add(wrong, margin) if margin else wrong), reduction)
+    return reduce_loss(_at_least_zero(ops.add(wrong, margin)), reduction)
 
 
 def hinge_embedding_loss(

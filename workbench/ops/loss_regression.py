@@ -200,11 +200,6 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-def _times_log(target: Any) -> Any:
-    """target·ln target, which is 0 at 0."""
-    return ops.where(ops.eq(target, 0.0), 0.0, ops.mul(target, ops.log(target)))
-
-
 def kl_div(
     input: Any,
     target: Any,
@@ -227,7 +222,7 @@ def kl_div(
     if log_target:
         loss = ops.mul(ops.exp(target), ops.sub(target, input))
     else:
-        loss = ops.sub(_times_log(target), ops.mul(target, input))
+        loss = ops.sub(ops.xlogy(target, target), ops.mul(target, input))
     loss = reduce_loss(loss, reduction)
     sizes = dims_of(input).sizes
     return ops.div(loss, float(sizes[0])) if batch and sizes else loss

@@ -287,6 +287,9 @@ def local_response_norm(
         part = ops.index(padded, key=(slice(None), slice(first, first + sizes[1])))
         total = plus(total, part)
     mean = ops.div(total, float(size))
+    if input._array.dtype.kind in "iu":
+        # The mean of whole numbers is a whole number, as where they are pooled.
+        mean = ops.floor(mean)
     return ops.div(input, ops.pow(ops.add(ops.mul(mean, alpha), k), beta))
 
 
