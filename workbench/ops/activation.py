@@ -16,7 +16,7 @@ from workbench.core.inplace import in_place, write
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
-from workbench.ops.complexes import real_only
+from workbench.ops.complexes import real_only, zeros
 from workbench.ops.precision import rounded_once
 
 OUTPUT = Saves((), output=True)
@@ -37,7 +37,7 @@ RELU_GRADIENT = binary(
     "Let a gradient through where the output of relu is positive.",
     "y = g·[out > 0]",
     lambda g, out: g * (out > 0),
-    lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: ops.fill(c.inputs[1], 0))),
+    lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
     saves=Saves((1,), output=False),
 )
 

@@ -214,7 +214,7 @@ def isreal(input: Any) -> Any:
     >>> wb.isreal(wb.tensor([1 + 0j, 1j]))
     tensor([ True, False])
     """
-    return EQ(ops.imag(input), 0.0) if is_complex_value(input) else EQ(ops.fill(input, 0), 0)
+    return EQ(ops.imag(input), 0.0) if is_complex_value(input) else EQ(ops.fill(input, value=0), 0)
 
 
 _TWO = ("[1.0, 2.0, 3.0]", "[2.0, 2.0, 2.0]")

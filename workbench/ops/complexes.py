@@ -62,7 +62,7 @@ def conjugate(value: Any) -> Any:
 
 def zeros(gradient: Any) -> Any:
     """Return the zeros that a gradient rule hands on where the derivative is 0."""
-    return ops.fill(gradient, 0)
+    return ops.fill(gradient, value=0)
 
 
 CONJ = unary(

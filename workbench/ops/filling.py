@@ -28,14 +28,14 @@ FILL = Op(
     rule="names and sizes pass through",
     dtype=KEEP,
     forward=lambda x, value: np.full_like(x, value),
-    vjp=lambda c, g: (
-        zeros(g) if c.needs[0] else None,
-        ops.sum(g, dim=tuple(range(len(g._array.shape))), keepdim=False) if c.needs[1] else None,
-    ),
+    vjp=lambda c, g: (zeros(g),),
     saves=NOTHING,
     quantized=NOT_QUANTIZED,
     cost=per_value,
-    samples=lambda: [Sample((grid(3, 4), 0.5), names=(("N", "C"), None)), Sample((grid(3, 4), grid()))],
+    samples=lambda: [
+        Sample((grid(3, 4),), {"value": 0.5}, names=(("N", "C"),)),
+        Sample((grid(),), {"value": 2}),
+    ],
     bad=list,
 )
 
@@ -245,7 +245,7 @@ def fill(input: Any, value: Any) -> Any:
     """
     _check_one("fill", value)
     value = _as_type("fill", value, input._array.dtype)
-    return ops.add(FILL(input, 0), value) if isinstance(value, Value) else FILL(input, value)
+    return ops.add(zeros(input), value) if isinstance(value, Value) else FILL(input, value=value)
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:

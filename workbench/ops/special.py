@@ -340,6 +340,42 @@ BESSEL_Y1 = _special(
     scipy="y1",
     saves=BOTH,
 )
+BESSEL_K0 = _special(
+    "modified_bessel_k0",
+    "Modified Bessel function of the second kind, of order 0.",
+    "y = K₀(x)",
+    lambda c, g: ops.neg(ops.mul(g, ops.modified_bessel_k1(c.inputs[0]))),
+    scipy="k0",
+)
+BESSEL_K1 = _special(
+    "modified_bessel_k1",
+    "Modified Bessel function of the second kind, of order 1.",
+    "y = K₁(x)",
+    lambda c, g: ops.neg(
+        ops.mul(g, ops.add(ops.modified_bessel_k0(c.inputs[0]), ops.div(c.out, c.inputs[0])))
+    ),
+    scipy="k1",
+    saves=BOTH,
+)
+BESSEL_K0E = _special(
+    "scaled_modified_bessel_k0",
+    "Modified Bessel function of the second kind, of order 0, scaled.",
+    "y = e^x·K₀(x)",
+    lambda c, g: ops.mul(g, ops.sub(c.out, ops.scaled_modified_bessel_k1(c.inputs[0]))),
+    scipy="k0e",
+    saves=BOTH,
+)
+BESSEL_K1E = _special(
+    "scaled_modified_bessel_k1",
+    "Modified Bessel function of the second kind, of order 1, scaled.",
+    "y = e^x·K₁(x)",
+    lambda c, g: ops.mul(
+        g,
+        ops.sub(ops.sub(c.out, ops.div(c.out, c.inputs[0])), ops.scaled_modified_bessel_k0(c.inputs[0])),
+    ),
+    scipy="k1e",
+    saves=BOTH,
+)
 
 # ---------------------------------------------------------------------------------- the words people use
 
@@ -440,6 +476,15 @@ SPECIAL: dict[str, Any] = {
     "ndtri": offer(NDTRI, "[0.5, 0.9]", "tensor([0.0000, 1.2816])", room=_HERE),
     "xlog1py": offer(XLOG1PY, ("[0.0, 2.0]", "[-1.0, 3.0]"), "tensor([0.0000, 2.7726])", room=_HERE),
     "zeta": offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", room=_HERE),
+}
+SPECIAL |= {
+    op.name: offer(op, "[0.5, 1.0]", result, room=_HERE)
+    for op, result in (
+        (BESSEL_K0, "tensor([0.9244, 0.4210])"),
+        (BESSEL_K1, "tensor([1.6564, 0.6019])"),
+        (BESSEL_K0E, "tensor([1.5241, 1.1445])"),
+        (BESSEL_K1E, "tensor([2.7310, 1.6362])"),
+    )
 }
 SPECIAL["modified_bessel_i1"] = also(SPECIAL["i1"], "modified_bessel_i1", _HERE)
 """What `workbench.special` offers of this file."""
