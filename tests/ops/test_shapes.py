@@ -147,6 +147,15 @@ def test_as_strided_counts_from_the_start_of_the_memory() -> None:
         mine.as_strided((2,), (-1,))
 
 
+def test_where_values_lie() -> None:
+    for make in (lambda x: x, lambda x: x[1:, 2:], lambda x: x.t(), lambda x: x[:1].expand(3, 5)):
+        theirs, mine = make(torch.zeros(4, 5)), make(wb.zeros(4, 5))
+        assert mine.stride() == theirs.stride()
+        assert mine.storage_offset() == theirs.storage_offset()
+        assert mine.is_contiguous() == theirs.is_contiguous()
+    assert wb.zeros(N=4, C=5).stride("N") == 5
+
+
 def test_as_strided_gradients_of_scattered_memory() -> None:
     def run(x: Any) -> Any:
         return (x.t() * 1.0).t()[1:].as_strided((3, 2), (1, 2), 4)

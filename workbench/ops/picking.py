@@ -47,7 +47,7 @@ def pick_dims(x: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
     """Names and sizes of what is picked."""
     if len(dims) == 1 and not any(indices[0].names):
         at, sizes = dims[0], indices[0].sizes
-        own = (x.names[at],) if len(sizes) == 1 else (None,) * len(sizes)
+        own: Names = (x.names[at],) if len(sizes) == 1 else (None,) * len(sizes)
         return Dims((*x.names[:at], *own, *x.names[at + 1 :]), (*x.sizes[:at], *sizes, *x.sizes[at + 1 :]))
     sizes = together(x, indices)
     rest, at = layout(len(x.sizes), dims, indices, len(sizes))

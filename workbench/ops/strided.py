@@ -327,6 +327,29 @@ def view_as(input: Any, other: Any) -> Any:
     return view(input, dims_of(other).sizes)
 
 
+def stride(input: Any, dim: int | str | None = None) -> Any:
+    """How many values apart the entries of each dim lie in memory, or those of one dim.
+
+    >>> import workbench as wb
+    >>> wb.zeros(N=2, C=3).t().stride()
+    (1, 3)
+    """
+    strides = _strides_of(input)
+    return strides if dim is None else strides[dim_index(dims_of(input), dim, "stride")]
+
+
+def storage_offset(input: Any) -> int:
+    """How many values stand before the first one in the memory that the tensor is a part of."""
+    array = input._array
+    return memory_of(array)[1] if isinstance(array, np.ndarray) else 0
+
+
+def is_contiguous(input: Any) -> bool:
+    """True if the values lie in row-major order in memory, without gaps."""
+    array = input._array
+    return bool(array.flags.c_contiguous) if isinstance(array, np.ndarray) else True
+
+
 def unfold(input: Any, dimension: int | str, size: int, step: int) -> Any:
     """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view.
 
@@ -403,5 +426,12 @@ FUNCTIONS: dict[str, Any] = {
 NOT_METHODS = ("as_strided_copy", "unfold_copy", "view_copy")
 """Functions that are no methods of a tensor."""
 
-METHODS: dict[str, Any] = {"unfold": unfold, "view": view, "view_as": view_as}
+METHODS: dict[str, Any] = {
+    "is_contiguous": is_contiguous,
+    "storage_offset": storage_offset,
+    "stride": stride,
+    "unfold": unfold,
+    "view": view,
+    "view_as": view_as,
+}
 """What only a tensor offers."""
