@@ -446,15 +446,9 @@ def rfftfreq(
 def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Any:
     dims = dims_of(input)
     each = range(len(dims.sizes)) if dim is None else [dim] if isinstance(dim, int | str) else dim
-    for one in each:
-        axis = dim_index(dims, one, op)
-        size = dims.sizes[axis]
-        first = size // 2 if inverse else (size + 1) // 2
-        if 0 < first < size:
-            before = (slice(None),) * axis
-            parts = [ops.index(input, key=(*before, cut)) for cut in (slice(first, None), slice(0, first))]
-            input = ops.cat(*parts, dim=axis)
-    return input
+    axes = tuple(dim_index(dims, one, op) for one in each)
+    halves = tuple(dims.sizes[axis] // 2 for axis in axes)
+    return ops.roll(input, shifts=tuple(-half for half in halves) if inverse else halves, dim=axes)
 
 
 def fftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
