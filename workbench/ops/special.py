@@ -1,4 +1,4 @@
-"""Special functions: gamma, error, Bessel and zeta functions, and entropy."""
+"""Special functions: gamma, error and zeta functions, and entropy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUTPUT = Saves((), output=True)
 BOTH = Saves(None, output=True)
 
 
-def _special(
+def special(
     name: str,
     doc: str,
     equation: str,
@@ -53,7 +53,7 @@ def _special(
 
 # ----------------------------------------------------------------------------------------------- gamma
 
-LGAMMA = _special(
+LGAMMA = special(
     "lgamma",
     "Logarithm of the absolute value of the gamma function.",
     "y = ln|Γ(x)|",
@@ -154,7 +154,7 @@ def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
 
 # ----------------------------------------------------------------------------------------------- error
 
-ERF = _special(
+ERF = special(
     "erf",
     "Error function.",
     "y = 2/√π ∫₀ˣ e^-t² dt",
@@ -163,7 +163,7 @@ ERF = _special(
     ),
     domain=(-2.0, 2.0),
 )
-ERFC = _special(
+ERFC = special(
     "erfc",
     "Complement of the error function, exact where that is near 1.",
     "y = 1 - erf x",
@@ -172,14 +172,14 @@ ERFC = _special(
     ),
     domain=(-2.0, 2.0),
 )
-ERFCX = _special(
+ERFCX = special(
     "erfcx",
     "Complement of the error function, scaled so that it does not vanish.",
     "y = e^x²·(1 - erf x)",
     lambda c, g: ops.mul(g, ops.sub(ops.mul(ops.mul(c.inputs[0], c.out), 2.0), 2 / math.sqrt(math.pi))),
     saves=BOTH,
 )
-ERFINV = _special(
+ERFINV = special(
     "erfinv",
     "Inverse of the error function.",
     "erf y = x",
@@ -194,14 +194,14 @@ def _density(x: Any) -> Any:
     return ops.mul(ops.exp(ops.mul(ops.mul(x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
 
 
-NDTR = _special(
+NDTR = special(
     "ndtr",
     "Normal distribution function.",
     "y = Φ(x) = (1 + erf(x/√2))/2",
     lambda c, g: ops.mul(g, _density(c.inputs[0])),
     domain=(-2.0, 2.0),
 )
-NDTRI = _special(
+NDTRI = special(
     "ndtri",
     "Quantile of the normal distribution.",
     "Φ(y) = x",
@@ -209,7 +209,7 @@ NDTRI = _special(
     saves=OUTPUT,
     domain=(0.1, 0.9),
 )
-LOG_NDTR = _special(
+LOG_NDTR = special(
     "log_ndtr",
     "Logarithm of the normal distribution function.",
     "y = ln Φ(x)",
@@ -221,7 +221,7 @@ LOG_NDTR = _special(
 
 # --------------------------------------------------------------------------------------------- entropy
 
-ENTR = _special(
+ENTR = special(
     "entr",
     "Entropy of a probability; -infinity below 0.",
     "y = -x·ln x, 0 at 0",
@@ -271,112 +271,6 @@ GAMMAINCC = _incomplete(
     "gammaincc", "Regularized upper incomplete gamma function.", "y = 1/Γ(a) ∫ₓ^∞ t^(a-1) e^-t dt", -1.0
 )
 
-# ---------------------------------------------------------------------------------------------- Bessel
-
-
-def _ratio(c: Call) -> Any:
-    """Return y/x of an odd function that is x/2 near 0: the quotient, and ½ at 0."""
-    x = c.inputs[0]
-    nothing = ops.eq(x, 0.0)
-    return ops.where(nothing, 0.5, ops.div(c.out, ops.where(nothing, 1.0, x)))
-
-
-I0 = _special(
-    "i0",
-    "Modified Bessel function of the first kind, of order 0.",
-    "y = I₀(x)",
-    lambda c, g: ops.mul(g, ops.i1(c.inputs[0])),
-)
-I0E = _special(
-    "i0e",
-    "Modified Bessel function of the first kind, of order 0, scaled.",
-    "y = e^-|x|·I₀(x)",
-    lambda c, g: ops.mul(g, ops.sub(ops.i1e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out))),
-    saves=BOTH,
-)
-I1 = _special(
-    "i1",
-    "Modified Bessel function of the first kind, of order 1.",
-    "y = I₁(x)",
-    lambda c, g: ops.mul(g, ops.sub(ops.i0(c.inputs[0]), _ratio(c))),
-    saves=BOTH,
-)
-I1E = _special(
-    "i1e",
-    "Modified Bessel function of the first kind, of order 1, scaled.",
-    "y = e^-|x|·I₁(x)",
-    lambda c, g: ops.mul(
-        g, ops.sub(ops.sub(ops.i0e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out)), _ratio(c))
-    ),
-    saves=BOTH,
-)
-BESSEL_J0 = _special(
-    "bessel_j0",
-    "Bessel function of the first kind, of order 0.",
-    "y = J₀(x)",
-    lambda c, g: ops.neg(ops.mul(g, ops.bessel_j1(c.inputs[0]))),
-    scipy="j0",
-)
-BESSEL_J1 = _special(
-    "bessel_j1",
-    "Bessel function of the first kind, of order 1.",
-    "y = J₁(x)",
-    lambda c, g: ops.mul(g, ops.sub(ops.bessel_j0(c.inputs[0]), _ratio(c))),
-    scipy="j1",
-    saves=BOTH,
-)
-BESSEL_Y0 = _special(
-    "bessel_y0",
-    "Bessel function of the second kind, of order 0.",
-    "y = Y₀(x)",
-    lambda c, g: ops.neg(ops.mul(g, ops.bessel_y1(c.inputs[0]))),
-    scipy="y0",
-)
-BESSEL_Y1 = _special(
-    "bessel_y1",
-    "Bessel function of the second kind, of order 1.",
-    "y = Y₁(x)",
-    lambda c, g: ops.mul(g, ops.sub(ops.bessel_y0(c.inputs[0]), ops.div(c.out, c.inputs[0]))),
-    scipy="y1",
-    saves=BOTH,
-)
-BESSEL_K0 = _special(
-    "modified_bessel_k0",
-    "Modified Bessel function of the second kind, of order 0.",
-    "y = K₀(x)",
-    lambda c, g: ops.neg(ops.mul(g, ops.modified_bessel_k1(c.inputs[0]))),
-    scipy="k0",
-)
-BESSEL_K1 = _special(
-    "modified_bessel_k1",
-    "Modified Bessel function of the second kind, of order 1.",
-    "y = K₁(x)",
-    lambda c, g: ops.neg(
-        ops.mul(g, ops.add(ops.modified_bessel_k0(c.inputs[0]), ops.div(c.out, c.inputs[0])))
-    ),
-    scipy="k1",
-    saves=BOTH,
-)
-BESSEL_K0E = _special(
-    "scaled_modified_bessel_k0",
-    "Modified Bessel function of the second kind, of order 0, scaled.",
-    "y = e^x·K₀(x)",
-    lambda c, g: ops.mul(g, ops.sub(c.out, ops.scaled_modified_bessel_k1(c.inputs[0]))),
-    scipy="k0e",
-    saves=BOTH,
-)
-BESSEL_K1E = _special(
-    "scaled_modified_bessel_k1",
-    "Modified Bessel function of the second kind, of order 1, scaled.",
-    "y = e^x·K₁(x)",
-    lambda c, g: ops.mul(
-        g,
-        ops.sub(ops.sub(c.out, ops.div(c.out, c.inputs[0])), ops.scaled_modified_bessel_k0(c.inputs[0])),
-    ),
-    scipy="k1e",
-    saves=BOTH,
-)
-
 # ---------------------------------------------------------------------------------- the words people use
 
 
@@ -419,7 +313,6 @@ _erfc = offer(ERFC, "[0.0, 0.5]", "tensor([1.0000, 0.4795])")
 _erfinv = offer(ERFINV, "[0.0, 0.5]", "tensor([0.0000, 0.4769])")
 _lgamma = offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])")
 _digamma_function = offer(DIGAMMA, "[1.0, 2.0]", "tensor([-0.5772,  0.4228])")
-_i0 = offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])")
 _xlogy = offer(XLOGY, ("[0.0, 2.0]", "[0.0, 3.0]"), "tensor([0.0000, 2.1972])")
 _igamma = offer(GAMMAINC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.6321, 0.2642])", name="igamma")
 _igammac = offer(GAMMAINCC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.3679, 0.7358])", name="igammac")
@@ -432,7 +325,6 @@ FUNCTIONS: dict[str, Any] = {
     "digamma": _digamma_function,
     "polygamma": polygamma,
     "mvlgamma": mvlgamma,
-    "i0": _i0,
     "xlogy": _xlogy,
     "igamma": _igamma,
     "igammac": _igammac,
@@ -457,18 +349,9 @@ SPECIAL: dict[str, Any] = {
     "gammainc": also(_igamma, "gammainc", _HERE),
     "gammaincc": also(_igammac, "gammaincc", _HERE),
     "gammaln": also(_lgamma, "gammaln", _HERE),
-    "i0": also(_i0, "i0", _HERE),
-    "modified_bessel_i0": also(_i0, "modified_bessel_i0", _HERE),
     "multigammaln": mvlgamma,
     "polygamma": polygamma,
     "xlogy": also(_xlogy, "xlogy", _HERE),
-    "bessel_j0": offer(BESSEL_J0, "[0.5, 1.0]", "tensor([0.9385, 0.7652])", room=_HERE),
-    "bessel_j1": offer(BESSEL_J1, "[0.5, 1.0]", "tensor([0.2423, 0.4401])", room=_HERE),
-    "bessel_y0": offer(BESSEL_Y0, "[0.5, 1.0]", "tensor([-0.4445,  0.0883])", room=_HERE),
-    "bessel_y1": offer(BESSEL_Y1, "[0.5, 1.0]", "tensor([-1.4715, -0.7812])", room=_HERE),
-    "i0e": offer(I0E, "[0.5, 1.0]", "tensor([0.6450, 0.4658])", room=_HERE),
-    "i1": offer(I1, "[0.5, 1.0]", "tensor([0.2579, 0.5652])", room=_HERE),
-    "i1e": offer(I1E, "[0.5, 1.0]", "tensor([0.1564, 0.2079])", room=_HERE),
     "erfcx": offer(ERFCX, "[0.5, 1.0]", "tensor([0.6157, 0.4276])", room=_HERE),
     "ndtr": offer(NDTR, "[0.5, 1.0]", "tensor([0.6915, 0.8413])", room=_HERE),
     "log_ndtr": offer(LOG_NDTR, "[0.5, 1.0]", "tensor([-0.3689, -0.1728])", room=_HERE),
@@ -477,16 +360,6 @@ SPECIAL: dict[str, Any] = {
     "xlog1py": offer(XLOG1PY, ("[0.0, 2.0]", "[-1.0, 3.0]"), "tensor([0.0000, 2.7726])", room=_HERE),
     "zeta": offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", room=_HERE),
 }
-SPECIAL |= {
-    op.name: offer(op, "[0.5, 1.0]", result, room=_HERE)
-    for op, result in (
-        (BESSEL_K0, "tensor([0.9244, 0.4210])"),
-        (BESSEL_K1, "tensor([1.6564, 0.6019])"),
-        (BESSEL_K0E, "tensor([1.5241, 1.1445])"),
-        (BESSEL_K1E, "tensor([2.7310, 1.6362])"),
-    )
-}
-SPECIAL["modified_bessel_i1"] = also(SPECIAL["i1"], "modified_bessel_i1", _HERE)
 """What `workbench.special` offers of this file."""
 
 INPLACE = (
@@ -497,7 +370,6 @@ INPLACE = (
     "digamma",
     "polygamma",
     "mvlgamma",
-    "i0",
     "xlogy",
     "igamma",
     "igammac",
