@@ -20,7 +20,6 @@ from workbench.ops.arithmetic import (
     DIV_FLOOR,
     MUL,
     NEG,
-    POW,
     RECIPROCAL,
     REMAINDER,
     SUB,
@@ -49,6 +48,7 @@ from workbench.ops.integers import (
     BITWISE_RIGHT_SHIFT,
     BITWISE_XOR,
 )
+from workbench.ops.powers import POW
 from workbench.ops.trigonometry import TANH
 
 __all__ = [
