@@ -1,7 +1,8 @@
-"""Batching rules of single ops: those whose parameters speak of dims or sizes, and contractions.
+"""Batching rules of single ops: shapes, contractions and matrices, and what gives all ops their rules.
 
-Each takes a `core.batching.Batch` and returns the hidden result, the batch dim in front. What belongs to a family
-(elementwise ops, ops along a dim) has its rule in `core.batching` and does not stand here.
+Indexing has its rules in `batch_index`, layers have theirs in `batch_layers`. Each takes a `core.batching.Batch` and
+returns the hidden result, the batch dim in front. What belongs to a family (elementwise ops, ops along a dim) has its
+rule in `core.batching` and does not stand here.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from workbench.autograd.batch_index import RULES as INDEX_RULES
+from workbench.autograd.batch_layers import RULES as LAYER_RULES
 from workbench.core.batching import Batch, Rule, elementwise, folded, one_by_one, shifted
+from workbench.core.op import Op
 from workbench.ops import ops
 
 __all__ = ["attach"]
@@ -71,50 +73,51 @@ def _equal_shapes(b: Batch) -> Any:
     return b.run(*[b.whole(i) for i in range(len(b.inputs))], **b.params)
 
 
-def _scatter_add(b: Batch) -> Any:
-    sizes = (b.size, *b.params["sizes"])
-    return b.run(b.whole(0), b.whole(1), dim=b.params["dim"] + 1, sizes=sizes)
-
-
 def _pad(b: Batch) -> Any:
     return ops.pad(b.inputs[0], padding=((0, 0), *b.params["padding"]), value=b.params["value"])
 
 
-# ----------------------------------------------------------------------------------------------- indexing
+def _dim_pair(b: Batch) -> Any:
+    """For ops with two dims ``dim1`` and ``dim2``."""
+    params = {**b.params, "dim1": b.params["dim1"] + 1, "dim2": b.params["dim2"] + 1}
+    if "name" in params:
+        params["name"] = None
+    if "sizes" in params:
+        params["sizes"] = (b.size, *params["sizes"])
+    return b.run(b.inputs[0], **params)
 
 
-def _advanced(key: tuple[Any, ...]) -> int:
-    """Return how many dims the arrays of `key` make at the front of the result, where NumPy puts them; else 0."""
-    arrays = [one for one in key if isinstance(one, np.ndarray)]
-    places = [i for i, one in enumerate(key) if isinstance(one, np.ndarray | int)]
-    if not arrays or places == list(range(places[0], places[-1] + 1)):
-        return 0
-    shapes = [(int(np.count_nonzero(one)),) if one.dtype == bool else one.shape for one in arrays]
-    return len(np.broadcast_shapes(*shapes))
+def _diagonal_scatter(b: Batch) -> Any:
+    """The value has as many dims as the diagonal, or fewer."""
+    rank, shape = len(b.shape(0)) - 1, b.shape(1)
+    value = ops.reshape(b.whole(1), sizes=(b.size, *(1,) * (rank - len(shape)), *shape))
+    params = {**b.params, "dim1": b.params["dim1"] + 1, "dim2": b.params["dim2"] + 1}
+    return b.run(b.whole(0), value, **params)
 
 
-def _index(b: Batch) -> Any:
-    key = b.params["key"]
-    if any(isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype == bool for one in key):
-        return one_by_one(b)
-    value = ops.index(b.inputs[0], key=(slice(None), *key))
-    front = _advanced(key)
-    if not front:
-        return value
-    rest = range(front + 1, len(value._array.shape))
-    return ops.permute(value, dim=(front, *range(front), *rest))
+def _roll(b: Batch) -> Any:
+    return b.run(b.inputs[0], shifts=b.params["shifts"], dim=shifted(b.params["dim"]))
 
 
-def _index_add(b: Batch) -> Any:
-    key = b.params["key"]
-    if any(isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype == bool for one in key):
-        return one_by_one(b)
-    value = b.inputs[0]
-    front = _advanced(key)
-    if front:
-        rest = range(front + 1, len(value._array.shape))
-        value = ops.permute(value, dim=(*range(1, front + 1), 0, *rest))
-    return ops.index_add(value, key=(slice(None), *key), sizes=(b.size, *b.params["sizes"]))
+def _repeat(b: Batch) -> Any:
+    shape, counts = b.shape(0), b.params["counts"]
+    aligned = (b.size, *(1,) * (len(counts) - len(shape)), *shape)
+    return b.run(ops.reshape(b.inputs[0], sizes=aligned), counts=(1, *counts))
+
+
+def _fill(b: Batch) -> Any:
+    """The value meets all places of its entry."""
+    if not b.batched[1]:
+        return b.run(*b.inputs)
+    value = ops.reshape(b.inputs[1], sizes=(b.size, *(1,) * len(b.shape(0))))
+    like = b.inputs[0]._array.dtype
+    value = value if value._array.dtype == like else ops.to(value, dtype=like)
+    return ops.expand(value, sizes=(b.size, *b.out.sizes))
+
+
+def _windows(b: Batch) -> Any:
+    sizes = (b.size, *b.params["sizes"])
+    return b.run(b.inputs[0], **{**b.params, "sizes": sizes, "dim": b.params["dim"] + 1})
 
 
 # ------------------------------------------------------------------------------------------- contractions
@@ -167,9 +170,10 @@ def _linear(b: Batch) -> Any:
 
 def _matrices(b: Batch) -> Any:
     """For ops on matrices with any number of batch dims at their left, which meet from the right."""
-    shapes = [b.shape(i) for i in range(len(b.inputs))]
-    if min(len(shape) for shape in shapes) < 2:
-        return one_by_one(b)
+    for i, batched in enumerate(b.batched):
+        rank = len(b.shape(i))
+        if rank < 2 and (batched or rank):
+            return one_by_one(b)
     return elementwise(b)
 
 
@@ -183,134 +187,80 @@ def _largest(name: str) -> Rule:
     return rule
 
 
-# ---------------------------------------------------------------------- ops on [N, C, …]: N and C take the batch
-
-
-def _samples(value: Any) -> Any:
-    """Lay a hidden value [B, N, …] out as more samples [B·N, …]."""
-    return folded(value, 2)
-
-
-def _channels(value: Any) -> Any:
-    """Lay a hidden value [B, N, C, …] out as more channels [N, B·C, …]."""
-    ndim = len(value._array.shape)
-    swapped = ops.permute(value, dim=(1, 0, *range(2, ndim)))
-    n, b, c, *rest = swapped._array.shape
-    return ops.reshape(swapped, sizes=(n, b * c, *rest))
-
-
-def _unchanneled(b: Batch, value: Any) -> Any:
-    """Undo `_channels`."""
-    n, wide, *rest = value._array.shape
-    split = ops.reshape(value, sizes=(n, b.size, wide // b.size, *rest))
-    return ops.permute(split, dim=(1, 0, *range(2, len(rest) + 3)))
-
-
-def _as_samples(b: Batch) -> Any:
-    """For an op on inputs [N, …] whose samples do not meet: N of each entry, one after another."""
-    results = b.run(*[_samples(b.whole(i)) for i in range(len(b.inputs))], **b.params)
-    if b.op.outputs == 1:
-        return b.sized(results)
-    return tuple(
-        ops.reshape(one, sizes=(b.size, *dims.sizes)) for one, dims in zip(results, b.out, strict=True)
-    )
-
-
-def _pool_gradient(b: Batch) -> Any:
-    n, *rest = b.params["input_shape"]
-    values = [_samples(b.whole(i)) for i in range(len(b.inputs))]
-    return b.sized(b.run(*values, **{**b.params, "input_shape": (b.size * n, *rest)}))
-
-
-def _convolution(b: Batch) -> Any:
-    """Entries with one weight are more samples; with a weight each they are groups of channels."""
-    if any(b.batched[2:]):
-        bias = b.inputs[2]
-        rank = len(b.shape(0))
-        without = Batch(b.op, b.entries[:2], b.inputs[:2], b.batched[:2], b.params, b.size)
-        column = ops.reshape(bias, sizes=(b.size, 1, *b.shape(2), *(1,) * (rank - 2)))
-        return ops.add(
-            _convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column
-        )
-    if not b.batched[1]:
-        return b.sized(b.run(_samples(b.inputs[0]), *b.inputs[1:], **b.params))
-    groups = {**b.params, "groups": b.params["groups"] * b.size}
-    out = _unchanneled(b, b.run(_channels(b.whole(0)), folded(b.inputs[1], 2), **groups))
-    if len(b.inputs) > 2:
-        bias = b.inputs[2]
-        out = ops.add(out, ops.reshape(bias, sizes=(*b.shape(2), *(1,) * (len(b.shape(0)) - 2))))
-    return out
-
-
-def _convolution_input_gradient(b: Batch) -> Any:
-    n, c, *rest = b.params["input_shape"]
-    if not b.batched[1]:
-        params = {**b.params, "input_shape": (b.size * n, c, *rest)}
-        return b.sized(b.run(_samples(b.inputs[0]), b.inputs[1], **params))
-    params = {**b.params, "input_shape": (n, b.size * c, *rest), "groups": b.params["groups"] * b.size}
-    return _unchanneled(b, b.run(_channels(b.whole(0)), folded(b.inputs[1], 2), **params))
-
-
-def _convolution_weight_gradient(b: Batch) -> Any:
-    o, *rest = b.params["weight_shape"]
-    params = {**b.params, "weight_shape": (b.size * o, *rest), "groups": b.params["groups"] * b.size}
-    return b.sized(b.run(_channels(b.whole(0)), _channels(b.whole(1)), **params))
+def _whole(b: Batch) -> Any:
+    """For ops on any number of batch dims at the left that do not broadcast."""
+    return b.run(*[b.whole(i) for i in range(len(b.inputs))], **b.params)
 
 
 RULES: dict[str, Rule] = {
-    "binary_cross_entropy": elementwise,
+    "add_windows": _windows,
     "cat": _all_batched,
-    "clamp": elementwise,
-    "complex": elementwise,
+    "class_list": _as_it_is,
     "detach": _as_it_is,
+    "diagonal": _dim_pair,
+    "diagonal_embed": _dim_pair,
+    "diagonal_scatter": _diagonal_scatter,
     "dropout_mask": _equal_shapes,
     "expand": _expand,
+    "fill": _fill,
     "flatten": _resized,
-    "gather": _all_batched,
+    "geqrf": _matrices,
     "imag": _as_it_is,
-    "index": _index,
-    "index_add": _index_add,
-    "linalg_inv": _matrices,
-    "linalg_solve": _matrices,
-    "linalg_solve_triangular": _matrices,
+    "linalg_lstsq": _whole,
     "linear": _linear,
+    "linear_scan": _all_batched,
     "matmul": _matmul,
     "max": _largest("amax"),
     "min": _largest("amin"),
     "one_hot": _as_it_is,
     "pad": _pad,
+    "permutation_matrix": _whole,
     "permute": _permute,
     "real": _as_it_is,
-    "relu_gradient": elementwise,
     "rename": _same_value,
+    "repeat": _repeat,
     "reshape": _resized,
-    "scatter_add": _scatter_add,
+    "roll": _roll,
     "sum_to": _sum_to,
-    "to": elementwise,
     "to_device": _as_it_is,
+    "tril": _matrices,
+    "triu": _matrices,
     "unflatten": _unflatten,
     "unsqueeze": _unsqueeze,
     "view_as_complex": _as_it_is,
     "view_as_real": _as_it_is,
-    "where": elementwise,
 }
 """Rules by the names of their ops."""
 
-for _n in (1, 2, 3):
-    RULES[f"conv{_n}d"] = _convolution
-    RULES[f"conv{_n}d_input_gradient"] = _convolution_input_gradient
-    RULES[f"conv{_n}d_weight_gradient"] = _convolution_weight_gradient
-    for _pool in ("max", "avg"):
-        RULES[f"{_pool}_pool{_n}d"] = _as_samples
-        RULES[f"{_pool}_pool{_n}d_gradient"] = _pool_gradient
+ELEMENTWISE = (
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "clamp",
+    "complex",
+    "fake_quantize_per_tensor",
+    "fake_quantize_per_tensor_gradient",
+    "relu_gradient",
+    "to",
+    "where",
+)
+"""Elementwise ops that are in no family: their records have more inputs, or parameters."""
+
+
+def _rule_of(op: Op) -> Rule | None:
+    if op.name in RULES:
+        return RULES[op.name]
+    if op.name in ELEMENTWISE or "elementwise" in op.properties:
+        return elementwise
+    return _matrices if op.name.startswith("linalg_") else None
 
 
 def attach() -> None:
     """Give the ops of the table their batching rules. Called once, when the room is imported."""
     for op in ops:
-        rule = RULES.get(op.name, elementwise if "elementwise" in op.properties else None)
+        rule = _rule_of(op)
         if op.batch is None and rule is not None:
             object.__setattr__(op, "batch", rule)
 
 
+RULES |= INDEX_RULES | LAYER_RULES
 attach()
