@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -67,6 +68,10 @@ def _fitting(gradient: Any, value: Any) -> Any:
     return gradient if gradient._array.dtype == wanted else ops.to(gradient, dtype=wanted)
 
 
+current_walk: contextvars.ContextVar[_Walk | None] = contextvars.ContextVar("workbench_walk", default=None)
+"""The walk over the tape that is under way."""
+
+
 class _Walk:
     """One pass over the tape: pending gradients by node and output, newest node first."""
 
@@ -76,6 +81,10 @@ class _Walk:
         self.stops = stops
         self.leading = leading
         """Serials of calls and identities of leaves on a way to what is asked for; None if all are."""
+        self.leaves: dict[int, tuple[Any, Any]] = {}
+        """Leaves and the sums of the gradients that have reached them, in the order of first arrival."""
+        self.at_end: list[Callable[[], None]] = []
+        """Called once when the walk is over."""
         self.pending: dict[int, list[Any]] = {}
         self.heap: list[tuple[int, Node]] = []
 
@@ -86,7 +95,8 @@ class _Walk:
         node = value._grad_fn
         if node is None:
             leaf = leaf_of(value)
-            self.sink(leaf, gradient)
+            before = self.leaves.get(id(leaf))
+            self.leaves[id(leaf)] = (leaf, gradient if before is None else ops.add(before[1], gradient))
             return
         slots = self.pending.get(node.serial)
         if slots is None:
@@ -120,6 +130,10 @@ class _Walk:
             for value, need, gradient in zip(call.inputs, call.needs, results, strict=True):
                 if need and gradient is not None:
                     self.arrive(value, gradient)
+        for leaf, gradient in self.leaves.values():
+            self.sink(leaf, gradient)
+        for function in self.at_end:
+            function()
 
     def _stop(self, node: Node, gradients: list[Any]) -> None:
         """Hand out the gradients of those outputs of a call that were asked for."""
@@ -221,10 +235,14 @@ def backward(
 
 def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
     """Send the gradients of some outputs down the tape, all at once."""
-    with dispatch.mode(grad=record):
-        for output, seed in starts:
-            walk.arrive(output, seed)
-        walk.run()
+    token = current_walk.set(walk)
+    try:
+        with dispatch.mode(grad=record):
+            for output, seed in starts:
+                walk.arrive(output, seed)
+            walk.run()
+    finally:
+        current_walk.reset(token)
 
 
 def grad(

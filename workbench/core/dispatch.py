@@ -32,7 +32,7 @@ from workbench.core.views import refresh, remember, see
 
 __all__ = [
     "Interpreter", "apply", "below", "enable_grad", "grad_enabled", "inference", "interpreting", "mode",
-    "no_grad",
+    "no_grad", "set_grad", "top",
 ]  # fmt: skip
 
 
@@ -94,6 +94,17 @@ def enable_grad() -> Any:
 def inference() -> bool:
     """Say whether what is made now can never be part of a gradient."""
     return _get().inference
+
+
+def top() -> Interpreter | None:
+    """Return the topmost interpreter; None where ops are evaluated."""
+    found = _get().top
+    return None if found is None else found[0]
+
+
+def set_grad(grad: bool) -> None:
+    """Record for gradients, or do not, from here on."""
+    _state.set(_get()._replace(grad=grad))
 
 
 @contextmanager
@@ -162,7 +173,11 @@ def names_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> tuple[N
 if eager is None:
     call_by(apply)
 else:
-    eager.connect(_state, _DEFAULT, Node, apply, names_of, record, vars(tape))
+    # The variable behind np.errstate: setting it costs a tenth of entering a context manager.
+    _warnings = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):
+        _quiet = _warnings.get()
+    eager.connect(_state, _DEFAULT, Node, apply, names_of, record, vars(tape), _warnings, _quiet)
 
 
 def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -189,7 +204,8 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if kernel is not None and kernel.accepts(*arrays, **params):
         out = kernel.run(*arrays, **params)
     else:
-        out = op.forward(*arrays, **params)
+        with np.errstate(all="ignore"):  # infinities and NaN are values like others
+            out = op.forward(*arrays, **params)
     if half is not None:
         out = _narrowed(op, out, half, params)
     if op.outputs == 1:
@@ -333,7 +349,8 @@ _FLOAT32 = np.dtype(np.float32)
 def compute(op: Op, arrays: list[Any], params: dict[str, Any]) -> Any:
     """Return what the op's own array code makes of plain arrays, brought together in type."""
     arrays, half = cast(op, arrays)
-    out = op.forward(*arrays, **params)
+    with np.errstate(all="ignore"):
+        out = op.forward(*arrays, **params)
     return out if half is None else _narrowed(op, out, half, params)
 
 

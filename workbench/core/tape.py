@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.base.dims import Names
+from workbench.base.dtypes import DIFFERENTIABLE
 from workbench.base.errors import AutogradError
 from workbench.base.places import calling_frame, place
 from workbench.core.bases import CallBase, NodeBase, eager, next_serial
@@ -292,6 +293,8 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
             node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
             break
     for i, value in enumerate(results):
+        if value._array.dtype.kind not in DIFFERENTIABLE:
+            continue  # indices beside values
         value._requires_grad = True
         value._grad_fn = node
         if i:

@@ -26,6 +26,8 @@ struct Known {
   PyObject* names_of = nullptr; // (op, inputs, params) -> names of each output
   PyObject* record = nullptr;   // (op, inputs, params, results)
   PyObject* tape = nullptr;     // the tape's module dict: `watching`
+  PyObject* warnings = nullptr; // NumPy's context variable of what to do about invalid numbers
+  PyObject* quiet = nullptr;    // and its value for nothing
 } known;
 
 long long serial = 0;
@@ -435,7 +437,17 @@ struct Call {
       }
     }
     Py_DECREF(kernel);
-    return PyObject_Vectorcall(op->forward, arrays.data(), n, kwnames);
+    // Infinities and NaN are values like others: an op does not warn of them.
+    PyObject* token = PyContextVar_Set(known.warnings, known.quiet);
+    if (!token) return nullptr;
+    PyObject* out = PyObject_Vectorcall(op->forward, arrays.data(), n, kwnames);
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    int reset = PyContextVar_Reset(known.warnings, token);
+    Py_DECREF(token);
+    if (reset < 0) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return out;
   }
 };
 
@@ -462,6 +474,11 @@ bool see(const Call& call, Value* result) {
   result->seen = reinterpret_cast<Value*>(owner)->changes;
   Py_DECREF(params);
   return result->view != nullptr;
+}
+
+bool floating(PyObject* value) {
+  int number = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(reinterpret_cast<Value*>(value)->array));
+  return PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number) || number >= NPY_USERDEF;
 }
 
 // Puts the call on the tape, as workbench.core.tape.record does.
@@ -517,17 +534,13 @@ bool on_tape(const Call& call, PyObject* results) {
   }
   for (Py_ssize_t i = 0; good && i < outputs; ++i) {
     auto* value = reinterpret_cast<Value*>(PyTuple_GET_ITEM(results, i));
+    if (!floating(PyTuple_GET_ITEM(results, i))) continue; // indices beside values
     value->requires_grad = 1;
     Py_XSETREF(value->grad_fn, Py_NewRef(reinterpret_cast<PyObject*>(node)));
     value->output = static_cast<int>(i);
   }
   Py_DECREF(node);
   return good;
-}
-
-bool floating(PyObject* value) {
-  int number = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(reinterpret_cast<Value*>(value)->array));
-  return PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number) || number >= NPY_USERDEF;
 }
 
 // Wraps what was computed: a value, or a tuple of values. nullptr without an exception where that is not plain.
@@ -798,10 +811,14 @@ PyObject* new_value(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyObject* next_serial(PyObject*, PyObject*) { return PyLong_FromLongLong(serial++); }
 
-// connect(state, default_state, node_type, apply, names_of, record, tape): what core knows.
+// connect(state, default_state, node_type, apply, names_of, record, tape, warnings, quiet): what core knows.
 PyObject* connect(PyObject*, PyObject* args) {
-  PyObject *state, *default_state, *node_type, *apply, *names_of, *record, *tape;
-  if (!PyArg_ParseTuple(args, "OOOOOOO", &state, &default_state, &node_type, &apply, &names_of, &record, &tape)) return nullptr;
+  PyObject *state, *default_state, *node_type, *apply, *names_of, *record, *tape, *warnings, *quiet;
+  if (!PyArg_ParseTuple(args, "OOOOOOOOO", &state, &default_state, &node_type, &apply, &names_of, &record, &tape, &warnings,
+                        &quiet))
+    return nullptr;
+  known.warnings = Py_NewRef(warnings);
+  known.quiet = Py_NewRef(quiet);
   known.state = Py_NewRef(state);
   known.default_state = Py_NewRef(default_state);
   known.node_type = Py_NewRef(node_type);
