@@ -121,6 +121,15 @@ def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     )
 
 
+def product(a: Any, b: Any) -> Any:
+    """Multiply arrays as `np.matmul` does; a batch against one matrix is one product, where NumPy makes many."""
+    if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous:
+        return np.matmul(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b).reshape(
+            *a.shape[:-1], b.shape[1]
+        )
+    return np.matmul(a, b)
+
+
 MATMUL = Op(
     name="matmul",
     doc="Matrix product over the last two dims, batches at the left.",
@@ -129,7 +138,7 @@ MATMUL = Op(
     dims=_matmul_dims,
     rule="m k, k n -> m n by position; batch names unify; a contracted name elsewhere in the other is refused",
     dtype=PROMOTE,
-    forward=np.matmul,
+    forward=product,
     vjp=_matmul_vjp,
     saves=BOTH,
     quantized=NOT_QUANTIZED,
@@ -170,7 +179,7 @@ def _linear_dims(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    out = np.matmul(x, weight.T)
+    out = product(x, weight.T)
     if bias is not None:
         out += bias
     return out
@@ -301,6 +310,11 @@ FUNCTIONS: dict[str, Any] = {
 
 NOT_METHODS = ("contract", "linear")
 """Functions that are no methods of a tensor."""
+
+LINALG: dict[str, Any] = {"matmul": matmul}
+"""What `workbench.linalg` offers of this file."""
+
+OUT = ("matmul",)
 
 NN: dict[str, Any] = {"linear": linear}
 """What `workbench.nn.functional` offers of this file."""

@@ -18,15 +18,12 @@ from workbench.ops.matrices import (
     batch_dims,
     check_matrix,
     check_square,
-    diagonal,
     distinct,
     fixed,
     lower,
     matrix_op,
-    real,
     shape,
     together,
-    with_diagonal,
 )
 
 
@@ -66,7 +63,7 @@ def _cholesky_vjp(c: Call, g: Any, info: Any) -> tuple[Any, ...]:
     if c.params["upper"]:
         factor, g = adjoint(factor), adjoint(g)
     middle = lower(ops.matmul(adjoint(factor), g))
-    middle = with_diagonal(ops.add(middle, adjoint(lower(middle, -1))), real(diagonal(middle)))
+    middle = ops.add(middle, adjoint(lower(middle, -1)))
     middle = ops.mul(middle, 0.5)
     left = ops.linalg_solve_triangular(adjoint(factor), middle, upper=True, unitriangular=False)
     both = ops.linalg_solve_triangular(adjoint(factor), adjoint(left), upper=True, unitriangular=False)

@@ -202,7 +202,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
             f"dtype {B.dtype.name}"
         )
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise ValueError(f"{op}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+        raise RuntimeError(f"{op}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     driver = driver or "gelsy"
     vector = len(own.sizes) - 1 == len(other.sizes) and other.sizes == own.sizes[:-1]
     matrix = column(B) if vector else B

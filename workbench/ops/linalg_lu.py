@@ -172,7 +172,7 @@ PERMUTATION: Op = matrix_op(
 
 def _check_pivoting(pivot: bool) -> None:
     if not pivot:
-        raise DimensionError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
 def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:

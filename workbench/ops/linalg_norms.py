@@ -74,10 +74,10 @@ def _matrix_axes(input: Any, dim: Any, op: str) -> tuple[int, int]:
 def _check_order(order: Order) -> float | str:
     if isinstance(order, str):
         if order not in ("fro", "nuc"):
-            raise ValueError(f"linalg.matrix_norm: Order {order} not supported.")
+            raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
         return order
     if order is None or abs(float(order)) not in (1.0, 2.0, math.inf):
-        raise ValueError(f"linalg.matrix_norm: Order {order} not supported.")
+        raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
     return float(order)
 
 
@@ -181,9 +181,9 @@ def cond(A: Any, p: Order = None) -> Any:
     check_matrix(A, "linalg.cond")
     check_floating(A, "linalg.cond")
     if isinstance(p, str) and p not in ("fro", "nuc"):
-        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p is not None and not isinstance(p, str) and abs(float(p)) not in (1.0, 2.0, math.inf):
-        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p is None or (not isinstance(p, str) and abs(float(p)) == 2):
         values = ops.linalg_svdvals(A)
         count = shape(values)[-1]

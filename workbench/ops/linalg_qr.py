@@ -121,7 +121,7 @@ def qr(A: Any, mode: str = "reduced") -> QRResult:
     check_matrix(A, "linalg.qr")
     check_floating(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(
+        raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     return QRResult(*ops.linalg_qr(A, mode=mode))

@@ -157,9 +157,9 @@ def _eigh_of(a: Any, uplo: str, g: Any) -> tuple[Any, ...]:
 
 
 def _check_uplo(UPLO: str) -> str:
-    letter = UPLO.upper() if isinstance(UPLO, str) else ""
+    letter = str(UPLO).upper()
     if letter not in ("L", "U"):
-        raise ValueError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return letter
 
 
@@ -356,7 +356,7 @@ def _svd_of(a: Any, g: Any) -> tuple[Any, ...]:
 
 def _check_driver(op: str, driver: str | None) -> None:
     if driver is not None:
-        raise ValueError(
+        raise RuntimeError(
             f"{op}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
 

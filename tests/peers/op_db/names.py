@@ -33,6 +33,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "mH": lambda x: x.mH,
     "slice": lambda x, *args, **kwargs: wb.slice(x, *args, **kwargs),
     "where": lambda x, condition, other: wb.where(condition, x, other),
+    "einsum": lambda operands, equation: wb.einsum(equation, *operands),
     "linalg.lstsq.grad_oriented": lambda a, b, driver: wb.linalg.lstsq(a, b, driver=driver)[:2],
     "linalg.pinv.singular": lambda a, b: wb.linalg.pinv(a @ b.mT),
     "zero_": lambda x: x.clone().zero_(),
