@@ -56,7 +56,7 @@ def _cholesky(a: Any, upper: bool, check: bool) -> tuple[Any, Any]:
 
 
 def _cholesky_vjp(c: Call, g: Any, info: Any) -> tuple[Any, ...]:
-    """Murray, Differentiation of the Cholesky decomposition: A̅ = L⁻ᴴ Φ(Lᴴ L̅) L⁻¹, made Hermitian."""
+    """Murray, Differentiation of the Cholesky decomposition: A̅ = L⁻ᴴ Φ(Lᴴ L̅) L⁻¹, its triangle mirrored."""
     if g is None:
         return (None,)
     factor = c.outs[0]
