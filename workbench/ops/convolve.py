@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import PROMOTE
@@ -130,11 +132,11 @@ def _weight_gradient(g: Any, x: Any, *, weight_shape: Sizes, groups: int, **para
     out = g.shape[2:]
     rows, positions = i * math.prod(kernel), math.prod(out)
     patches = _patches(x, tuple(kernel), out, groups, params)
-    # One product a group, over the positions of all examples together.
-    left = g.reshape(g.shape[0], groups, o // groups, positions).transpose(1, 2, 0, 3)
-    right = patches.transpose(1, 0, 3, 2)
-    count = g.shape[0] * positions
-    product = left.reshape(groups, o // groups, count) @ right.reshape(groups, count, rows)
+    left = g.reshape(g.shape[0], groups, o // groups, positions)
+    product = np.zeros((groups, o // groups, rows), np.result_type(g, x))
+    # Example by example: side by side they would have to be transposed in memory first.
+    for gradient, patch in zip(left, patches, strict=True):
+        product += gradient @ patch.swapaxes(-1, -2)
     return product.reshape(weight_shape)
 
 
