@@ -19,11 +19,11 @@ from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoN
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
 from workbench.core.op import ops
-from workbench.core.tape import alias
+from workbench.core.tape import alias, move
 from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import changed, refresh
 
-__all__ = ["in_place", "taking_out", "write"]
+__all__ = ["in_place", "overwrite", "reshaping", "taking_out", "write"]
 
 
 def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
@@ -32,11 +32,7 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     Raises `AutogradError` for a leaf that requires a gradient (or a view of one) while gradients are recorded,
     `DimensionError` where the sizes differ, `DTypeError` where the type cannot hold the result.
     """
-    if target._inference and not dispatch.inference():
-        raise AutogradError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
-            "normal tensor before doing inplace update."
-        )
+    _check_inference(target)
     _check_leaf(target, name)
     if target._view is not None:
         refresh(target)
@@ -55,6 +51,14 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
         changed(target, result)
     return target
+
+
+def _check_inference(target: Any) -> None:
+    if target._inference and not dispatch.inference():
+        raise AutogradError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
 
 
 def _check_leaf(target: Any, name: str) -> None:
@@ -102,7 +106,18 @@ def _replace_payload(target: Any, result: Any, name: str) -> None:
     target._array = result._array
 
 
+def overwrite(target: Any, name: str, source: np.ndarray[Any, Any]) -> None:
+    """Set the numbers of `target` to constants, which the tape need not know of."""
+    _check_inference(target)
+    _copy_array(target, source, name)
+    target._version += 1
+
+
 def _copy_numbers(target: Any, result: Any, name: str) -> None:
+    _copy_array(target, dispatch.numbers(result), name)
+
+
+def _copy_array(target: Any, source: np.ndarray[Any, Any], name: str) -> None:
     array = dispatch.numbers(target)
     if any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)):
         raise DimensionError(
@@ -112,7 +127,7 @@ def _copy_numbers(target: Any, result: Any, name: str) -> None:
         )
     if not array.flags.writeable:
         raise ValueError(f"{name}: the memory of this tensor is read-only: clone() it first")
-    np.copyto(array, dispatch.numbers(result), casting="unsafe")
+    np.copyto(array, source, casting="unsafe")
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,8 +142,29 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def taking_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into."""
+def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the in-place variant of a view function: the value comes to stand for the view of its own memory."""
+
+    @functools.wraps(function)
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        _check_leaf(self, name)
+        view = function(alias(self, self._names), *arguments, **keywords)
+        self._array, self._names = view._array, view._names
+        self._version += 1
+        if dispatch.grad_enabled() and self._requires_grad:
+            move(view, self)
+        return self
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place version of `{name[:-1]}`: this tensor's own dims change, its memory does not."
+    return method
+
+
+def taking_out(name: str, function: Callable[..., Any], room: str = "workbench") -> Callable[..., Any]:
+    """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into.
+
+    `room` is the module that offers it, where pickle finds it.
+    """
 
     @functools.wraps(function)
     def with_out(*arguments: Any, out: Any = None, **keywords: Any) -> Any:
@@ -146,6 +182,7 @@ def taking_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         _check_out(out, result, name)
         return _write_out(out, result, name)
 
+    with_out.__module__, with_out.__qualname__ = room, name
     signature = inspect.signature(function)
     parameters = [
         one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD

@@ -36,8 +36,6 @@ class Call(CallBase):  # type: ignore[misc]
     `outs`, and `out`, the first of them, are there for rules that save the output.
     """
 
-    __slots__ = ()
-
     op: Op
     inputs: tuple[Any, ...]
     params: dict[str, Any]

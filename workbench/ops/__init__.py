@@ -21,7 +21,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
-from workbench.core.inplace import in_place, taking_out
+from workbench.core.inplace import in_place, reshaping, taking_out
 from workbench.core.op import Op, ops
 
 __all__ = ["FFT", "FUNCTIONS", "INPLACE", "LINALG", "METHODS", "NN", "OUT", "SPECIAL", "Op", "ops"]
@@ -48,10 +48,15 @@ INPLACE = _listed("INPLACE")
 OUT = _listed("OUT")
 
 
-def _offered(word: str) -> dict[str, Any]:
+_RESHAPING = ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
+"""Views that come in place too: ``x.squeeze_()`` changes the dims of `x`."""
+
+
+def _offered(word: str, room: str = "workbench") -> dict[str, Any]:
     """Return what the files declare under `word`, with ``out=`` where it is taken."""
     return {
-        name: taking_out(name, function) if name in OUT else function for name, function in _declared(word)
+        name: taking_out(name, function, room) if name in OUT else function
+        for name, function in _declared(word)
     }
 
 
@@ -62,11 +67,12 @@ _METHODS: dict[str, Any] = {
 FUNCTIONS: dict[str, Any] = _offered("FUNCTIONS")
 """What `workbench` offers by name."""
 NN: dict[str, Any] = dict(_declared("NN"))
-LINALG: dict[str, Any] = _offered("LINALG")
-FFT: dict[str, Any] = _offered("FFT")
-SPECIAL: dict[str, Any] = _offered("SPECIAL")
+LINALG: dict[str, Any] = _offered("LINALG", "workbench.linalg")
+FFT: dict[str, Any] = _offered("FFT", "workbench.fft")
+SPECIAL: dict[str, Any] = _offered("SPECIAL", "workbench.special")
 METHODS: dict[str, Any] = {
     **_METHODS,
     **{f"{name}_": in_place(f"{name}_", _METHODS[name]) for name in sorted(INPLACE)},
+    **{f"{name}_": reshaping(f"{name}_", _METHODS[name]) for name in _RESHAPING},
 }
 """What a tensor offers as methods."""

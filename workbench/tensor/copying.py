@@ -21,7 +21,7 @@ def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, sta
     value._array = payload
     value._names = names
     value._requires_grad = requires_grad
-    vars(value).update(state)
+    value.__dict__.update(state)
     return value
 
 

@@ -98,7 +98,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     else:
         result = tensor(data)
     targets = [one for one in (dtype, device) if one is not None]
-    return result.to(*targets) if targets else result  # type: ignore[attr-defined,no-any-return]
+    return result.to(*targets) if targets else result
 
 
 def from_numpy(array: np.ndarray[Any, Any], *, names: Any = None) -> Tensor:

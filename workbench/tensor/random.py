@@ -103,7 +103,7 @@ randn_like = _like(
 
 def randint(
     low: int,
-    high: int | None = None,
+    high: Any = None,
     size: Any = (),
     *,
     names: Any = None,
@@ -188,7 +188,7 @@ def normal(
     sizes = size if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), spread.shape)
     noise = randn(*((sizes,) if isinstance(sizes, int) else tuple(sizes)), names=names, generator=generator)
     with dispatch.no_grad():
-        return noise * std + mean
+        return noise * std + mean  # type: ignore[no-any-return]
 
 
 def _plain(value: Any) -> Any:

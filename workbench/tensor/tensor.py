@@ -14,14 +14,15 @@ from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import AutogradError, DeviceError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.backend import backend_of, device_of
-from workbench.core.inplace import write
+from workbench.core.inplace import overwrite, write
 from workbench.core.op import ops
 from workbench.core.tape import Handle, Node
 from workbench.core.value import Abstract, dims_of, new, use_type
-from workbench.ops import elementwise as e
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
+from workbench.ops.filling import fill
 from workbench.tensor.copying import Copying
+from workbench.tensor.operators import PLAIN, Operators
 from workbench.tensor.printing import tensor_repr
 
 __all__ = ["Tensor"]
@@ -29,7 +30,7 @@ __all__ = ["Tensor"]
 Backward = Callable[..., None]
 
 
-class Tensor(Copying):
+class Tensor(Operators, Copying):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
@@ -217,10 +218,11 @@ class Tensor(Copying):
         return indexing.getitem(self, key)  # type: ignore[no-any-return]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        at = indexing.normalize_key(key)
         recorded = self._requires_grad or getattr(value, "_requires_grad", False)
         if type(self._array) is np.ndarray and (dispatch.computes_only() or not recorded):
-            self._set_numbers(at, value)
+            source = dispatch.numbers(value) if isinstance(value, Tensor) else value
+            indexing.assign(self._array, key, source)
+            self._version += 1
         else:
             write(self, "__setitem__", lambda old: indexing.setitem(old, key, value))
 
@@ -340,25 +342,16 @@ class Tensor(Copying):
 
     # --------------------------------------------------------------------------------- in-place changes
 
-    def _set_numbers(self, key: Any, value: Any) -> None:
-        source = dispatch.numbers(value) if isinstance(value, Tensor) else value
-        dispatch.numbers(self)[key] = source
-        self._version += 1
-
     def fill_(self, value: Any) -> Tensor:
         """Set every value to one number, or to that of a 0-dim tensor."""
-        one = value if isinstance(value, Tensor) else new(np.asarray(value, self._array.dtype))
-        if one._array.ndim:
-            raise DimensionError(
-                f"fill_ only supports a 0-dimension value tensor but got a tensor with {one.ndim} dimensions. "
-                "To copy values in, call copy_().",
-                op="fill_",
-            )
-        return self.copy_(one)
+        if not isinstance(value, Tensor) and type(self._array) is np.ndarray and not self._requires_grad:
+            overwrite(self, "fill_", np.asarray(value))
+            return self
+        return write(self, "fill_", lambda old: fill(old, value))  # type: ignore[no-any-return]
 
     def zero_(self) -> Tensor:
         """Set every value to 0."""
-        return self.copy_(new(np.zeros((), self._array.dtype)))
+        return self.fill_(0)
 
     def copy_(self, source: Any) -> Tensor:
         """Copy values in; sizes broadcast, types are cast."""
@@ -371,93 +364,6 @@ class Tensor(Copying):
 
         return write(self, "copy_", copied)  # type: ignore[no-any-return]
 
-    # -------------------------------------------------------------------------------------- arithmetic
 
-    def __add__(self, other: Any) -> Tensor:
-        return e.ADD(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __radd__(self, other: Any) -> Tensor:
-        return e.ADD(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __sub__(self, other: Any) -> Tensor:
-        return e.SUB(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return e.SUB(_operand(other), self)  # type: ignore[no-any-return]
-
-    def __mul__(self, other: Any) -> Tensor:
-        return e.MUL(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return e.MUL(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return e.DIV(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return e.DIV(_operand(other), self)  # type: ignore[no-any-return]
-
-    def __pow__(self, other: Any) -> Tensor:
-        return e.POW(self, other if type(other) in _PLAIN else _operand(other))  # type: ignore[no-any-return]
-
-    def __rpow__(self, other: Any) -> Tensor:
-        return e.POW(_operand(other), self)  # type: ignore[no-any-return]
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return ops.matmul(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __neg__(self) -> Tensor:
-        return e.NEG(self)  # type: ignore[no-any-return]
-
-    def __abs__(self) -> Tensor:
-        return e.ABS(self)  # type: ignore[no-any-return]
-
-    def __invert__(self) -> Tensor:
-        return e.LOGICAL_NOT(self)  # type: ignore[no-any-return]
-
-    def __and__(self, other: Any) -> Tensor:
-        return e.LOGICAL_AND(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __or__(self, other: Any) -> Tensor:
-        return e.LOGICAL_OR(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
-        return e.EQ(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
-        return e.NE(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __lt__(self, other: Any) -> Tensor:
-        return e.LT(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __le__(self, other: Any) -> Tensor:
-        return e.LE(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __gt__(self, other: Any) -> Tensor:
-        return e.GT(self, _operand(other))  # type: ignore[no-any-return]
-
-    def __ge__(self, other: Any) -> Tensor:
-        return e.GE(self, _operand(other))  # type: ignore[no-any-return]
-
-    __hash__ = object.__hash__
-
-
-_SCALARS = (float, int, bool, complex)
-_PLAIN = frozenset({Tensor, *_SCALARS})
-"""Types of operands that ops take as they are."""
-
-
-def _operand(other: Any) -> Any:
-    """Return what arithmetic takes: a tensor or a Python number; NumPy values become tensors."""
-    if isinstance(other, Tensor) or type(other) in _SCALARS:
-        return other
-    if isinstance(other, np.ndarray | np.generic):
-        return new(np.asarray(other))
-    if isinstance(other, int):
-        return int(other)  # a kind of int that knows more than its value, such as the size of a traced dim
-    raise TypeError(
-        f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number"
-    )
-
-
+PLAIN.add(Tensor)
 use_type(Tensor)
