@@ -124,6 +124,18 @@ def test_refusals(call: Any, error: type[Exception], words: str) -> None:
         call(wb.from_numpy(ZERO))
 
 
+@pytest.mark.parametrize("dtype", [wb.float16, wb.bfloat16])
+def test_sixteen_bits_are_for_products_and_norms(dtype: Any) -> None:
+    x = wb.eye(3).to(dtype)
+    for function in (wb.linalg.inv, wb.linalg.svd, wb.linalg.eigh, wb.linalg.qr, wb.linalg.det):
+        with pytest.raises(RuntimeError, match=r"Low precision dtypes not supported. Got (Half|BFloat16)"):
+            function(x)
+    with pytest.raises(RuntimeError, match="expected a tensor with 2 or more dimensions of float"):
+        wb.linalg.pinv(x)
+    assert wb.linalg.norm(x).dtype is dtype
+    assert wb.einsum("ij,jk->ik", x, x).dtype is dtype
+
+
 def test_failures_are_told_without_raising() -> None:
     zero = wb.zeros(2, 3, 3)
     assert wb.linalg.inv_ex(zero).info.tolist() == [1, 1]

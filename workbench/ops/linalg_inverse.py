@@ -113,7 +113,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     tensor([[0.5000, 0.0000]])
     """
     dims = dims_of(A)
-    if len(dims.sizes) < 2 or A._array.dtype.kind in "biu":
+    if len(dims.sizes) < 2 or A._array.dtype.kind not in "fc" or A._array.dtype.itemsize == 2:
         raise DimensionError(
             f"linalg.pinv({A.dtype.name}{list(dims.sizes)}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types",

@@ -42,7 +42,7 @@ def vector_norm(
     >>> wb.linalg.vector_norm(wb.tensor([[3.0, 4.0], [0.0, 2.0]], names=("N", "C")), dim="C")
     tensor([5.0000, 2.0000], names=('N',))
     """
-    check_floating(x, "linalg.vector_norm")
+    check_floating(x, "linalg.vector_norm", half=True)
     x = _as(x, dtype, "linalg.vector_norm")
     dims = dims_of(x)
     axes = dim_indices(dims, dim, "linalg.vector_norm")
@@ -94,7 +94,7 @@ def matrix_norm(
     """
     op = "linalg.matrix_norm"
     check_matrix(A, op)
-    check_floating(A, op)
+    check_floating(A, op, half=True)
     order = _check_order(ord)
     rows, columns = _matrix_axes(A, dim, op)
     A = _as(A, dtype, op)
@@ -147,7 +147,7 @@ def norm(A: Any, ord: Order = None, dim: Dim = None, keepdim: bool = False, *, d
     >>> wb.linalg.norm(wb.tensor([3.0, 4.0]))
     tensor(5.0000)
     """
-    check_floating(A, "linalg.norm")
+    check_floating(A, "linalg.norm", half=True)
     dims = dims_of(A)
     given: tuple[int | str, ...] | None
     given = None if dim is None else (dim,) if isinstance(dim, int | str) else tuple(dim)

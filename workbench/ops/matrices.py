@@ -14,7 +14,17 @@ from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.value import dims_of, new
 from workbench.ops.complexes import complex_type, real_type
 
-WORDS = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
+WORDS = {
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+} | {
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+}
 """What error messages call the types that linear algebra does not take."""
 
 
@@ -144,14 +154,18 @@ def together(op: str, a: Dims, b: Dims) -> Dims:
         ) from None
 
 
-def check_floating(x: Any, op: str, argument: str = "tensor") -> None:
-    """Refuse values that are neither floating point nor complex."""
-    kind = x._array.dtype.kind
-    if kind in "biu":
+def check_floating(x: Any, op: str, argument: str = "tensor", half: bool = False) -> None:
+    """Refuse values that are neither floating point nor complex, and those of 16 bits unless `half`."""
+    dtype = x._array.dtype
+    if dtype.kind in "biu":
         name = x.dtype.name
         raise DTypeError(
             f"{op}: Expected a floating point or complex {argument} as input. Got {WORDS.get(name, name)}. "
             "Cast it first: x.float()"
+        )
+    if not half and dtype.itemsize == 2:
+        raise DTypeError(
+            f"{op}: Low precision dtypes not supported. Got {WORDS[x.dtype.name]}. Cast it first: x.float()"
         )
 
 
