@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError
+from workbench.core.bases import eager
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
@@ -34,8 +35,11 @@ def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
 
 def _expand(x: Any, sizes: tuple[int, ...]) -> Any:
     extra = len(sizes) - x.ndim
-    full = [size if size != -1 else x.shape[i - extra] for i, size in enumerate(sizes)]
-    return np.broadcast_to(x, full)
+    if -1 in sizes:
+        sizes = tuple([size if size != -1 else x.shape[i - extra] for i, size in enumerate(sizes)])
+    # NumPy's own is written in Python, and costs more than the sum that often follows.
+    view = None if eager is None else eager.stretched(x, sizes)
+    return np.broadcast_to(x, sizes) if view is None else view
 
 
 EXPAND = move(
@@ -59,7 +63,7 @@ def _sum_to(x: Any, sizes: tuple[int, ...]) -> Any:
     axes = tuple(range(extra)) + tuple(
         i + extra for i, size in enumerate(sizes) if size == 1 and x.shape[i + extra] != 1
     )
-    return np.sum(x, axis=axes, keepdims=True).reshape(sizes) if axes else x
+    return np.add.reduce(x, axis=axes, keepdims=True).reshape(sizes) if axes else x
 
 
 SUM_TO = move(

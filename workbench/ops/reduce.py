@@ -94,7 +94,9 @@ def kept(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
 
 def spread(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
     """Bring a reduced value back to the sizes of `x`."""
-    return ops.expand(kept(value, x, dim), sizes=x._array.shape)
+    if value._array.shape:
+        value = kept(value, x, dim)
+    return ops.expand(value, sizes=x._array.shape)
 
 
 def count(x: Any, dim: tuple[int, ...]) -> int:
@@ -126,16 +128,15 @@ def nonempty_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
 
 def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     # Not np.mean, which warns where there is nothing to average; the answer there is NaN.
-    n = math.prod(x.shape[i] for i in dim)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.true_divide(np.sum(x, axis=dim, keepdims=keepdim), n)
+    return np.true_divide(np.add.reduce(x, axis=dim, keepdims=keepdim), math.prod([x.shape[i] for i in dim]))
 
 
 SUM_OP = reduction(
     "sum",
     "Sum over dims.",
     "y = Σ x",
-    lambda x, dim, keepdim: np.sum(x, axis=dim, keepdims=keepdim),
+    # Not np.sum, which is this behind several calls of Python.
+    lambda x, dim, keepdim: np.add.reduce(x, axis=dim, keepdims=keepdim),
     lambda c, g, dim, keepdim: spread(g, c.inputs[0], dim),
     dtype=SUM,
     properties=["linear"],
