@@ -105,16 +105,6 @@ def _repeat(b: Batch) -> Any:
     return b.run(ops.reshape(b.inputs[0], sizes=aligned), counts=(1, *counts))
 
 
-def _fill(b: Batch) -> Any:
-    """The value meets all places of its entry."""
-    if not b.batched[1]:
-        return b.run(*b.inputs)
-    value = ops.reshape(b.inputs[1], sizes=(b.size, *(1,) * len(b.shape(0))))
-    like = b.inputs[0]._array.dtype
-    value = value if value._array.dtype == like else ops.to(value, dtype=like)
-    return ops.expand(value, sizes=(b.size, *b.out.sizes))
-
-
 def _windows(b: Batch) -> Any:
     sizes = (b.size, *b.params["sizes"])
     return b.run(b.inputs[0], **{**b.params, "sizes": sizes, "dim": b.params["dim"] + 1})
@@ -202,7 +192,7 @@ RULES: dict[str, Rule] = {
     "diagonal_scatter": _diagonal_scatter,
     "dropout_mask": _equal_shapes,
     "expand": _expand,
-    "fill": _fill,
+    "fill": _as_it_is,
     "flatten": _resized,
     "geqrf": _matrices,
     "imag": _as_it_is,

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.autograd.basis import basis, together
 from workbench.autograd.engine import grad
 from workbench.base.dims import Names
-from workbench.core.batching import is_elementwise
+from workbench.core.batching import Batching, is_elementwise
 from workbench.core.dispatch import apply, enable_grad, grad_enabled, interpreting, without_numbers
 from workbench.core.op import Op, ops
 from workbench.core.tape import Call, alias
@@ -169,14 +170,64 @@ class _Unnumbered:
 def _transposed(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
     """Transpose the gradient rule, which is linear in the gradient that it is given."""
     found = _through(call, tangents, lambda out: new(Abstract(out._array.shape, out._array.dtype)))
+    if found is None:
+        return _by_rows(call, tangents)
     if any(one is not None and type(one._array) is Abstract for one in found):
         # A rule that reads the gradient's own numbers, in terms that cancel: give it some.
         found = _through(call, tangents, zeros_of)
+    return found or (None,) * len(call.outs)
+
+
+def _by_rows(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
+    """Multiply with the whole Jacobian: for a gradient rule that is not differentiable itself."""
+    kept = [k for k, out in enumerate(call.outs) if out._array.dtype.kind in _DIFFERENTIABLE]
+    outs = [call.outs[k] for k in kept]
+    real = _rows(call, tangents, outs, kept, 1)
+    if not _real(tuple(outs)):
+        imaginary = _rows(call, tangents, outs, kept, 1j)
+        real = [
+            ops.complex(a, b) if out._array.dtype.kind == "c" else a
+            for a, b, out in zip(real, imaginary, outs, strict=True)
+        ]
+    found = iter(real)
+    return tuple([next(found) if k in kept else None for k in range(len(call.outs))])
+
+
+def _rows(call: Call, tangents: list[Any], outs: list[Any], kept: list[int], unit: complex) -> list[Any]:
+    """Return the real part of each output's tangent over `unit`, from the gradients of all numbers of the outputs."""
+    seeds = basis(outs)
+
+    def products(batching: Batching) -> list[Any]:
+        given: list[Any] = [None] * len(call.outs)
+        for k, seed in zip(kept, seeds, strict=True):
+            given[k] = batching.wrap(
+                new(seed if unit == 1 or seed.dtype.kind != "c" else seed * seed.dtype.type(unit))
+            )
+        total: Any = None
+        for gradient, tangent in zip(call.op.vjp(call, *given), tangents, strict=True):  # type: ignore[operator]
+            if gradient is None or tangent is None:
+                continue
+            product = ops.mul(ops.conj(gradient), tangent)
+            product = ops.real(product) if product._array.dtype.kind == "c" else product
+            axes = tuple(range(len(product._array.shape)))
+            part = ops.sum(product, dim=axes, keepdim=False)
+            total = part if total is None else ops.add(total, part)
+        return [total]
+
+    (column,) = together(sum(seed[0].size for seed in seeds), products)
+    found, at = [], 0
+    for out, seed in zip(outs, seeds, strict=True):
+        count = seed[0].size
+        found.append(ops.reshape(ops.index(column, key=(slice(at, at + count),)), sizes=out._array.shape))
+        at += count
     return found
 
 
-def _through(call: Call, tangents: list[Any], start: Any) -> tuple[Any, ...]:
-    """Differentiate the gradients of the inputs by that of the output(s), along the tangents."""
+def _through(call: Call, tangents: list[Any], start: Any) -> tuple[Any, ...] | None:
+    """Differentiate the gradients of the inputs by that of the output(s), along the tangents.
+
+    Returns None where the rule computes a gradient from that of the output by something that has no gradient itself.
+    """
     keep = grad_enabled()
     starts = [
         start(out).requires_grad_() if out._array.dtype.kind in _DIFFERENTIABLE else None for out in call.outs
@@ -186,7 +237,11 @@ def _through(call: Call, tangents: list[Any], start: Any) -> tuple[Any, ...]:
         gradients = call.op.vjp(call, *starts)  # type: ignore[operator]
         ends, seeds = [], []
         for gradient, tangent, value in zip(gradients, tangents, call.inputs, strict=True):
-            if tangent is None or gradient is None or not gradient._requires_grad:
+            if tangent is None or gradient is None:
+                continue
+            if not gradient._requires_grad:
+                if type(gradient._array) is Abstract:
+                    return None  # it was made of the output's gradient
                 continue
             fitted = _fitting(gradient, value)
             ends.append(fitted)

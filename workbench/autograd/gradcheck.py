@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.autograd.basis import together
 from workbench.autograd.forward import Forward
-from workbench.autograd.jacobians import together
 from workbench.autograd.starts import or_zeros
 from workbench.autograd.transforms import pulled
 from workbench.autograd.trees import flatten

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from workbench.autograd.basis import basis, together
 from workbench.autograd.forward import Forward
 from workbench.autograd.starts import Starts, fresh, others_ask, settled, settled_all, split, tensors_of
 from workbench.autograd.transforms import Function, primals_of, pulled
@@ -21,7 +22,6 @@ from workbench.core.tape import alias
 from workbench.core.value import new
 
 __all__ = [
-    "basis",
     "blocks_of",
     "column_blocks",
     "forward_columns",
@@ -32,38 +32,10 @@ __all__ = [
 ]
 
 
-def basis(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Return, for tensors with n values in all, arrays [n, …] of which row k is 1 at value number k and 0 elsewhere."""
-    counts = [int(np.prod(value.shape)) for value in values]
-    rows, at, made = sum(counts), 0, []
-    for value, count in zip(values, counts, strict=True):
-        array = np.zeros((rows, count), value._array.dtype)
-        array[at : at + count].flat[:: count + 1] = 1
-        made.append(array.reshape(rows, *value.shape))
-        at += count
-    return made
-
-
 def joint_names(first: Names, second: Names) -> Names | None:
     """Return the names of a Jacobian: the dims of the input come second and lose a name that is taken."""
     names = (*first, *(None if name in first else name for name in second))
     return names if any(name is not None for name in names) else None
-
-
-def together(size: int, function: Callable[[Batching], Sequence[Any]]) -> list[Any]:
-    """Run ``function(batching)`` once for `size` entries; return its results with the batch dim in front, unnamed."""
-    batching = Batching(size)
-    with interpreting(batching):
-        results = function(batching)
-    found: list[Any] = []
-    for one in results:
-        if one is None:
-            found.append(None)
-        elif batching.owns(one):
-            found.append(one._array.value)
-        else:
-            found.append(ops.expand(alias(one, None), sizes=(size, *one._array.shape)))
-    return found
 
 
 def chunks(size: int, chunk_size: int | None) -> list[tuple[int, int]]:
