@@ -20,7 +20,7 @@ from workbench.autograd import (
     set_grad_enabled,
 )
 from workbench.autograd.anomaly import is_anomaly_enabled
-from workbench.autograd.graph import saved_tensors_hooks
+from workbench.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
 
 
 def leaf(*values: float) -> wb.Tensor:
@@ -171,3 +171,23 @@ def test_an_unpack_hook_returns_a_tensor() -> None:
         y = x.exp().sum()
     with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
         y.backward()
+
+
+def test_hooks_on_several_gradients() -> None:
+    a, b, c = leaf(1), leaf(2), leaf(3)
+    middle = a * b
+    all_of: list[Any] = []
+    any_of: list[Any] = []
+    handle = register_multi_grad_hook([a, middle, c], all_of.append)
+    register_multi_grad_hook([a, b], lambda g: any_of.append(g.tolist()), mode="any")
+    for _ in range(2):
+        (middle * middle + a).sum().backward(retain_graph=True)
+    assert [[None if g is None else g.tolist() for g in one] for one in all_of] == [[[9], [4], None]] * 2
+    assert len(any_of) == 2
+    handle.remove()
+    (middle * c).sum().backward()
+    assert len(all_of) == 2
+    with pytest.raises(ValueError, match="Expects mode to be one of"):
+        register_multi_grad_hook([a], print, mode="some")
+    with pytest.raises(wb.AutogradError, match="doesn't require gradient"):
+        register_multi_grad_hook([a.detach()], print)

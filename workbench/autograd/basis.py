@@ -10,7 +10,6 @@ import numpy as np
 from workbench.core.batching import Batching
 from workbench.core.dispatch import interpreting
 from workbench.core.op import ops
-from workbench.core.tape import alias
 
 __all__ = ["basis", "together"]
 
@@ -36,8 +35,7 @@ def together(size: int, function: Callable[[Batching], Sequence[Any]]) -> list[A
     for one in results:
         if one is None:
             found.append(None)
-        elif batching.owns(one):
-            found.append(one._array.value)
         else:
-            found.append(ops.expand(alias(one, None), sizes=(size, *one._array.shape)))
+            value, batched = batching.hidden(one)
+            found.append(value if batched else ops.expand(value, sizes=(size, *value._array.shape)))
     return found

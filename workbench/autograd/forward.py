@@ -60,6 +60,10 @@ class Forward:
         """Return a value that moves along `tangent`."""
         return new(Dual(_bare(primal), None if tangent is None else _bare(tangent), self), names)
 
+    def hold(self, value: Any) -> Any:
+        """Return a payload for a value that does not move, and that the levels below see as it is."""
+        return value._array if self.owns(value) else Dual(_bare(value), None, self)
+
     def owns(self, value: Any) -> bool:
         """Say whether `value` has a direction at this level."""
         if not isinstance(value, Value):

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from workbench.autograd.context import Context
 from workbench.autograd.forward import Dual, Forward, directions
 from workbench.base.errors import AutogradError
-from workbench.core import dispatch
 from workbench.core.batching import Batched, Batching
-from workbench.core.dispatch import below, grad_enabled, interpreting
+from workbench.core.dispatch import below, grad_enabled, interpreting, top
 from workbench.core.op import Absent, DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call, alias, move, record
 from workbench.core.value import Abstract, Value, new
@@ -89,9 +88,8 @@ class _Mapped(Unit):
         """Return a value with the batch dim, from an entry or from what is the same for all."""
         if not isinstance(value, Value):
             return value
-        if self.batching.owns(value):
-            return value._array.value
-        return ops.expand(alias(value, None), sizes=(self.batching.size, *value._array.shape))
+        hidden, batched = self.batching.hidden(value)
+        return hidden if batched else ops.expand(hidden, sizes=(self.batching.size, *hidden._array.shape))
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Context]:
         entries = self._entries(args, self.batched)
@@ -116,10 +114,12 @@ class _Mapped(Unit):
         for one, mine in zip(results, self.batched, strict=True):
             if one is None:
                 found.append(None)
-            elif mine or not self.batching.owns(one):
-                found.append(self._hidden(one) if mine else one)
+                continue
+            value, batched = self.batching.hidden(one)
+            if mine:
+                found.append(self._hidden(one))
             else:
-                found.append(ops.sum(one._array.value, dim=(0,), keepdim=False))
+                found.append(ops.sum(value, dim=(0,), keepdim=False) if batched else value)
         return tuple(found)
 
     def jvp(
@@ -142,8 +142,7 @@ def call_unit(unit: Unit, args: tuple[Any, ...]) -> Any:
 
 def _call(unit: Unit, args: tuple[Any, ...]) -> tuple[Any, Context]:
     """Return output and context of a call at the present level, recorded there."""
-    state = dispatch._get()
-    interpreter = None if state.top is None else state.top[0]
+    interpreter = top()
     if isinstance(interpreter, Batching | Forward):
         owned = tuple([interpreter.owns(one) for one in args])
         if True not in owned:
@@ -161,7 +160,8 @@ def _call(unit: Unit, args: tuple[Any, ...]) -> tuple[Any, Context]:
 def _on_batch(
     unit: Unit, args: tuple[Any, ...], batching: Batching, owned: tuple[bool, ...]
 ) -> tuple[Any, Context]:
-    hidden = tuple([one._array.value if mine else one for one, mine in zip(args, owned, strict=True)])
+    pairs = [batching.hidden(one) for one in args]
+    hidden, owned = tuple([one for one, _ in pairs]), tuple([mine for _, mine in pairs])
     if unit.has_vmap:
         return _by_own_rule(unit, args, hidden, batching, owned)
     if not any(_asks(one) for one in hidden):

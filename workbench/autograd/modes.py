@@ -32,10 +32,6 @@ __all__ = [
 ]
 
 
-def _set(grad: bool) -> None:
-    dispatch._state.set(dispatch._get()._replace(grad=grad))
-
-
 class _Mode:
     """A block in which gradients are recorded or not; also a decorator of functions and of generator functions."""
 
@@ -138,13 +134,13 @@ class set_grad_enabled(_Mode):
         super().__init__()
         self.grad = bool(mode)
         self._before = dispatch.grad_enabled()
-        _set(self.grad)
+        dispatch.set_grad(self.grad)
 
     def __enter__(self) -> None:
-        _set(self.grad)
+        dispatch.set_grad(self.grad)
 
     def __exit__(self, *exception: Any) -> None:
-        _set(self._before)
+        dispatch.set_grad(self._before)
 
     def again(self) -> _Mode:
         """Return another block of the same kind."""
@@ -152,7 +148,7 @@ class set_grad_enabled(_Mode):
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Run `function` in this mode; what was set by making the decorator is taken back."""
-        _set(self._before)
+        dispatch.set_grad(self._before)
         return super().__call__(function)
 
 

@@ -11,9 +11,9 @@ from workbench.autograd.forward import Dual
 from workbench.autograd.trees import Rebuild, flatten
 from workbench.base.errors import AutogradError, DTypeError
 from workbench.core.batching import Batched
-from workbench.core.dispatch import grad_enabled
+from workbench.core.dispatch import grad_enabled, top
 from workbench.core.op import ops
-from workbench.core.tape import Node, leaf_of
+from workbench.core.tape import Node, leaf_of, record
 from workbench.core.value import Value, new
 from workbench.tensor import Tensor
 
@@ -40,12 +40,13 @@ def fresh(value: Tensor) -> Tensor:
     kind = value._array.dtype.kind
     if kind not in "fcV":
         raise DTypeError("only Tensors of floating point and complex dtype can require gradients")
+    interpreter = top()
+    hold = getattr(interpreter, "hold", None)
+    start: Tensor = new(value._array if hold is None else hold(value), value._names)
     if value._requires_grad and grad_enabled():
-        place: Tensor = ops.rename(value, names=value._names)
-        return place
-    leaf: Tensor = new(value._array, value._names)
-    leaf._requires_grad = True
-    return leaf
+        record(ops.rename, (value,), {"names": value._names}, (start,))
+    start._requires_grad = True
+    return start
 
 
 def on_tape(value: Any) -> bool:

@@ -226,16 +226,16 @@ class _Call:
                 f"vmap({self.called}, ...): `{self.called}` must only return Tensors, got type {type(one)}. Did you "
                 "mean to set out_dims= to None for output?"
             )
-        if batching.owns(one):
+        value, batched = batching.hidden(one)
+        if batched:
             if dim is None:
                 raise ValueError(
                     f"vmap({self.called}, ...): `{self.called}` can not return a batched tensor when out_dim is None"
                 )
-            value = one._array.value
         elif dim is None:
-            return one
+            return alias(value, one._names) if batching.owns(one) else one
         else:
-            value = ops.expand(alias(one, None), sizes=(batching.size, *one.shape))
+            value = ops.expand(value, sizes=(batching.size, *one.shape))
         names = one.names
         name = None if self.name in names else self.name
         value = alias(value, _some((name, *names)))

@@ -28,9 +28,13 @@ __all__ = ["Batch", "Batched", "Batching", "Rule", "elementwise", "one_by_one"]
 
 
 class Batched(Abstract):
-    """The payload of one entry: it has the shape of an entry, and hides the value that has them all."""
+    """The payload of one entry: it has the shape of an entry, and hides the value that has them all.
 
-    __slots__ = ("owner", "value")
+    Unless `batched` it hides a value that is the same for all entries: what is done with it inside the function, such
+    as asking for gradients, is then not known to the levels below.
+    """
+
+    __slots__ = ("batched", "owner", "value")
 
     why = (
         "inside vmap a value stands for one entry of a batch and has no numbers of its own: .item(), .numpy(), "
@@ -38,9 +42,10 @@ class Batched(Abstract):
         "a, b) in place of a branch, gather in place of such an index, or do it outside vmap."
     )
 
-    def __init__(self, value: Any, owner: Batching) -> None:
+    def __init__(self, value: Any, owner: Batching, batched: bool = True) -> None:
         array = value._array
-        self.shape = array.shape[1:]
+        self.shape = array.shape[1:] if batched else array.shape
+        self.batched = batched
         self.dtype = array.dtype
         self.value = value
         self.owner = owner
@@ -235,24 +240,34 @@ class Batching:
         """Return an entry that stands for all those of `value`, whose first dim is the batch."""
         return new(Batched(_bare(value), self), names)
 
+    def hold(self, value: Any) -> Any:
+        """Return a payload for a value that is the same for all entries, and that the levels below see as it is."""
+        return value._array if self.owns(value) else Batched(_bare(value), self, batched=False)
+
     def owns(self, value: Any) -> bool:
-        """Say whether `value` is an entry of this batch."""
+        """Say whether `value` has a payload of this batch."""
         if not isinstance(value, Value):
             return False
         payload = value._array
         return type(payload) is Batched and payload.owner is self
 
+    def hidden(self, value: Any) -> tuple[Any, bool]:
+        """Return what the levels below see of a value, unnamed, and whether it has the batch dim in front."""
+        if not isinstance(value, Value):
+            return value, False
+        payload = value._array
+        if type(payload) is Batched and payload.owner is self:
+            return payload.value, payload.batched
+        return _bare(value), False
+
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run the call on all entries by its batching rule; the results are entries."""
-        batched = tuple([self.owns(value) for value in inputs])
-        if True not in batched:
+        owned = [self.owns(value) for value in inputs]
+        if True not in owned:
             return apply(op, *inputs, **params)
-        hidden = tuple(
-            [
-                value._array.value if mine else _bare(value) if isinstance(value, Value) else value
-                for value, mine in zip(inputs, batched, strict=True)
-            ]
-        )
+        hidden, batched = zip(*[self.hidden(value) for value in inputs], strict=True)
+        if True not in batched:
+            return self._same_for_all(op, inputs, owned, params)
         if len(inputs) > 1 and op.dtype.common is not None:
             hidden = _cast(op, inputs, hidden)
         batch = Batch(op, inputs, hidden, batched, params, self.size)
@@ -263,9 +278,22 @@ class Batching:
             infer_dims(op, inputs, params)
             raise
         names = batch.names()
-        if op.outputs == 1:
+        if type(results) is not tuple:
             return self.wrap(results, names[0])
         return tuple([self.wrap(one, own) for one, own in zip(results, names, strict=True)])
+
+    def _same_for_all(
+        self, op: Op, inputs: tuple[Any, ...], owned: list[bool], params: dict[str, Any]
+    ) -> Any:
+        """Run a call once that no entry takes part in."""
+        plain = [
+            alias(value._array.value, value._names) if mine else value
+            for value, mine in zip(inputs, owned, strict=True)
+        ]
+        results = apply(op, *plain, **params)
+        if type(results) is not tuple:
+            return new(self.hold(results), results._names)
+        return tuple([new(self.hold(one), one._names) for one in results])
 
 
 def _bare(value: Any) -> Any:
