@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tests.bench.cases import Case, cases
-from tests.bench.measure import Timing
+from tests.bench.cases import cases
+from tests.bench.measure import Case, Timing
 from workbench import kernels
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -30,8 +30,10 @@ def processor() -> str:
     return f"{name} ({', '.join(sets)})"
 
 
-def seconds(value: float) -> str:
-    """A time with three digits and its unit."""
+def amount(value: float, unit: str) -> str:
+    """A time or a size with three digits and its unit."""
+    if unit == "B":
+        return f"{value / 2**20:.3g} MiB"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= factor:
             return f"{value / factor:.3g} {unit}"
@@ -44,7 +46,7 @@ def table(rows: Sequence[tuple[Case, dict[int, Timing]]], threads: Sequence[int]
     lines = [f"| work | against | aim | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(threads)]
     for case, timings in rows:
         cells = [
-            f"{seconds(t.ours)} · {seconds(t.theirs)} · {'**' if t.ratio <= case.target else ''}"
+            f"{amount(t.ours, case.unit)} · {amount(t.theirs, case.unit)} · {'**' if t.ratio <= case.target else ''}"
             f"{t.ratio:.2f}{'**' if t.ratio <= case.target else ''}"
             for t in (timings[n] for n in threads)
         ]

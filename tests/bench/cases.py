@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import torch
 from torch.ao import quantization as torch_quantization
 
 import workbench as wb
-from tests.bench.measure import Timing, Work, compare
+from tests.bench.measure import Case, Work
+from tests.bench.tensor_cases import tensor_cases
 from workbench.base import events
 from workbench.live.encode import encode_snapshot
 from workbench.live.throttle import Throttle
@@ -21,21 +21,6 @@ from workbench.models.digits import DigitsNet
 from workbench.widgets.histogram import HistogramModel
 
 BATCH = 64
-
-
-@dataclass(frozen=True)
-class Case:
-    """One row of the table: what, against what, and the ratio aimed at."""
-
-    name: str
-    peer: str
-    target: float
-    make: Callable[[], tuple[Work, Work]]
-    rounds: int = 31
-
-    def run(self) -> Timing:
-        """Measure it."""
-        return compare(*self.make(), rounds=self.rounds)
 
 
 def torch_digits() -> torch.nn.Module:
@@ -60,16 +45,6 @@ def torch_digits() -> torch.nn.Module:
 def images(count: int) -> np.ndarray[Any, Any]:
     """Random images [N, 1, 28, 28]."""
     return np.random.default_rng(0).standard_normal((count, 1, 28, 28)).astype(np.float32)
-
-
-def _add(grad: bool, named: bool) -> Callable[[], tuple[Work, Work]]:
-    def make() -> tuple[Work, Work]:
-        names = ("C",) if named else None
-        x, y = wb.randn(8, names=names, requires_grad=grad), wb.randn(8, names=names)
-        a, b = torch.randn(8, requires_grad=grad), torch.randn(8)
-        return (lambda: x + y), (lambda: a + b)
-
-    return make
 
 
 def _train() -> tuple[Work, Work]:
@@ -217,9 +192,7 @@ def _calibration(watched: bool) -> Callable[[], tuple[Work, Work]]:
 
 def cases() -> Iterator[Case]:
     """Every row, in the order of the table."""
-    yield Case("small add, 8 values", "torch", 1.0, _add(False, False))
-    yield Case("small add, gradient recorded", "torch", 1.0, _add(True, False))
-    yield Case("small add, named, gradient recorded", "torch", 1.0, _add(True, True))
+    yield from tensor_cases()
     yield Case("training step, batch 64", "torch", 1.2, _train)
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))

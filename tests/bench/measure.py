@@ -50,3 +50,20 @@ def compare(ours: Work, theirs: Work, rounds: int = 31, seconds: float = 0.02) -
     finally:
         gc.enable()
     return Timing(statistics.median(times[0]), statistics.median(times[1]))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table: what, against what, and the ratio aimed at."""
+
+    name: str
+    peer: str
+    target: float
+    make: Callable[[], tuple[Work, Work]]
+    rounds: int = 31
+    unit: str = "s"
+    """What is measured: seconds, or bytes (B)."""
+
+    def run(self) -> Timing:
+        """Measure it."""
+        return compare(*self.make(), rounds=self.rounds)

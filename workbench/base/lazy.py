@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Lazy", "scipy_fft", "scipy_linalg", "scipy_special"]
+__all__ = ["Lazy", "after_import", "scipy_fft", "scipy_linalg", "scipy_special"]
+
+
+after_import: list[Callable[[], None]] = []
+"""Called when a module is first used: it may have brought libraries that want to be told of settings."""
 
 
 class Lazy:
@@ -17,9 +22,14 @@ class Lazy:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._used = False
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(importlib.import_module(self._name), name)
+        if not self._used:
+            self._used = True
+            for function in after_import:
+                function()
         setattr(self, name, found)
         return found
 

@@ -1,4 +1,4 @@
-"""One number of threads for the compiled kernels and for NumPy's BLAS."""
+"""One number of threads for the compiled kernels and for every BLAS of the process: NumPy's, and SciPy's own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import pathlib
 from collections.abc import Callable
 
+from workbench.base.lazy import after_import
 from workbench.kernels.loader import native
 
 __all__ = ["blas_library", "get_num_threads", "set_num_threads"]
@@ -25,31 +26,47 @@ def _loaded_libraries() -> list[str]:
     return sorted({slash + rest for _, slash, rest in paths if slash and ".so" in rest})
 
 
-def _find_blas() -> tuple[str, Callable[[int], None] | None]:
-    for path in _loaded_libraries():
-        if "openblas" not in os.path.basename(path):
-            continue
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
-        for prefix in _PREFIXES:
-            for suffix in _SUFFIXES:
-                setter = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
-                if setter is not None:
-                    setter.argtypes = [ctypes.c_int]
-                    setter.restype = None
-                    return os.path.basename(path), setter
-    return "", None
+def _setter(path: str) -> Callable[[int], None] | None:
+    """Return the function that sets the threads of an OpenBLAS; None for any other library."""
+    if "openblas" not in os.path.basename(path):
+        return None
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return None
+    for prefix in _PREFIXES:
+        for suffix in _SUFFIXES:
+            setter = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
+            if setter is not None:
+                setter.argtypes = [ctypes.c_int]
+                setter.restype = None
+                return setter  # type: ignore[no-any-return]
+    return None
 
 
-_blas_name, _set_blas_threads = _find_blas()
+_blas: dict[str, Callable[[int], None]] = {}
+"""What sets the threads of each BLAS found, by its path."""
 _count = os.cpu_count() or 1
+_chosen = False
+
+
+def _adopt() -> None:
+    """Look for libraries that have been loaded since, and tell them the number of threads if somebody chose one."""
+    for path in _loaded_libraries():
+        setter = None if path in _blas else _setter(path)
+        if setter is not None:
+            _blas[path] = setter
+            if _chosen:
+                setter(_count)
+
+
+_adopt()
+after_import.append(_adopt)
 
 
 def blas_library() -> str:
-    """Return the file name of the BLAS whose threads are governed; empty when none was recognised."""
-    return _blas_name
+    """Return the file names of the BLAS libraries whose threads are governed; empty when none was recognised."""
+    return ", ".join(sorted({os.path.basename(path) for path in _blas}))
 
 
 def get_num_threads() -> int:
@@ -58,15 +75,15 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Set how many threads a kernel, and NumPy's matrix product, may use.
+    """Set how many threads a kernel, a matrix product or a factorization may use.
 
     Raises ValueError unless 1 ≤ count ≤ 1024.
     """
-    global _count
+    global _count, _chosen
     if type(count) is not int or not 1 <= count <= 1024:
         raise ValueError(f"number of threads is {count!r}; give an integer from 1 to 1024")
     if native is not None:
         native.set_num_threads(count)
-    if _set_blas_threads is not None:
-        _set_blas_threads(count)
-    _count = count
+    for setter in _blas.values():
+        setter(count)
+    _count, _chosen = count, True
