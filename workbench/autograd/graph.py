@@ -85,8 +85,8 @@ def register_multi_grad_hook(
 ) -> _MultiHandle:
     """Call `fn` when the gradients of several tensors are known; return a handle that removes it.
 
-    With mode "all" it is called once, when backward is over, ``fn(gradients)`` with a list in the order of the tensors, None for
-    those that get none in this backward. With "any" it is called with the first gradient that arrives.
+    With mode "all" it is called once, when backward is over, ``fn(gradients)`` with a list in the order of the
+    tensors, None for those that get none in this backward. With "any" it is called with the first gradient to arrive.
 
     >>> import workbench as wb
     >>> from workbench.autograd.graph import register_multi_grad_hook
