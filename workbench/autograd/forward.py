@@ -9,6 +9,7 @@ in the gradient: run on a gradient without numbers and differentiated along it, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from workbench.core.op import Op, ops
 from workbench.core.tape import Call, alias
 from workbench.core.value import Abstract, Value, new
 
-__all__ = ["Dual", "Forward", "zeros_of"]
+__all__ = ["Dual", "Forward", "derivation", "elementwise", "linear", "transposed", "zeros_of"]
 
 _DIFFERENTIABLE = "fcV"
 
@@ -119,19 +120,25 @@ def directions(
     call = Call(op, bare, params, bare_outs, needs)
     if op.jvp is not None:
         found = op.jvp(call, *tangents)
-    elif not op.vjp:
-        return nothing
-    elif "linear" in op.properties:
-        found = _linear(call, tangents)
-    elif is_elementwise(op) and _real(bare) and _real(bare_outs):
-        found = _elementwise(call, tangents)
     else:
-        found = _transposed(call, tangents)
+        derive = derivation(op, _real(bare) and _real(bare_outs))
+        if derive is None:
+            return nothing
+        found = derive(call, tangents)
     several = found if isinstance(found, tuple) else (found,)
     return tuple([_fitting(one, out) for one, out in zip(several, bare_outs, strict=True)])
 
 
-def _linear(call: Call, tangents: list[Any]) -> Any:
+def derivation(op: Op, real: bool = True) -> Callable[[Call, list[Any]], Any] | None:
+    """Return how tangents come from an op's other rules on real (or complex) values; None where they are all zero."""
+    if not op.vjp:
+        return None
+    if "linear" in op.properties:
+        return linear
+    return elementwise if real and is_elementwise(op) else transposed
+
+
+def linear(call: Call, tangents: list[Any]) -> Any:
     """Apply the op itself: it is linear in all its inputs together."""
     inputs = [
         tangent if tangent is not None else zeros_of(value) if isinstance(value, Value) else 0
@@ -141,7 +148,7 @@ def _linear(call: Call, tangents: list[Any]) -> Any:
     return tuple([_bare(one) for one in results]) if isinstance(results, tuple) else _bare(results)
 
 
-def _elementwise(call: Call, tangents: list[Any]) -> Any:
+def elementwise(call: Call, tangents: list[Any]) -> Any:
     """Run the gradient rule on the tangents: where each value stands alone, it is its own transpose."""
     sizes = call.out._array.shape
     inputs = tuple(
@@ -171,7 +178,7 @@ class _Unnumbered:
         return apply(op, *inputs, **params)
 
 
-def _transposed(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
+def transposed(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
     """Transpose the gradient rule, which is linear in the gradient that it is given."""
     found = _through(call, tangents, lambda out: new(Abstract(out._array.shape, out._array.dtype)))
     if found is None:

@@ -12,7 +12,7 @@ entry by entry, which is correct for every op.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from workbench.core.op import Op, ops
 from workbench.core.tape import alias
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
 
-__all__ = ["Batch", "Batched", "Batching", "Rule", "elementwise", "one_by_one"]
+__all__ = ["Batch", "Batched", "Batching", "Rule", "along", "elementwise", "one_by_one", "rule_for"]
 
 
 class Batched(Abstract):
@@ -208,18 +208,17 @@ def shifted(dim: Any) -> Any:
 _SCALAR = (int, float, bool, complex, str, np.dtype, type(None))
 
 
-def _rule(batch: Batch) -> Rule:
-    """Return the rule of a call: its op's own, its family's, or one by one."""
-    op = batch.op
+def rule_for(op: Op, count: int, params: Mapping[str, Any]) -> Rule:
+    """Return the rule of a call of `op` on `count` inputs: its op's own, its family's, or one by one."""
     if op.batch is not None:
         return op.batch
     if is_elementwise(op):
         return elementwise
-    dim = batch.params.get("dim")
+    dim = params.get("dim")
     if (
-        len(batch.inputs) == 1
+        count == 1
         and isinstance(dim, int | tuple)
-        and all(isinstance(value, _SCALAR) for key, value in batch.params.items() if key != "dim")
+        and all(isinstance(value, _SCALAR) for key, value in params.items() if key != "dim")
     ):
         return along
     return one_by_one
@@ -272,7 +271,7 @@ class Batching:
             hidden = _cast(op, inputs, hidden)
         batch = Batch(op, inputs, hidden, batched, params, self.size)
         try:
-            results = (op.batch or _rule(batch))(batch)
+            results = (op.batch or rule_for(op, len(inputs), params))(batch)
         except DimensionError:
             # The same refusal in terms of one entry, which is what the function deals with.
             infer_dims(op, inputs, params)

@@ -31,7 +31,10 @@ def _parser() -> argparse.ArgumentParser:
         "doctor", help="say what was found: kernels, CPU, front end, browser, optional parts"
     )
     check.add_argument(
-        "--ops", action="store_true", help="print every op and which of its rules exist instead"
+        "--ops",
+        nargs="*",
+        metavar="NAME",
+        help="print every op and which of its rules exist instead; all about those named, as in --ops '*pool*'",
     )
     return parser
 
@@ -72,6 +75,16 @@ def _serve(notebook: Path | None, rest: Sequence[str]) -> int:
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments])
 
 
+def _operations(names: Sequence[str]) -> int:
+    try:
+        page = operations.detail(names) if names else operations.report()
+    except ValueError as error:
+        print(f"workbench doctor: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.write(page)
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code: 0 done or healthy, 1 something is broken, 2 wrong usage."""
     parser = _parser()
@@ -80,9 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _serve(known.notebook, rest)
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    if known.ops:
-        sys.stdout.write(operations.report())
-        return 0
+    if known.ops is not None:
+        return _operations(known.ops)
     findings = doctor.examine()
     sys.stdout.write(doctor.report(findings, colour=sys.stdout.isatty()))
     return 0 if doctor.healthy(findings) else 1
