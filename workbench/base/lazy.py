@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Lazy", "after_import", "scipy_fft", "scipy_linalg", "scipy_special"]
+__all__ = ["Lazy", "after_import", "metadata", "scipy_fft", "scipy_linalg", "scipy_special"]
 
 
 after_import: list[Callable[[], None]] = []
@@ -34,6 +34,7 @@ class Lazy:
         return found
 
 
+metadata = Lazy("importlib.metadata")
 scipy_special = Lazy("scipy.special")
 scipy_linalg = Lazy("scipy.linalg")
 scipy_fft = Lazy("scipy.fft")

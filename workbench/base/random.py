@@ -30,15 +30,25 @@ class Generator:
     True
     """
 
+    numpy: Any
+    """The stream, in the words of NumPy's generator."""
+
     def __init__(self, seed: int | None = None, *, secure: bool = False) -> None:
         self.secure = secure
         if secure:
             if seed is not None:
                 raise RuntimeError("a secure generator has no seed: its numbers cannot be repeated")
-            self.numpy: Any = SecureStream()
+            self.numpy = SecureStream()
             return
-        self._seed = _fresh_seed() if seed is None else _checked(seed)
+        self._seed = None if seed is None else _checked(seed)
+
+    def __getattr__(self, name: str) -> Any:
+        # The stream is made when it is first drawn from: importing NumPy's takes time.
+        if name != "numpy":
+            raise AttributeError(f"'Generator' object has no attribute {name!r}")
+        self._seed = _fresh_seed() if self._seed is None else self._seed
         self.numpy = _stream(self._seed)
+        return self.numpy
 
     def _refuse(self) -> None:
         if self.secure:
@@ -60,26 +70,27 @@ class Generator:
     def initial_seed(self) -> int:
         """Return the seed that started the stream."""
         self._refuse()
+        self._seed = _fresh_seed() if self._seed is None else self._seed
         return self._seed
 
     def get_state(self) -> dict[str, Any]:
         """Return where the stream is, for `set_state`."""
         self._refuse()
-        return {"seed": self._seed, **self.numpy.bit_generator.state}
+        return {"seed": self.initial_seed(), **self.numpy.bit_generator.state}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a place that `get_state` returned."""
         self._refuse()
         rest = dict(state)
-        seed = rest.pop("seed", self._seed)
+        seed = rest.pop("seed", None)
         self.numpy.bit_generator.state = rest
-        self._seed = seed
+        self._seed = self.initial_seed() if seed is None else seed
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_secure, ()) if self.secure else (_restored, (self.get_state(),))
 
     def __repr__(self) -> str:
-        return "Generator(secure=True)" if self.secure else f"Generator(seed={self._seed})"
+        return "Generator(secure=True)" if self.secure else f"Generator(seed={self.initial_seed()})"
 
 
 def _checked(seed: int) -> int:
@@ -92,7 +103,7 @@ def _fresh_seed() -> int:
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
 
 
-def _stream(seed: int) -> np.random.Generator:
+def _stream(seed: int) -> Any:
     return np.random.default_rng(seed if seed >= 0 else [-seed, 1])
 
 

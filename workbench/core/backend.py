@@ -10,7 +10,6 @@ name is first asked for.
 
 from __future__ import annotations
 
-import importlib.metadata
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import numpy as np
 
 from workbench.base.devices import CPU, Device
 from workbench.base.errors import DeviceError
+from workbench.base.lazy import metadata
 from workbench.core.op import Op
 
 __all__ = ["Backend", "backend_of", "backends", "device_of", "find", "move", "register_backend", "run"]
@@ -104,7 +104,7 @@ def _ask() -> None:
     if _asked:
         return
     _asked.append(True)
-    for entry in importlib.metadata.entry_points(group=GROUP):
+    for entry in metadata.entry_points(group=GROUP):
         if entry.name in _by_name:
             continue
         try:

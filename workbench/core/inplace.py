@@ -160,6 +160,36 @@ def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+class _SignatureWithOut(inspect.Signature):
+    """The signature of a function and ``out=``, read when somebody asks: hundreds are made when the package starts."""
+
+    __slots__ = ("_found", "_function")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._found: inspect.Signature | None = None
+
+    def _whole(self) -> Any:
+        if self._found is None:
+            signature = inspect.signature(self._function)
+            kept = [
+                one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD
+            ]
+            out = inspect.Parameter(
+                "out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None"
+            )
+            self._found = signature.replace(parameters=[*kept, out])
+        return self._found
+
+    @property
+    def _parameters(self) -> Any:
+        return self._whole().parameters
+
+    @property
+    def _return_annotation(self) -> Any:
+        return self._whole().return_annotation
+
+
 def taking_out(name: str, function: Callable[..., Any], room: str = "workbench") -> Callable[..., Any]:
     """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into.
 
@@ -183,14 +213,7 @@ def taking_out(name: str, function: Callable[..., Any], room: str = "workbench")
         return _write_out(out, result, name)
 
     with_out.__module__, with_out.__qualname__ = room, name
-    signature = inspect.signature(function)
-    parameters = [
-        one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    parameters.append(
-        inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
-    )
-    with_out.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_out.__signature__ = _SignatureWithOut(function)  # type: ignore[attr-defined]
     return with_out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 __all__ = ["asset"]
@@ -17,7 +16,7 @@ def asset(name: str) -> Path:
     >>> asset("digits/LICENSE.txt").name
     'LICENSE.txt'
     """
-    package = Path(str(resources.files("workbench")))
+    package = Path(__file__).resolve().parents[1]
     places = (package / "assets", package.parent / "assets")
     for place in places:
         path = (place / name).resolve()

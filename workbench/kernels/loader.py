@@ -7,8 +7,9 @@ import importlib
 import os
 import pathlib
 import sys
-from importlib import metadata
 from typing import Any
+
+from workbench.base.lazy import metadata
 
 __all__ = ["available", "native", "reason"]
 

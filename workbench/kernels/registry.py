@@ -24,7 +24,7 @@ class Kernel:
     needs: tuple[str, ...] = ("float32",)
     """What it asks of its arguments and of the processor, in words for `workbench doctor`."""
     least: int = 0
-    """Fewer values than this in the first argument are never worth it: it is not even asked."""
+    """Fewer values than this in the largest argument are never worth it: it is not even asked."""
 
 
 _kernels: dict[str, Kernel] = {}

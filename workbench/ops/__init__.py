@@ -60,8 +60,9 @@ def _offered(word: str, room: str = "workbench") -> dict[str, Any]:
     }
 
 
+_NOT_METHODS = _listed("NOT_METHODS")
 _METHODS: dict[str, Any] = {
-    **{name: function for name, function in _declared("FUNCTIONS") if name not in _listed("NOT_METHODS")},
+    **{name: function for name, function in _declared("FUNCTIONS") if name not in _NOT_METHODS},
     **dict(_declared("METHODS")),
 }
 FUNCTIONS: dict[str, Any] = _offered("FUNCTIONS")

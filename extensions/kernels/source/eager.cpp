@@ -11,6 +11,7 @@
 #include <numpy/arrayobject.h>
 #include <structmember.h>
 
+#include <algorithm>
 #include <array>
 
 namespace workbench {
@@ -324,7 +325,7 @@ struct Call {
         recorded |= value->requires_grad;
         moved |= value->changes != 0 || (value->owner && value->owner != Py_None);
         large |= PyArray_NBYTES(array) > LARGE;
-        if (i == 0) size = PyArray_SIZE(array);
+        size = std::max(size, PyArray_SIZE(array));
         arrays[i] = value->array;
       } else if (PyFloat_CheckExact(one) || PyLong_CheckExact(one) || one == Py_None) {
         arrays[i] = one;
