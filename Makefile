@@ -85,7 +85,7 @@ $(STAMPS)/peers: $(STAMPS)/packages
 	@touch $@
 
 peers: install $(STAMPS)/peers
-	$(PYTEST) tests/peers $(ARGS)
+	$(PYTEST) tests/peers -n auto --maxprocesses=4 $(ARGS)
 
 bench: install $(STAMPS)/peers
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -12,7 +12,7 @@ from collections import Counter
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from tests.peers.op_db.judge import judge_entry
+from tests.peers.op_db.judge import judge_entry, name_of
 from tests.peers.op_db.names import PLAIN
 
 
@@ -24,27 +24,30 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
     dtype = getattr(torch, options.dtype)
     plain = set(PLAIN)
     passed = total = 0
     for entry in op_db:
-        name = f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
+        name = name_of(entry)
         if name not in plain or dtype not in entry.dtypes:
             continue
         if options.entries and name not in options.entries and entry.name not in options.entries:
             continue
         outcomes = list(judge_entry(entry, options.limit, dtype))
-        good = sum(not message for _, message in outcomes)
+        good = sum(not one.message for one in outcomes)
         passed, total = passed + good, total + len(outcomes)
         if good == len(outcomes):
             if options.entries:
-                print(f"ok   {name} ({good})")
+                print(
+                    f"ok   {name} ({good}, of which {sum(one.second for one in outcomes)} by second opinion)"
+                )
             continue
         print(f"FAIL {name}: {good} of {len(outcomes)}")
-        messages = Counter(message for _, message in outcomes if message)
-        first = {message: index for index, message in reversed(outcomes)}
+        messages = Counter(one.message for one in outcomes if one.message)
+        first = {one.message: one.index for one in reversed(outcomes)}
         for message, count in messages.most_common(None if options.verbose else 3):
-            print(f"     {count}x (first sample {first[message]}) {message}")
+            print(f"     {count}x (first sample {first[message]}) {message}", flush=True)
     print(f"{passed} of {total} samples pass")
 
 
