@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.kernels.loader import native
 
@@ -63,7 +63,10 @@ class _PlainOp:
 
 eager: Any = native if native is not None and hasattr(native, "CallBase") else None
 """The compiled module, if it has the common call."""
-ValueBase: Any = _PlainValue if eager is None else eager.ValueBase
+if TYPE_CHECKING:
+    ValueBase = _PlainValue  # so that a misspelt attribute of a tensor is found
+else:
+    ValueBase = _PlainValue if eager is None else eager.ValueBase
 NodeBase: Any = _PlainNode if eager is None else eager.NodeBase
 CallBase: Any = _PlainCall if eager is None else eager.CallBase
 OpBase: Any = _PlainOp if eager is None else eager.OpBase

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Abstract", "Value", "dims_of", "new", "use_type"]
 
 
-class Value(ValueBase):  # type: ignore[misc]
+class Value(ValueBase):
     """A payload with names and a place on the tape."""
 
     _array: Any

@@ -10,7 +10,7 @@ __all__ = ["METHODS", "Tensor"]
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
-Tensor.to = move_or_cast
+setattr(Tensor, "to", move_or_cast)  # noqa: B010  the stub knows its signature
 for _sign, _name in {
     "add": "add_",
     "sub": "sub_",

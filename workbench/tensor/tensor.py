@@ -22,6 +22,7 @@ from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
 from workbench.ops.filling import fill
 from workbench.tensor.copying import Copying
+from workbench.tensor.methods import Methods
 from workbench.tensor.operators import PLAIN, Operators
 from workbench.tensor.printing import tensor_repr
 
@@ -30,7 +31,7 @@ __all__ = ["Tensor"]
 Backward = Callable[..., None]
 
 
-class Tensor(Operators, Copying):
+class Tensor(Methods, Operators, Copying):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of

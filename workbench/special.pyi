@@ -1,0 +1,149 @@
+"""Special functions: PyTorch's `torch.special`, on named tensors and differentiable."""
+
+# Written by `python -m workbench.lab.stubs`; change the functions, then run `make format`.
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import dict as _dict
+from builtins import float as _float
+from builtins import int as _int
+from builtins import list as _list
+from builtins import str as _str
+from builtins import tuple as _tuple
+from builtins import type as _type
+from collections.abc import Callable as _Callable
+from collections.abc import Sequence as _Sequence
+from typing import Any as _Any
+from typing import overload as _overload
+
+import numpy as _np
+
+from workbench import return_types as _return_types
+from workbench.base.devices import Device as _Device
+from workbench.base.dtypes import DType as _DType
+from workbench.base.quantized_array import QScheme as _QScheme
+from workbench.base.random import Generator as _Generator
+from workbench.tensor.tensor import Tensor as _Tensor
+
+_Number = _bool | _int | _float | _complex
+_Dim = _int | _str
+_Dims = _int | _str | _Sequence[_int | _str]
+_Size = _int | _Sequence[_int]
+_DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
+
+def bessel_j0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Bessel function of the first kind, of order 0."""
+
+def bessel_j1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Bessel function of the first kind, of order 1."""
+
+def bessel_y0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Bessel function of the second kind, of order 0."""
+
+def bessel_y1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Bessel function of the second kind, of order 1."""
+
+def digamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Slope of the logarithm of the gamma function."""
+
+def entr(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Entropy of a probability; -infinity below 0."""
+
+def erf(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Error function."""
+
+def erfc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Complement of the error function, exact where that is near 1."""
+
+def erfcx(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Complement of the error function, scaled so that it does not vanish."""
+
+def erfinv(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Inverse of the error function."""
+
+def exp2(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Power of 2."""
+
+def expit(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Logistic function."""
+
+def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Exponential minus 1, exact near 0."""
+
+def gammainc(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+    """Regularized lower incomplete gamma function."""
+
+def gammaincc(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+    """Regularized upper incomplete gamma function."""
+
+def gammaln(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Logarithm of the absolute value of the gamma function."""
+
+def i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the first kind, of order 0."""
+
+def i0e(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the first kind, of order 0, scaled."""
+
+def i1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the first kind, of order 1."""
+
+def i1e(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the first kind, of order 1, scaled."""
+
+def log1p(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Natural logarithm of 1 + x, exact near 0."""
+
+def log_ndtr(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Logarithm of the normal distribution function."""
+
+def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
+    """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given."""
+
+def modified_bessel_i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the first kind, of order 0."""
+
+def modified_bessel_i1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the first kind, of order 1."""
+
+def modified_bessel_k0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the second kind, of order 0."""
+
+def modified_bessel_k1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the second kind, of order 1."""
+
+def multigammaln(input: _Tensor, p: _int, *, out: _Tensor | None = None) -> _Tensor:
+    """Logarithm of the multivariate gamma function: y = p(p-1)/4·ln π + Σ_i ln Γ(x - (i-1)/2), i from 1 to p."""
+
+def ndtr(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Normal distribution function."""
+
+def ndtri(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Quantile of the normal distribution."""
+
+def polygamma(n: _int, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through."""
+
+def psi(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Slope of the logarithm of the gamma function."""
+
+def round(input: _Tensor, *, decimals: _int = 0, out: _Tensor | None = None) -> _Tensor:
+    """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d."""
+
+def scaled_modified_bessel_k0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the second kind, of order 0, scaled."""
+
+def scaled_modified_bessel_k1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Modified Bessel function of the second kind, of order 1, scaled."""
+
+def sinc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Normalized sine over its argument, 1 at 0."""
+
+def xlog1py(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+    """Multiply by the logarithm of 1 + b; 0 where the first is 0, whatever the logarithm."""
+
+def xlogy(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+    """Multiply by a logarithm; 0 where the first is 0, whatever the logarithm."""
+
+def zeta(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+    """Hurwitz zeta function."""
