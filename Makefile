@@ -91,6 +91,7 @@ bench: install $(STAMPS)/peers
 	$(BIN)/python -m tests.bench $(ARGS)
 
 format: install
+	$(BIN)/python -m workbench.lab.stubs
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python extensions/build_steps.py npm run --silent format

@@ -30,6 +30,7 @@ _Dim = _int | _str
 _Dims = _int | _str | _Sequence[_int | _str]
 _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
+_Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
 
 from workbench import autograd as autograd
 from workbench import data as data
@@ -87,32 +88,6 @@ from workbench.core.dispatch import no_grad as no_grad
 from workbench.kernels import get_num_threads as get_num_threads
 from workbench.kernels import set_num_threads as set_num_threads
 from workbench.tensor import Tensor as Tensor
-from workbench.tensor.factories import arange as arange
-from workbench.tensor.factories import as_tensor as as_tensor
-from workbench.tensor.factories import empty as empty
-from workbench.tensor.factories import empty_like as empty_like
-from workbench.tensor.factories import eye as eye
-from workbench.tensor.factories import from_numpy as from_numpy
-from workbench.tensor.factories import full as full
-from workbench.tensor.factories import full_like as full_like
-from workbench.tensor.factories import linspace as linspace
-from workbench.tensor.factories import logspace as logspace
-from workbench.tensor.factories import ones as ones
-from workbench.tensor.factories import ones_like as ones_like
-from workbench.tensor.factories import tensor as tensor
-from workbench.tensor.factories import zeros as zeros
-from workbench.tensor.factories import zeros_like as zeros_like
-from workbench.tensor.random import bernoulli as bernoulli
-from workbench.tensor.random import multinomial as multinomial
-from workbench.tensor.random import normal as normal
-from workbench.tensor.random import poisson as poisson
-from workbench.tensor.random import rand as rand
-from workbench.tensor.random import rand_like as rand_like
-from workbench.tensor.random import randint as randint
-from workbench.tensor.random import randint_like as randint_like
-from workbench.tensor.random import randn as randn
-from workbench.tensor.random import randn_like as randn_like
-from workbench.tensor.random import randperm as randperm
 from workbench import attribution as attribution
 from workbench import embedding as embedding
 from workbench import export as export
@@ -199,6 +174,9 @@ def angle(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def any(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """True where any value over the dims is non-zero."""
 
+def arange(start: _float, end: _float | None = None, step: _float = 1, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
+    """Return start, start + step, … below end: int64 for whole numbers, the default type otherwise."""
+
 def arccos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose cosine is given."""
 
@@ -232,14 +210,17 @@ def argsort(input: _Tensor, dim: _int | _str = -1, descending: _bool = False, st
 def argwhere(input: _Tensor) -> _Tensor:
     """Indices (int64) of the values that are not zero, one a row."""
 
-def as_strided(input: _Tensor, size: _Any, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
+def as_strided(input: _Tensor, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
     """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names."""
 
-def as_strided_copy(input: _Tensor, size: _Any, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
+def as_strided_copy(input: _Tensor, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
     """As `as_strided`, with memory of its own instead of a view."""
 
-def as_strided_scatter(input: _Tensor, src: _Any, size: _Any, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
+def as_strided_scatter(input: _Tensor, src: _Any, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
     """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
+
+def as_tensor(data: _Any, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
+    """Return `data` as a tensor, without a copy where it is one (or an array) of that type on that device already."""
 
 def asin(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose sine is given."""
@@ -256,13 +237,13 @@ def atan2(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | 
 def atanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic tangent."""
 
-def atleast_1d(*tensors: _Sequence[_Tensor]) -> _Any:
+def atleast_1d(*tensors: _Tensor | _Sequence[_Tensor]) -> _Any:
     """Give tensors without dims one of size 1; several tensors (or a list of them) give a tuple."""
 
-def atleast_2d(*tensors: _Sequence[_Tensor]) -> _Any:
+def atleast_2d(*tensors: _Tensor | _Sequence[_Tensor]) -> _Any:
     """Put new dims of size 1 at the front until there are two; several tensors give a tuple."""
 
-def atleast_3d(*tensors: _Sequence[_Tensor]) -> _Any:
+def atleast_3d(*tensors: _Tensor | _Sequence[_Tensor]) -> _Any:
     """Give tensors three dims: [N] becomes [1, N, 1], [N, M] becomes [N, M, 1]; several tensors give a tuple."""
 
 def avg_pool1d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> _Tensor:
@@ -279,6 +260,9 @@ def baddbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _Number =
 
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return a triangle: w_n = 1 - |2n / (N - 1) - 1|, where N is one more than the length if `periodic`."""
+
+def bernoulli(input: _Tensor, p: _float | None = None, *, generator: _Generator | None = None) -> _Tensor:
+    """Return 1 with the probability that stands in `input` (or with `p`), else 0. Dims, names and type stay."""
 
 def binary_cross_entropy_with_logits(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', pos_weight: _Tensor | None = None) -> _Tensor:
     """Cross entropy of scores of yes, whose probability is σ(x): -(p·t·ln σ(x) + (1 - t)·ln(1 - σ(x)))·weight."""
@@ -307,7 +291,7 @@ def bitwise_xor(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Ten
 def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return w_n = 0.42 - 0.5 cos(2πn / (N - 1)) + 0.08 cos(4πn / (N - 1)), N one more than the length if `periodic`."""
 
-def block_diag(*tensors: _Sequence[_Tensor]) -> _Tensor:
+def block_diag(*tensors: _Tensor | _Sequence[_Tensor]) -> _Tensor:
     """The matrix with the given matrices along its diagonal and zeros elsewhere; vectors count as rows."""
 
 def bmm(input: _Tensor, mat2: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -316,16 +300,16 @@ def bmm(input: _Tensor, mat2: _Tensor, *, out: _Tensor | None = None) -> _Tensor
 def broadcast_shapes(*shapes: _Any) -> _tuple[_int, ...]:
     """Return the sizes that shapes (or numbers, for one dim) broadcast to together."""
 
-def broadcast_tensors(*tensors: _Sequence[_Tensor]) -> _tuple[_Tensor, ...]:
+def broadcast_tensors(*tensors: _Tensor | _Sequence[_Tensor]) -> _tuple[_Tensor, ...]:
     """Stretch tensors to the sizes that they have together: views; each keeps its own names."""
 
-def broadcast_to(input: _Tensor, size: _Any) -> _Tensor:
+def broadcast_to(input: _Tensor, size: _Size) -> _Tensor:
     """Stretch to the sizes `size`: `expand` by another name."""
 
 def bucketize(input: _Tensor, boundaries: _Tensor, *, out_int32: _bool = False, right: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Index of the bucket of each value between sorted boundaries: b[y - 1] < x ≤ b[y]."""
 
-def cartesian_prod(*tensors: _Sequence[_Tensor]) -> _Tensor:
+def cartesian_prod(*tensors: _Tensor | _Sequence[_Tensor]) -> _Tensor:
     """All combinations of one value of each vector, as rows, the last one varying fastest."""
 
 def cat(tensors: _Sequence[_Any], dim: _int | _str = 0, *, out: _Tensor | None = None) -> _Tensor:
@@ -520,6 +504,12 @@ def dstack(tensors: _Sequence[_Any], *, out: _Tensor | None = None) -> _Tensor:
 def einsum(*args: _Any) -> _Tensor:
     """Sum of products of tensors, by an equation that names their dims: ``einsum("ij,jk->ik", a, b)``."""
 
+def empty(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+    """Return memory as it is: ``empty(2, 3)`` or by name ``empty(N=2, C=3)``."""
+
+def empty_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return memory as it is, with the dims, names, type and device of `input`."""
+
 def eq(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Equal."""
 
@@ -541,14 +531,17 @@ def exp(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def exp2(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Power of 2."""
 
-def expand(input: _Tensor, *sizes: _Size, size: _Any = None) -> _Tensor:
+def expand(input: _Tensor, *sizes: _Size, size: _Size | None = None) -> _Tensor:
     """Stretch dims of size 1 without copying, and add dims at the left; -1 keeps a size."""
 
-def expand_copy(input: _Tensor, *sizes: _Size, size: _Any = None) -> _Tensor:
+def expand_copy(input: _Tensor, *sizes: _Size, size: _Size | None = None) -> _Tensor:
     """As `expand`, with memory of its own instead of a view."""
 
 def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Exponential minus 1, exact near 0."""
+
+def eye(n: _int, m: _int | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
+    """Return a matrix with ones on its diagonal."""
 
 def fake_quantize_per_channel_affine(input: _Tensor, scale: _Any, zero_point: _Any, axis: _int | _str, quant_min: _int, quant_max: _int) -> _Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each entry of `axis`."""
@@ -594,6 +587,15 @@ def fmod(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | N
 
 def frac(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Fractional part, with the sign of the value: y = x - sgn(x)·⌊|x|⌋. Names and sizes pass through."""
+
+def from_numpy(array: _np.ndarray[_Any, _Any], *, names: _Sequence[_str | None] | None = None) -> _Tensor:
+    """Return a tensor that shares the memory of `array`."""
+
+def full(size: _Size, fill_value: _Number, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return a tensor of `size` filled with one value: ``full((2, 3), 0.5)``, or by name ``full({"N": 2}, 0.5)``."""
+
+def full_like(input: _Tensor, fill_value: _Number, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return one value everywhere, with the dims, names, type and device of `input`."""
 
 def gather(input: _Tensor, dim: _int | _str, index: _Any, *, sparse_grad: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j]."""
@@ -787,6 +789,9 @@ def lgamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
     """Affine map of the last dim: y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]."""
 
+def linspace(start: _float, end: _float, steps: _int, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
+    """Return `steps` values from start to end, both included, evenly spaced."""
+
 def log(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Natural logarithm."""
 
@@ -828,6 +833,9 @@ def logical_xor(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Ten
 
 def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given."""
+
+def logspace(start: _float, end: _float, steps: _int, base: _float = 10.0, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
+    """Return `steps` values from base**start to base**end, evenly spaced in their logarithm."""
 
 def logsumexp(input: _Tensor, dim: _Dims | None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
@@ -899,7 +907,7 @@ def median(input: _Tensor) -> _Tensor:
 @_overload
 def median(input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None) -> _return_types.ValuesIndices: ...
 
-def meshgrid(*tensors: _Sequence[_Tensor], indexing: _str = 'ij') -> _tuple[_Tensor, ...]:
+def meshgrid(*tensors: _Tensor | _Sequence[_Tensor], indexing: _str = 'ij') -> _tuple[_Tensor, ...]:
     """Stretch vectors to the grid of all of their values: as many tensors, each varying along its own dim."""
 
 
@@ -937,6 +945,9 @@ def msort(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 
 def mul(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply."""
+
+def multinomial(input: _Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None) -> _Tensor:
+    """Return indices drawn with the weights in each row of `input`: dims [..., C] give [..., num_samples], int64."""
 
 def multiply(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply."""
@@ -1002,11 +1013,20 @@ def nonzero(input: _Tensor, *, as_tuple: _bool = False) -> _Any:
 def norm(input: _Tensor, p: _float | _str | None = 'fro', dim: _Dims | None = None, keepdim: _bool = False, out: _Tensor | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
     """Norm of all values or over dims: (Σ |x|^p)^{1/p}; ``"fro"`` is p = 2, ``"nuc"`` the sum of singular values."""
 
+def normal(mean: _Any = 0.0, std: _Any = 1.0, size: _Size | None = None, *, names: _Sequence[_str | None] | None = None, generator: _Generator | None = None) -> _Tensor:
+    """Return values drawn from normal distributions: mean and spread by tensor or number, or of one `size`."""
+
 def not_equal(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Not equal."""
 
 def one_hot(input: _Tensor, num_classes: _int = -1) -> _Tensor:
     """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim."""
+
+def ones(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+    """Return ones: ``ones(2, 3)`` or by name ``ones(N=2, C=3)``."""
+
+def ones_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return ones with the dims, names, type and device of `input`."""
 
 def orgqr(A: _Tensor, tau: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """The first columns of a product of reflectors: H₁ H₂ … H_k with H_i = I - τ_i v_i v_iᴴ."""
@@ -1040,6 +1060,9 @@ def pixel_shuffle(input: _Tensor, upscale_factor: _int) -> _Tensor:
 
 def pixel_unshuffle(input: _Tensor, downscale_factor: _int) -> _Tensor:
     """Rearrange [*, C, H·r, W·r] to [*, C·r², H, W]: the inverse of `pixel_shuffle`."""
+
+def poisson(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
+    """Return counts drawn from Poisson distributions of the rates in `input`. Dims, names and type stay."""
 
 def poisson_nll_loss(input: _Tensor, target: _Tensor, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """Negative log-likelihood of counts `target` under Poisson distributions."""
@@ -1097,6 +1120,27 @@ def quantize_per_tensor(input: _Tensor, scale: _Any, zero_point: _Any, dtype: _D
 
 def rad2deg(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angles in radians as degrees: y = x·180/π. Names and sizes pass through."""
+
+def rand(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+    """Return values drawn evenly from [0, 1): ``rand(2, 3)`` or ``rand(N=2, C=3)``."""
+
+def rand_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return values drawn evenly from [0, 1), with the dims, names and type of `input`."""
+
+def randint(low: _int, high: _Any = None, size: _Size = (), *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None) -> _Tensor:
+    """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given."""
+
+def randint_like(input: _Tensor, low: _int, high: _int | None = None, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:
+    """Return whole numbers drawn evenly from [low, high), with the dims and names of `input`."""
+
+def randn(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+    """Return values drawn from the standard normal: ``randn(2, 3)`` or ``randn(N=2, C=3)``."""
+
+def randn_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return values drawn from the standard normal, with the dims, names and type of `input`."""
+
+def randperm(n: _int, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:
+    """Return 0 … n-1 in random order. Raises ValueError for a negative `n`."""
 
 def ravel(input: _Tensor) -> _Tensor:
     """All values in row-major order as one dim; shares memory where strides allow it."""
@@ -1284,6 +1328,9 @@ def tan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def tanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic tangent."""
 
+def tensor(data: _Any, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, names: _Sequence[_str | None] | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
+
 def tensor_split(input: _Tensor, indices_or_sections: _Any, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
     """Cut a dim before each of the given indices, or into as many parts, the first ones longer by one."""
 
@@ -1377,7 +1424,7 @@ def view_as_complex(input: _Tensor) -> _Tensor:
 def view_as_real(input: _Tensor) -> _Tensor:
     """View complex numbers [...] as pairs [..., 2] of real and imaginary part, in the same memory."""
 
-def view_copy(input: _Tensor, *shape: _Size, size: _Any = None, dtype: _DTypeLike | None = None) -> _Tensor:
+def view_copy(input: _Tensor, *shape: _Size, size: _Size | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
     """As `view`, with memory of its own instead of a view."""
 
 def vsplit(input: _Tensor, indices_or_sections: _Any) -> _tuple[_Tensor, ...]:
@@ -1386,8 +1433,14 @@ def vsplit(input: _Tensor, indices_or_sections: _Any) -> _tuple[_Tensor, ...]:
 def vstack(tensors: _Sequence[_Any], *, out: _Tensor | None = None) -> _Tensor:
     """Put tensors below each other: along the first dim; vectors become rows."""
 
-def where(condition: _Tensor, input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Any:
+def where(condition: _Tensor, input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast."""
 
 def xlogy(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by a logarithm; 0 where the first is 0, whatever the logarithm."""
+
+def zeros(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+    """Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``."""
+
+def zeros_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
+    """Return zeros with the dims, names, type and device of `input`."""

@@ -30,6 +30,7 @@ _Dim = _int | _str
 _Dims = _int | _str | _Sequence[_int | _str]
 _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
+_Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
 from workbench.ops.lapack import LinAlgError as LinAlgError
 
 def cholesky(A: _Tensor, *, upper: _bool = False, out: _Tensor | None = None) -> _Tensor:

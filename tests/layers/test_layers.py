@@ -13,7 +13,7 @@ ORDER = [
     {"kernels"},
     {"core"},
     {"ops"},
-    {"tensor", "linalg", "fft", "special"},
+    {"tensor", "linalg", "fft", "special", "names", "return_types"},
     {"autograd", "graph", "func"},
     {"nn", "optim", "data"},
     {"models"},

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import workbench
 from workbench import fft, linalg, nn, ops, return_types, special
 from workbench.base.quantized_array import QScheme
 from workbench.ops.device import move_or_cast
@@ -24,6 +23,9 @@ from workbench.tensor import random as random_tensors
 
 __all__ = ["main", "stubs"]
 
+workbench: Any = sys.modules[
+    "workbench"
+]  # the package gathers every room, and is there by the time this runs
 PACKAGE = Path(inspect.getfile(workbench)).parent
 
 RESULT_TYPES: list[str] = sorted(vars(return_types)["__all__"])
@@ -67,8 +69,8 @@ _Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
 TENSORS = """
     A B L LD LU LU_data LU_pivots anchor batch1 batch2 bias bias_k bias_v boundaries condition grid in_proj_bias
     in_proj_weight indices input1 input2 input_lengths key key_padding_mask linear_bias linear_weight log_probs logits
-    mask mat mat1 mat2 negative offsets out_proj_bias out_proj_weight per_sample_weights pivots pos_weight positive query
-    running_mean running_var sorted_sequence static_k static_v target target_lengths targets tau theta var vec vec1 vec2
+    mask mat mat1 mat2 negative offsets out_proj_bias out_proj_weight per_sample_weights pivots pos_weight positive
+    query running_mean running_var sorted_sequence static_k static_v target target_lengths tau theta var vec vec1 vec2
     weight weights x1 x2 attn_mask bias_k bias_v k_proj_weight q_proj_weight v_proj_weight fweights aweights imag angle
 """.split()  # noqa: SIM905
 """Names of parameters that are tensors wherever they stand."""
@@ -95,6 +97,9 @@ NAMED = {
     "dtype": "_DTypeLike",
     "device": "_Device | _str",
     "alpha": "_Number",
+    "fill_value": "_Number",
+    "names": "_Sequence[_str | None]",
+    "size": "_Size",
 }
 """Types of parameters whose annotation leaves it open, by their names."""
 
@@ -106,27 +111,29 @@ WORDS = {
     "Generator": "_Generator",
     "QScheme": "_QScheme",
     "LinearCrossEntropyOptions": "LinearCrossEntropyOptions",
+    "DType": "_DType",
+    "np": "_np",
     "Callable": "_Callable",
     "Sequence": "_Sequence",
     "Any": "_Any",
     "None": "None",
-    **{word: f"_{word}" for word in ("bool", "int", "float", "str", "complex", "tuple", "dict", "list", "type")},
+    **{
+        word: f"_{word}"
+        for word in ("bool", "int", "float", "str", "complex", "tuple", "dict", "list", "type")
+    },
 }
 """Words of annotations as the stubs spell them: a stub has functions called `float` and `bool`."""
 
 ANY_RESULT = frozenset({
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "atleast_1d", "atleast_2d", "atleast_3d",
-    "block_diag", "fractional_max_pool2d", "fractional_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "nonzero",
-    "stride", "tolist", "tril_indices", "type", "unique", "unique_consecutive", "histogramdd", "where", "real", "imag",
+    "fractional_max_pool2d", "fractional_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "nonzero", "stride",
+    "type", "unique", "unique_consecutive",
 })  # fmt: skip
 """Functions whose result depends on how they are called."""
 RESULTS = {
-    "multi_head_attention_forward": "_tuple[_Tensor, _Tensor | None]",
+    "broadcast_tensors": "_tuple[_Tensor, ...]",
     "chunk": "_tuple[_Tensor, ...]",
-    "block_diag": "_Tensor",
-    "tril_indices": "_Tensor",
-    "imag": "_Tensor",
-    "real": "_Tensor",
+    "multi_head_attention_forward": "_tuple[_Tensor, _Tensor | None]",
 }
 """Results that no annotation states and that are not one tensor."""
 
@@ -146,6 +153,8 @@ def {name}({first}, dim: _Tensor{one}) -> _Tensor: ...
 def {name}({first}, *, other: _Tensor{one_more}) -> _Tensor: ...
 """
 )
+FACTORIES = ("workbench.tensor.factories", "workbench.tensor.random")
+"""Modules whose functions are made by others: their source does not show their signatures."""
 OVERLOADS = {"max": EXTREME, "min": EXTREME, "median": PICKING, "nanmedian": PICKING}
 """Functions that return one tensor, or values with indices where a dim is given."""
 
@@ -161,7 +170,7 @@ def _translate(annotation: str) -> str:
             raise KeyError(f"an annotation says {name!r}, which `workbench/lab/stubs.py` does not know")
         return WORDS[name]
 
-    return re.sub(r"[A-Za-z_]\w*", word, annotation)
+    return re.sub(r"(?<![\w.])[A-Za-z_]\w*", word, annotation)
 
 
 def _annotation(parameter: inspect.Parameter, beside: Iterable[str], name: str) -> str:
@@ -171,7 +180,16 @@ def _annotation(parameter: inspect.Parameter, beside: Iterable[str], name: str) 
         return "_Tensor | None"
     if given is inspect.Parameter.empty or text == "Any":
         found = NAMED.get(parameter.name, "_Any")
-        if parameter.kind is parameter.VAR_POSITIONAL and parameter.name in ("sizes", "size", "shape", "order"):
+        if parameter.kind is parameter.VAR_POSITIONAL and parameter.name == "tensors":
+            found = "_Tensor | _Sequence[_Tensor]"
+        if parameter.name == "targets":  # of a loss; what `to` takes is nearly anything
+            found = "_Any" if name == "to" else "_Tensor"
+        if parameter.kind is parameter.VAR_POSITIONAL and parameter.name in (
+            "sizes",
+            "size",
+            "shape",
+            "order",
+        ):
             found = "_Dims" if parameter.name == "order" else "_Size"
         if parameter.name == "input" and ("other" in beside or "exponent" in beside) and name != "equal":
             found = "_Tensor | _Number"
@@ -182,7 +200,9 @@ def _annotation(parameter: inspect.Parameter, beside: Iterable[str], name: str) 
 
 
 def _default(value: Any) -> str:
-    plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and value == value)
+    plain = (
+        value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and value == value)
+    )
     if isinstance(value, tuple):
         plain = all(isinstance(one, int) for one in value)
     return repr(value) if plain and "inf" not in repr(value) else "..."
@@ -209,9 +229,9 @@ def _sentence(function: Any) -> str:
 
 
 def function_stub(name: str, function: Callable[..., Any], *, method: bool = False) -> str:
-    """Return the stub of one function, or of a method made from it.
+    r"""Return the stub of one function, or of a method made from it.
 
-    >>> print(function_stub("t", workbench.t).partition("\\n")[0])
+    >>> print(function_stub("t", workbench.t).partition("\n")[0])
     def t(input: _Tensor) -> _Tensor:
     """
     signature = inspect.signature(function)
@@ -290,7 +310,7 @@ def _tensor_methods() -> str:
     signs = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()  # noqa: SIM905
     for sign in signs:
         body += [
-            f"def __{side}{sign}__(self, other: _Operand) -> _Tensor: ...  # type: ignore[misc]\n"
+            f"def __{side}{sign}__(self, other: _Operand) -> _Tensor: ...\n"
             for side in ("", "r", "i")[: 2 if sign == "matmul" else 3]
         ]
     body += [
@@ -318,18 +338,20 @@ def _package() -> str:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     text = HEADER.format(doc=(workbench.__doc__ or "").partition("\n")[0]) + ALIASES + "\n"
     imported = set()
+    factories: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             for alias in node.names:
                 name = alias.asname or alias.name
-                if not name.startswith("_"):
+                if node.module in FACTORIES:
+                    factories[name] = getattr(workbench, name)
+                elif not name.startswith("_"):
                     imported.add(name)
                     text += f"from {node.module} import {alias.name} as {name}\n"
     text += "".join(f"from workbench import {room} as {room}\n" for room in vars(workbench)["_LATER"])
     schemes = [one.value for one in QScheme]
     text += "\n__version__: _str\n" + "".join(f"{name}: _QScheme\n" for name in schemes) + "\n"
-    # A factory shows its sizes by keyword in its own module's stub.
-    return text + "\n".join(_functions(ops.FUNCTIONS, skip=imported))
+    return text + "\n".join(_functions({**ops.FUNCTIONS, **factories}, skip=imported))
 
 
 def _namespace(module: Any, offered: typing.Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ _Dim = _int | _str
 _Dims = _int | _str | _Sequence[_int | _str]
 _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
+_Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
 from workbench.ops.loss_linear import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 
 def adaptive_avg_pool1d(input: _Tensor, output_size: _Any) -> _Tensor:
@@ -191,7 +192,7 @@ def huber_loss(input: _Tensor, target: _Tensor, reduction: _str = 'mean', delta:
 def instance_norm(input: _Tensor, running_mean: _Tensor | None = None, running_var: _Tensor | None = None, weight: _Tensor | None = None, bias: _Tensor | None = None, use_input_stats: _bool = True, momentum: _float = 0.1, eps: _float = 1e-05) -> _Tensor:
     """Scale each channel of each sample of [N, C, …] by its own statistics, or by the running ones."""
 
-def interpolate(input: _Tensor, size: _Any = None, scale_factor: _Any = None, mode: _str = 'nearest', align_corners: _bool | None = None, recompute_scale_factor: _bool | None = None, antialias: _bool = False) -> _Tensor:
+def interpolate(input: _Tensor, size: _Size | None = None, scale_factor: _Any = None, mode: _str = 'nearest', align_corners: _bool | None = None, recompute_scale_factor: _bool | None = None, antialias: _bool = False) -> _Tensor:
     """Resample [N, C, L], [N, C, H, W] or [N, C, D, H, W] to `size`, or by `scale_factor`; names pass through."""
 
 def kl_div(input: _Tensor, target: _Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', log_target: _bool = False) -> _Tensor:
@@ -374,11 +375,11 @@ def triplet_margin_with_distance_loss(anchor: _Tensor, positive: _Tensor, negati
 def unfold(input: _Tensor, kernel_size: _Size, dilation: _Size = 1, padding: _Any = 0, stride: _Any = 1) -> _Tensor:
     """Take every window of [N, C, H, W] or [C, H, W] as a column: [N, C·kH·kW, positions]."""
 
-def upsample(input: _Tensor, size: _Any = None, scale_factor: _Any = None, mode: _str = 'nearest', align_corners: _bool | None = None) -> _Tensor:
+def upsample(input: _Tensor, size: _Size | None = None, scale_factor: _Any = None, mode: _str = 'nearest', align_corners: _bool | None = None) -> _Tensor:
     """Call `interpolate`, its newer name."""
 
-def upsample_bilinear(input: _Tensor, size: _Any = None, scale_factor: _Any = None) -> _Tensor:
+def upsample_bilinear(input: _Tensor, size: _Size | None = None, scale_factor: _Any = None) -> _Tensor:
     """Call `interpolate` with the mode bilinear and aligned corners, its newer name."""
 
-def upsample_nearest(input: _Tensor, size: _Any = None, scale_factor: _Any = None) -> _Tensor:
+def upsample_nearest(input: _Tensor, size: _Size | None = None, scale_factor: _Any = None) -> _Tensor:
     """Call `interpolate` with the mode nearest, its newer name."""

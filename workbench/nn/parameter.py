@@ -37,7 +37,7 @@ class Parameter(Tensor):
         parameter._names = check_names(names, len(parameter._array.shape)) if names is not None else own
         if requires_grad:
             parameter.requires_grad_()
-        return parameter  # type: ignore[no-any-return]
+        return parameter
 
     def __init__(self, data: Any = None, requires_grad: bool = True, *, names: Any = None) -> None:
         """Nothing is left to do: `__new__` has made it."""

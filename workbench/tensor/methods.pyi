@@ -1,4 +1,4 @@
-"""The methods that a tensor has from the table."""
+"""What a tensor has from the table: methods, and Python's operators."""
 
 # Written by `python -m workbench.lab.stubs`; change the functions, then run `make format`.
 
@@ -30,9 +30,10 @@ _Dim = _int | _str
 _Dims = _int | _str | _Sequence[_int | _str]
 _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
-from workbench.tensor.copying import Copying
+_Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
+from workbench.core.value import Value
 
-class Methods(Copying):
+class Methods(Value):
     def abs(self) -> _Tensor:
         """Absolute value."""
 
@@ -177,10 +178,10 @@ class Methods(Copying):
     def argwhere(self) -> _Tensor:
         """Indices (int64) of the values that are not zero, one a row."""
 
-    def as_strided(self, size: _Any, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
+    def as_strided(self, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
         """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names."""
 
-    def as_strided_scatter(self, src: _Any, size: _Any, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
+    def as_strided_scatter(self, src: _Any, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
         """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
 
     def asin(self) -> _Tensor:
@@ -222,7 +223,7 @@ class Methods(Copying):
     def bernoulli(self, p: _float | None = None, *, generator: _Generator | None = None) -> _Tensor:
         """Return 1 with the probability that stands in `input` (or with `p`), else 0. Dims, names and type stay."""
 
-    def bernoulli_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def bernoulli_(self, p: _Any = 0.5, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with 1 with probability `p`, else 0."""
 
     def bfloat16(self, memory_format: _Any = None) -> _Tensor:
@@ -273,13 +274,13 @@ class Methods(Copying):
     def bool(self, memory_format: _Any = None) -> _Tensor:
         """Cast to bool; a tensor of that type is returned as it is. Names and sizes pass through."""
 
-    def broadcast_to(self, size: _Any) -> _Tensor:
+    def broadcast_to(self, size: _Size) -> _Tensor:
         """Stretch to the sizes `size`: `expand` by another name."""
 
     def byte(self, memory_format: _Any = None) -> _Tensor:
         """Cast to uint8; a tensor of that type is returned as it is. Names and sizes pass through."""
 
-    def cauchy_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with draws from a Cauchy distribution."""
 
     def cdouble(self, memory_format: _Any = None) -> _Tensor:
@@ -498,7 +499,7 @@ class Methods(Copying):
     def exp_(self) -> _Tensor:
         """In-place version of `exp`: the result goes into this tensor's memory."""
 
-    def expand(self, *sizes: _Size, size: _Any = None) -> _Tensor:
+    def expand(self, *sizes: _Size, size: _Size | None = None) -> _Tensor:
         """Stretch dims of size 1 without copying, and add dims at the left; -1 keeps a size."""
 
     def expand_as(self, other: _Tensor | _Number) -> _Tensor:
@@ -510,7 +511,7 @@ class Methods(Copying):
     def expm1_(self) -> _Tensor:
         """In-place version of `expm1`: the result goes into this tensor's memory."""
 
-    def exponential_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def exponential_(self, lambd: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with exponential draws of rate `lambd`."""
 
     def fake_quantize_per_channel_affine(self, scale: _Any, zero_point: _Any, axis: _int | _str, quant_min: _int, quant_max: _int) -> _Tensor:
@@ -591,7 +592,7 @@ class Methods(Copying):
     def ge_(self, other: _Tensor | _Number) -> _Tensor:
         """In-place version of `ge`: the result goes into this tensor's memory."""
 
-    def geometric_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def geometric_(self, p: _float, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with the number of trials to a first success."""
 
     def geqrf(self) -> _return_types.Reflectors:
@@ -828,7 +829,7 @@ class Methods(Copying):
     def log_(self) -> _Tensor:
         """In-place version of `log`: the result goes into this tensor's memory."""
 
-    def log_normal_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with e to the power of normal draws."""
 
     def log_softmax(self, dim: _int | _str, dtype: _DTypeLike | None = None) -> _Tensor:
@@ -1055,7 +1056,7 @@ class Methods(Copying):
     def norm(self, p: _float | _str | None = 'fro', dim: _Dims | None = None, keepdim: _bool = False, out: _Tensor | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
         """Norm of all values or over dims: (Σ |x|^p)^{1/p}; ``"fro"`` is p = 2, ``"nuc"`` the sum of singular values."""
 
-    def normal_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with values drawn from a normal distribution."""
 
     def not_equal(self, other: _Tensor | _Number) -> _Tensor:
@@ -1142,7 +1143,7 @@ class Methods(Copying):
     def rad2deg_(self) -> _Tensor:
         """In-place version of `rad2deg`: the result goes into this tensor's memory."""
 
-    def random_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def random_(self, from_: _int | None = None, to: _int | None = None, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with whole numbers drawn evenly."""
 
     def ravel(self) -> _Tensor:
@@ -1307,6 +1308,9 @@ class Methods(Copying):
     def squeeze(self, dim: _Dims | None = None) -> _Tensor:
         """Take dims of size 1 away, with their names: all of them, or those given (of which others stay). A view."""
 
+    def squeeze_(self, dim: _Dims | None = None) -> _Tensor:
+        """In-place version of `squeeze`: this tensor's own dims change, its memory does not."""
+
     def std(self, dim: _Dims | None | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> _Tensor:
         """Standard deviation over dims: y = √(Σ |x - x̄|² / (n - correction))."""
 
@@ -1343,11 +1347,20 @@ class Methods(Copying):
     def swapaxes(self, axis0: _int | _str, axis1: _int | _str) -> _Tensor:
         """Exchange two dims: `transpose` by another name."""
 
+    def swapaxes_(self, axis0: _int | _str, axis1: _int | _str) -> _Tensor:
+        """In-place version of `swapaxes`: this tensor's own dims change, its memory does not."""
+
     def swapdims(self, dim0: _int | _str, dim1: _int | _str) -> _Tensor:
         """Exchange two dims: `transpose` by another name."""
 
+    def swapdims_(self, dim0: _int | _str, dim1: _int | _str) -> _Tensor:
+        """In-place version of `swapdims`: this tensor's own dims change, its memory does not."""
+
     def t(self) -> _Tensor:
         """Transpose a tensor of at most two dims: a view."""
+
+    def t_(self) -> _Tensor:
+        """In-place version of `t`: this tensor's own dims change, its memory does not."""
 
     def take(self, index: _Any) -> _Tensor:
         """Values of the tensor taken as flat, in the shape (and with the names) of `index`."""
@@ -1373,7 +1386,7 @@ class Methods(Copying):
     def tile(self, *sizes: _Size, dims: _Dims | None = None) -> _Tensor:
         """The tensor several times along each dim: `dims` counts from the right, what is missing is 1. A copy."""
 
-    def to(self, *targets: _Tensor, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, copy: _bool = False) -> _Tensor:
+    def to(self, *targets: _Any, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, copy: _bool = False) -> _Tensor:
         """Return the tensor in another type, on another device, or both; itself if it is so already, unless `copy`."""
 
     def topk(self, k: _int, dim: _int | _str = -1, largest: _bool = True, sorted: _bool = True) -> _return_types.ValuesIndices:
@@ -1384,6 +1397,9 @@ class Methods(Copying):
 
     def transpose(self, dim0: _int | _str, dim1: _int | _str) -> _Tensor:
         """Exchange two dims: a view."""
+
+    def transpose_(self, dim0: _int | _str, dim1: _int | _str) -> _Tensor:
+        """In-place version of `transpose`: this tensor's own dims change, its memory does not."""
 
     def triangular_solve(self, A: _Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _return_types.TriangularSolution:
         """Solutions of A X = B with A triangular (or its transpose), and A again; see `linalg.solve_triangular`."""
@@ -1412,8 +1428,8 @@ class Methods(Copying):
     def trunc_(self) -> _Tensor:
         """In-place version of `trunc`: the result goes into this tensor's memory."""
 
-    def type(self, *targets: _Tensor, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, copy: _bool = False) -> _Any:
-        """Return the tensor in another type, on another device, or both; itself if it is so already, unless `copy`."""
+    def type(self, dtype: _DTypeLike | None = None, non_blocking: _bool = False) -> _Any:
+        """Cast to another data type; without one, say which it is."""
 
     def type_as(self, other: _Tensor | _Number) -> _Tensor:
         """Cast to the data type of another tensor."""
@@ -1427,7 +1443,7 @@ class Methods(Copying):
     def unfold(self, dimension: _int | _str, size: _int, step: _int) -> _Tensor:
         """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view."""
 
-    def uniform_(self, *arguments: _Any, generator: _Generator | None = None, **keywords: _Any) -> _Tensor:
+    def uniform_(self, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with values drawn evenly from [from, to)."""
 
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | _str | None = None) -> _Any:
@@ -1439,13 +1455,16 @@ class Methods(Copying):
     def unsqueeze(self, dim: _int, name: _str | None = None) -> _Tensor:
         """Put a new dim of size 1 at position `dim`, under `name` if given: a view."""
 
+    def unsqueeze_(self, dim: _int, name: _str | None = None) -> _Tensor:
+        """In-place version of `unsqueeze`: this tensor's own dims change, its memory does not."""
+
     def var(self, dim: _Dims | None | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> _Tensor:
         """Variance over dims: y = Σ |x - x̄|² / (n - correction)."""
 
     def vdot(self, other: _Tensor | _Number) -> _Tensor:
         """Dot product of two vectors, the first conjugated: y = Σ_i conj(a[i])·b[i]."""
 
-    def view(self, *shape: _Size, size: _Any = None, dtype: _DTypeLike | None = None) -> _Tensor:
+    def view(self, *shape: _Size, size: _Size | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
         """The same memory under other sizes, one of which may be -1, or (given a data type) with its bits read anew."""
 
     def view_as(self, other: _Tensor | _Number) -> _Tensor:
@@ -1454,7 +1473,7 @@ class Methods(Copying):
     def vsplit(self, indices_or_sections: _Any) -> _tuple[_Tensor, ...]:
         """Cut the first of at least two dims at indices or into equal parts."""
 
-    def where(self, condition: _Tensor, other: _Tensor | _Number) -> _Any:
+    def where(self, condition: _Tensor, other: _Tensor | _Number) -> _Tensor:
         """Keep the values where `condition` is True, and take those of `other` elsewhere: y = condition ? x : other."""
 
     def xlogy(self, other: _Tensor | _Number) -> _Tensor:
@@ -1463,32 +1482,98 @@ class Methods(Copying):
     def xlogy_(self, other: _Tensor | _Number) -> _Tensor:
         """In-place version of `xlogy`: the result goes into this tensor's memory."""
 
-    def __iadd__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __add__(self, other: _Operand) -> _Tensor: ...
 
-    def __isub__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __radd__(self, other: _Operand) -> _Tensor: ...
 
-    def __imul__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __iadd__(self, other: _Operand) -> _Tensor: ...
 
-    def __itruediv__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __sub__(self, other: _Operand) -> _Tensor: ...
 
-    def __ipow__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __rsub__(self, other: _Operand) -> _Tensor: ...
 
-    def __floordiv__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __isub__(self, other: _Operand) -> _Tensor: ...
 
-    def __ifloordiv__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __mul__(self, other: _Operand) -> _Tensor: ...
 
-    def __mod__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __rmul__(self, other: _Operand) -> _Tensor: ...
 
-    def __imod__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __imul__(self, other: _Operand) -> _Tensor: ...
 
-    def __xor__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __truediv__(self, other: _Operand) -> _Tensor: ...
 
-    def __iand__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __rtruediv__(self, other: _Operand) -> _Tensor: ...
 
-    def __ior__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __itruediv__(self, other: _Operand) -> _Tensor: ...
 
-    def __ixor__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __floordiv__(self, other: _Operand) -> _Tensor: ...
 
-    def __lshift__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __rfloordiv__(self, other: _Operand) -> _Tensor: ...
 
-    def __rshift__(self, other: _Tensor | _Number) -> _Tensor: ...
+    def __ifloordiv__(self, other: _Operand) -> _Tensor: ...
+
+    def __mod__(self, other: _Operand) -> _Tensor: ...
+
+    def __rmod__(self, other: _Operand) -> _Tensor: ...
+
+    def __imod__(self, other: _Operand) -> _Tensor: ...
+
+    def __pow__(self, other: _Operand) -> _Tensor: ...
+
+    def __rpow__(self, other: _Operand) -> _Tensor: ...
+
+    def __ipow__(self, other: _Operand) -> _Tensor: ...
+
+    def __matmul__(self, other: _Operand) -> _Tensor: ...
+
+    def __rmatmul__(self, other: _Operand) -> _Tensor: ...
+
+    def __and__(self, other: _Operand) -> _Tensor: ...
+
+    def __rand__(self, other: _Operand) -> _Tensor: ...
+
+    def __iand__(self, other: _Operand) -> _Tensor: ...
+
+    def __or__(self, other: _Operand) -> _Tensor: ...
+
+    def __ror__(self, other: _Operand) -> _Tensor: ...
+
+    def __ior__(self, other: _Operand) -> _Tensor: ...
+
+    def __xor__(self, other: _Operand) -> _Tensor: ...
+
+    def __rxor__(self, other: _Operand) -> _Tensor: ...
+
+    def __ixor__(self, other: _Operand) -> _Tensor: ...
+
+    def __lshift__(self, other: _Operand) -> _Tensor: ...
+
+    def __rlshift__(self, other: _Operand) -> _Tensor: ...
+
+    def __ilshift__(self, other: _Operand) -> _Tensor: ...
+
+    def __rshift__(self, other: _Operand) -> _Tensor: ...
+
+    def __rrshift__(self, other: _Operand) -> _Tensor: ...
+
+    def __irshift__(self, other: _Operand) -> _Tensor: ...
+
+    def __eq__(self, other: _Operand) -> _Tensor: ...  # type: ignore[override]
+
+    def __ne__(self, other: _Operand) -> _Tensor: ...  # type: ignore[override]
+
+    def __lt__(self, other: _Operand) -> _Tensor: ...
+
+    def __le__(self, other: _Operand) -> _Tensor: ...
+
+    def __gt__(self, other: _Operand) -> _Tensor: ...
+
+    def __ge__(self, other: _Operand) -> _Tensor: ...
+
+    def __neg__(self) -> _Tensor: ...
+
+    def __pos__(self) -> _Tensor: ...
+
+    def __abs__(self) -> _Tensor: ...
+
+    def __invert__(self) -> _Tensor: ...

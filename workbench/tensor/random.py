@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -242,6 +243,9 @@ def _refilled(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Te
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
+    own, given = inspect.signature(method).parameters, inspect.signature(draw).parameters
+    parameters = [own["self"], *list(given.values())[3:], own["generator"]]
+    method.__signature__ = inspect.Signature(parameters, return_annotation="Tensor")  # type: ignore[attr-defined]
     return method
 
 
