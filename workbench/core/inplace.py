@@ -189,6 +189,10 @@ class _SignatureWithOut(inspect.Signature):
     def _return_annotation(self) -> Any:
         return self._whole().return_annotation
 
+    def replace(self, **changes: Any) -> inspect.Signature:
+        """Return a plain signature with something else in it."""
+        return self._whole().replace(**changes)  # type: ignore[no-any-return]
+
 
 def taking_out(name: str, function: Callable[..., Any], room: str = "workbench") -> Callable[..., Any]:
     """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into.
