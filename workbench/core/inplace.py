@@ -189,7 +189,7 @@ class _SignatureWithOut(inspect.Signature):
     def _return_annotation(self) -> Any:
         return self._whole().return_annotation
 
-    def replace(self, **changes: Any) -> inspect.Signature:
+    def replace(self, **changes: Any) -> inspect.Signature:  # type: ignore[override]
         """Return a plain signature with something else in it."""
         return self._whole().replace(**changes)  # type: ignore[no-any-return]
 
