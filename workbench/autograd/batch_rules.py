@@ -33,6 +33,11 @@ def _resized(b: Batch) -> Any:
     return b.sized(b.inputs[0])
 
 
+def _reshape(b: Batch) -> Any:
+    sizes = b.params["sizes"]
+    return b.sized(b.inputs[0]) if -1 in sizes else ops.reshape(b.inputs[0], sizes=(b.size, *sizes))
+
+
 def _permute(b: Batch) -> Any:
     return ops.permute(b.inputs[0], dim=(0, *shifted(b.params["dim"])))
 
@@ -42,12 +47,12 @@ def _unsqueeze(b: Batch) -> Any:
 
 
 def _expand(b: Batch) -> Any:
-    shape = b.shape(0)
-    aligned = (b.size, *(1,) * (len(b.out.sizes) - len(shape)), *shape)
+    shape, sizes = b.shape(0), b.params["sizes"]
+    aligned = (b.size, *(1,) * (len(sizes) - len(shape)), *shape)
     value = b.inputs[0]
     if value._array.shape != aligned:
         value = ops.reshape(value, sizes=aligned)
-    return ops.expand(value, sizes=(b.size, *b.out.sizes))
+    return ops.expand(value, sizes=(b.size, *sizes))
 
 
 def _sum_to(b: Batch) -> Any:
@@ -124,10 +129,13 @@ def _matmul(b: Batch) -> Any:
     x_shape, y_shape = b.shape(0), b.shape(1)
     if not y_in and len(y_shape) <= 2:
         # All rows of all entries meet the same matrix: one product does.
-        rows = folded(x, len(x_shape)) if len(x_shape) > 1 else x
-        return b.sized(ops.matmul(rows, y))
+        if len(x_shape) == 1:
+            return ops.matmul(x, y)
+        return ops.reshape(
+            ops.matmul(folded(x, len(x_shape)), y), sizes=(b.size, *x_shape[:-1], *y_shape[1:])
+        )
     if not x_in and len(y_shape) == 1 and len(x_shape) <= 2:
-        return ops.matmul(y, x if len(x_shape) == 1 else _swap(x))
+        return ops.matmul(y, x) if len(x_shape) == 1 else ops.linear(y, x)
     ndim = max(len(x_shape), len(y_shape), 2)
     left = (*x_shape[:-2], *(x_shape[-2:] if len(x_shape) > 1 else (1, *x_shape)))
     right = (*y_shape[:-2], *(y_shape[-2:] if len(y_shape) > 1 else (*y_shape, 1)))
@@ -209,7 +217,7 @@ RULES: dict[str, Rule] = {
     "real": _as_it_is,
     "rename": _same_value,
     "repeat": _repeat,
-    "reshape": _resized,
+    "reshape": _reshape,
     "roll": _roll,
     "sum_to": _sum_to,
     "to_device": _as_it_is,

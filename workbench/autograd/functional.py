@@ -37,11 +37,13 @@ _DIFFERENTIABLE = (
 class _Problem:
     """A function at a point, evaluated there on starting points of derivatives."""
 
-    def __init__(self, name: str, func: Function, inputs: Any, create_graph: bool, strict: bool) -> None:
+    def __init__(
+        self, name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, own: bool = False
+    ) -> None:
         self.name = name
         self.inputs = _as_tuple(inputs, "inputs", name, f"The inputs given to {name}")
         self.single_input = not isinstance(inputs, tuple)
-        self.starts = [_start(one, create_graph) for one in self.inputs]
+        self.starts = [_start(one, create_graph, own) for one in self.inputs]
         self.create = create_graph or any(below_ask(one) for one in self.starts)
         """Whether gradients must be recorded themselves."""
         self.create_graph = create_graph
@@ -97,10 +99,13 @@ def _as_tuple(value: Any, what: str, name: str, full: str) -> tuple[Any, ...]:
     return several
 
 
-def _start(value: Tensor, create_graph: bool) -> Tensor:
-    """Return a starting point: connected to the tape of `value` only if the results are to be on it."""
+def _start(value: Tensor, create_graph: bool, own: bool) -> Tensor:
+    """Return a starting point: connected to the tape of `value` only if the results are to be on it.
+
+    A leaf that nobody else has (`own`) is one itself.
+    """
     if create_graph and value._requires_grad:
-        return fresh(value)
+        return value if own and value._grad_fn is None else fresh(value)
     leaf: Tensor = new(value._array, value._names)
     return leaf.requires_grad_()
 
@@ -277,7 +282,7 @@ def hessian(
 
     def gradient(*args: Any) -> Any:
         with enable_grad():
-            problem = _Problem("hessian", func, args, True, strict)
+            problem = _Problem("hessian", func, args, True, strict, own=True)
             output = problem.one_number()
             if outer_jacobian_strategy == "forward-mode":
                 problem.create = create_graph or any(below_ask(one) for one in problem.starts)

@@ -99,14 +99,19 @@ class Batch:
 
     def names(self) -> tuple[Names | None, ...]:
         """Return the names of the results; the op's rule is asked where an entry or a parameter has any."""
-        for value in self.entries:
-            if isinstance(value, Value) and value._names is not None:
-                break
-        else:
-            if not any(key.startswith("name") and self.params[key] is not None for key in self.params):
-                return (None,) * self.op.outputs
+        if not self._named():
+            return (None,) * self.op.outputs
         several = (self.out,) if self.op.outputs == 1 else self.out
         return tuple([None if one.names == UNNAMED[len(one.names)] else one.names for one in several])
+
+    def _named(self) -> bool:
+        """Say whether names can come out: where an input has some, or a parameter gives some."""
+        for value in self.entries:
+            if isinstance(value, Value) and value._names is not None:
+                return True
+        return bool(self.params) and any(
+            key.startswith("name") and self.params[key] is not None for key in self.params
+        )
 
     def shape(self, i: int) -> tuple[int, ...]:
         """Return the shape of input `i` for one entry."""
@@ -261,15 +266,26 @@ class Batching:
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run the call on all entries by its batching rule; the results are entries."""
-        owned = [self.owns(value) for value in inputs]
-        if True not in owned:
+        hidden: list[Any] = []
+        batched: list[bool] = []
+        mine = False
+        for value in inputs:
+            several = False
+            if isinstance(value, Value):
+                payload = value._array
+                if type(payload) is Batched and payload.owner is self:
+                    value, several, mine = payload.value, payload.batched, True
+                elif value._names is not None:
+                    value = alias(value, None)
+            hidden.append(value)
+            batched.append(several)
+        if not mine:
             return apply(op, *inputs, **params)
-        hidden, batched = zip(*[self.hidden(value) for value in inputs], strict=True)
         if True not in batched:
-            return self._same_for_all(op, inputs, owned, params)
+            return self._same_for_all(op, inputs, params)
         if len(inputs) > 1 and op.dtype.common is not None:
             hidden = _cast(op, inputs, hidden)
-        batch = Batch(op, inputs, hidden, batched, params, self.size)
+        batch = Batch(op, inputs, tuple(hidden), tuple(batched), params, self.size)
         try:
             results = (op.batch or rule_for(op, len(inputs), params))(batch)
         except DimensionError:
@@ -281,14 +297,9 @@ class Batching:
             return self.wrap(results, names[0])
         return tuple([self.wrap(one, own) for one, own in zip(results, names, strict=True)])
 
-    def _same_for_all(
-        self, op: Op, inputs: tuple[Any, ...], owned: list[bool], params: dict[str, Any]
-    ) -> Any:
+    def _same_for_all(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run a call once that no entry takes part in."""
-        plain = [
-            alias(value._array.value, value._names) if mine else value
-            for value, mine in zip(inputs, owned, strict=True)
-        ]
+        plain = [alias(value._array.value, value._names) if self.owns(value) else value for value in inputs]
         results = apply(op, *plain, **params)
         if type(results) is not tuple:
             return new(self.hold(results), results._names)
@@ -299,7 +310,7 @@ def _bare(value: Any) -> Any:
     return value if value._names is None else alias(value, None)
 
 
-def _cast(op: Op, inputs: tuple[Any, ...], hidden: tuple[Any, ...]) -> tuple[Any, ...]:
+def _cast(op: Op, inputs: tuple[Any, ...], hidden: list[Any]) -> list[Any]:
     """Bring inputs of several types together as for one entry: a 0-dim entry is weaker than its batch would be."""
     skip = op.dtype.skip
     first = None
@@ -312,10 +323,10 @@ def _cast(op: Op, inputs: tuple[Any, ...], hidden: tuple[Any, ...]) -> tuple[Any
     else:
         return hidden
     target = common_dtype(op, [value._array if isinstance(value, Value) else value for value in inputs])
-    return hidden[:skip] + tuple(
+    return hidden[:skip] + [
         ops.to(value, dtype=target) if isinstance(value, Value) and value._array.dtype != target else value
         for value in hidden[skip:]
-    )
+    ]
 
 
 def folded(value: Any, dims: int) -> Any:

@@ -102,9 +102,33 @@ def _batch_sizes(batch_a: Dims, batch_b: Dims, a: Dims, b: Dims) -> tuple[int, .
         ) from None
 
 
+def _vector_gradients(c: Call, a: Any, b: Any, g: Any) -> tuple[Any, ...]:
+    """Gradients of a product of two vectors, or of a vector and a matrix: products and outer products again."""
+
+    def outer(column: Any, row: Any) -> Any:
+        return ops.mul(ops.unsqueeze(column, dim=1, name=None), row)
+
+    if len(a._array.shape) == 2:  # m k, k -> m
+        return (
+            outer(g, conj(b)) if c.needs[0] else None,
+            ops.matmul(g, conj(a)) if c.needs[1] else None,
+        )
+    if len(b._array.shape) == 2:  # k, k n -> n
+        return (
+            ops.matmul(conj(b), g) if c.needs[0] else None,
+            outer(conj(a), g) if c.needs[1] else None,
+        )
+    return (
+        ops.mul(conj(b), g) if c.needs[0] else None,
+        ops.mul(conj(a), g) if c.needs[1] else None,
+    )
+
+
 def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     a, b = c.inputs
     rank_a, rank_b = len(a._array.shape), len(b._array.shape)
+    if rank_a + rank_b <= 3:
+        return _vector_gradients(c, a, b, g)
     left = a if rank_a > 1 else ops.unsqueeze(a, dim=0, name=None)
     right = b if rank_b > 1 else ops.unsqueeze(b, dim=1, name=None)
     if rank_b == 1:
@@ -188,7 +212,7 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
 def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, weight = c.inputs[:2]
     rows = math.prod(x._array.shape[:-1])
-    flat = ops.reshape(g, sizes=(rows, g._array.shape[-1]))
+    flat = ops.reshape(g, sizes=(rows, g._array.shape[-1])) if any(c.needs[1:]) else g
     grads = [
         ops.matmul(g, conj(weight)) if c.needs[0] else None,
         ops.matmul(ops.permute(flat, dim=(1, 0)), conj(ops.reshape(x, sizes=(rows, x._array.shape[-1]))))
