@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import Any as _Any
 
-from workbench import autograd, data, fft, kernels, linalg, models, nn, optim, return_types, special
+from workbench import autograd, data, fft, kernels, linalg, models, names, nn, optim, return_types, special
 from workbench.base import rich as _rich
 from workbench.base.devices import Device
 from workbench.base.devices import Device as device
@@ -102,7 +102,7 @@ __all__ = [
     "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
     "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "initial_seed",
     "int16", "int32", "int64", "int8", "kernels", "linalg", "linspace", "logspace", "manual_seed",
-    "models", "multinomial", "nn", "no_grad", "normal", "ones", "ones_like", "optim", "poisson",
+    "models", "multinomial", "names", "nn", "no_grad", "normal", "ones", "ones_like", "optim", "poisson",
     "promote_types", "qint32", "qint8", "quint8", "rand", "rand_like", "randint", "randint_like",
     "randn", "randn_like", "randperm", "register_backend", "return_types", "seed", "set_default_dtype",
     "set_num_threads", "set_rng_state", "special", "tensor", "uint8", "zeros", "zeros_like",

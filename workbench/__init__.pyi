@@ -38,6 +38,7 @@ from workbench import fft as fft
 from workbench import kernels as kernels
 from workbench import linalg as linalg
 from workbench import models as models
+from workbench import names as names
 from workbench import nn as nn
 from workbench import optim as optim
 from workbench import return_types as return_types
@@ -152,6 +153,9 @@ def affine_grid_generator(theta: _Tensor, size: _Sequence[_int], align_corners: 
 
 def alias_copy(input: _Tensor) -> _Tensor:
     """The same values in memory of their own."""
+
+def align_tensors(*tensors: _Tensor | _Sequence[_Tensor]) -> _tuple[_Tensor, ...]:
+    """Give all tensors the dims of the longest, of size 1 where they lack one: views."""
 
 def all(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """True where all values over the dims are non-zero."""
@@ -591,8 +595,8 @@ def frac(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def from_numpy(array: _np.ndarray[_Any, _Any], *, names: _Sequence[_str | None] | None = None) -> _Tensor:
     """Return a tensor that shares the memory of `array`."""
 
-def full(size: _Size, fill_value: _Number, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
-    """Return a tensor of `size` filled with one value: ``full((2, 3), 0.5)``, or by name ``full({"N": 2}, 0.5)``."""
+def full(size: _Size | None = None, fill_value: _Number | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+    """Return a tensor filled with one value: ``full((2, 3), 0.5)``, or by name ``full(fill_value=0.5, N=2, C=3)``."""
 
 def full_like(input: _Tensor, fill_value: _Number, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return one value everywhere, with the dims, names, type and device of `input`."""
@@ -1013,7 +1017,7 @@ def nonzero(input: _Tensor, *, as_tuple: _bool = False) -> _Any:
 def norm(input: _Tensor, p: _float | _str | None = 'fro', dim: _Dims | None = None, keepdim: _bool = False, out: _Tensor | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
     """Norm of all values or over dims: (Σ |x|^p)^{1/p}; ``"fro"`` is p = 2, ``"nuc"`` the sum of singular values."""
 
-def normal(mean: _Any = 0.0, std: _Any = 1.0, size: _Size | None = None, *, names: _Sequence[_str | None] | None = None, generator: _Generator | None = None) -> _Tensor:
+def normal(mean: _Any = 0.0, std: _Any = 1.0, size: _Size | None = None, *, names: _Sequence[_str | None] | None = None, generator: _Generator | None = None, **dims: _int) -> _Tensor:
     """Return values drawn from normal distributions: mean and spread by tensor or number, or of one `size`."""
 
 def not_equal(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -1127,7 +1131,7 @@ def rand(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTyp
 def rand_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return values drawn evenly from [0, 1), with the dims, names and type of `input`."""
 
-def randint(low: _int, high: _Any = None, size: _Size = (), *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None) -> _Tensor:
+def randint(low: _int, high: _Any = None, size: _Size = (), *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given."""
 
 def randint_like(input: _Tensor, low: _int, high: _int | None = None, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import check_names
+from workbench.base.dims import check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.places import calling_frame
@@ -109,8 +109,16 @@ def from_numpy(array: np.ndarray[Any, Any], *, names: Any = None) -> Tensor:
     return finish(array, names, False)
 
 
+OPTIONS = ("dtype", "device", "names", "requires_grad", "generator")
+"""Keywords of factories that are no dims."""
+
+
 def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> tuple[tuple[int, ...], Any]:
     """Read sizes given by position, as one tuple, or by keyword with their names; check them before memory is taken."""
+    for key, one in dims.items():
+        near = near_miss(key, OPTIONS)
+        if near is not None and (isinstance(one, bool) or not isinstance(one, int | np.integer)):
+            raise TypeError(f"{op}: {key}={one!r} is no size of a dim. Did you mean {near!r}?")
     if dims:
         if size or names is not None:
             raise TypeError(f"{op}: give sizes by position with names=, or by keyword, not both")
@@ -157,19 +165,30 @@ empty = _filled("empty", np.empty, "Return memory as it is: ``empty(2, 3)`` or b
 
 
 def full(
-    size: Any,
-    fill_value: Any,
+    size: Any = None,
+    fill_value: Any = None,
     *,
     names: Any = None,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    **dims: int,
 ) -> Tensor:
-    """Return a tensor of `size` filled with one value: ``full((2, 3), 0.5)``, or by name ``full({"N": 2}, 0.5)``."""
+    """Return a tensor filled with one value: ``full((2, 3), 0.5)``, or by name ``full(fill_value=0.5, N=2, C=3)``.
+
+    Raises TypeError where there is no value to fill with.
+
+    >>> full(fill_value=7, N=2)
+    tensor([7, 7], names=('N',))
+    """
+    if fill_value is None:
+        raise TypeError(
+            "full: give the value to fill with, as in full((2, 3), 0.5) or full(fill_value=0.5, N=2, C=3)"
+        )
     if isinstance(size, dict):
-        sizes, names = sizes_of("full", (), names, size)
-    else:
-        sizes, names = sizes_of("full", (size,) if isinstance(size, int) else tuple(size), names, {})
+        size, dims = None, {**size, **dims}
+    given = () if size is None else (size,) if isinstance(size, int) else (tuple(size),)
+    sizes, names = sizes_of("full", given, names, dims)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else type(value)
     target = as_dtype(dtype if dtype is not None else kind).numpy

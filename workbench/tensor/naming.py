@@ -94,6 +94,8 @@ class Naming(Value):
                     if name is None
                     else f"{own!r} is different from {name!r}"
                 )
+                if name is not None and near_miss(name, [own]):
+                    why += f" (is {name!r} a misspelling?)"
                 raise DimensionError(
                     f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} "
                     f"because {why} at index {i}",
@@ -129,6 +131,15 @@ class Naming(Value):
                         f"alignment {given}." + (f" Is {near!r} a misspelling?" if near else "")
                     )
         check_names(given, len(given))
+        for name in given:
+            if name not in self.names:
+                near = near_miss(name, [one for one in self.names if one not in given])
+                if near is not None:
+                    raise DimensionError(
+                        f"align_to: there is no dim {name!r} in Tensor{list(self.names)}. Is {name!r} a misspelling of "
+                        f"{near!r}?",
+                        operands=(dims_of(self).operand("input", [self.names.index(near)]),),
+                    )
         order: list[Any] = []
         for one in names:
             if one in (..., "..."):

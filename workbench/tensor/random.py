@@ -111,8 +111,12 @@ def randint(
     dtype: Any = None,
     device: Any = None,
     generator: Generator | None = None,
+    requires_grad: bool = False,
+    **dims: int,
 ) -> Tensor:
     """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given.
+
+    Sizes stand in `size`, or by name as in ``randint(0, 10, N=2, C=3)``. Raises ValueError for an empty range.
 
     >>> randint(5, 6, (2,))
     tensor([5, 5])
@@ -122,9 +126,9 @@ def randint(
     first, last = (0, low) if high is None else (low, high)
     if first >= last:
         raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}")
-    sizes, names = sizes_of("randint", (tuple(size),), names, {})
+    sizes, names = sizes_of("randint", () if dims and not size else (tuple(size),), names, dims)
     drawn = np.asarray(_stream(generator).integers(first, last, sizes))
-    return finish(drawn.astype(as_dtype(dtype or int).numpy), names, False, device)
+    return finish(drawn.astype(as_dtype(dtype or int).numpy), names, requires_grad, device)
 
 
 def randint_like(
@@ -181,13 +185,20 @@ def normal(
     *,
     names: Any = None,
     generator: Generator | None = None,
+    **dims: int,
 ) -> Tensor:
-    """Return values drawn from normal distributions: mean and spread by tensor or number, or of one `size`."""
+    """Return values drawn from normal distributions: mean and spread by tensor or number, or of one `size`.
+
+    Sizes by name go as well: ``normal(0, 1, N=2, C=3)``. Raises ValueError for a negative spread.
+    """
     spread = dispatch.numbers(std) if isinstance(std, Tensor) else np.asarray(std, np.float32)
     if not bool((spread >= 0).all()):
         raise ValueError(f"normal expects std >= 0.0, but found std {spread.min() if spread.size else std}")
-    sizes = size if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), spread.shape)
-    noise = randn(*((sizes,) if isinstance(sizes, int) else tuple(sizes)), names=names, generator=generator)
+    if size is None and not dims:
+        size = np.broadcast_shapes(np.shape(_plain(mean)), spread.shape)
+    given = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    sizes, names = sizes_of("normal", given, names, dims)
+    noise = randn(sizes, names=names, generator=generator)
     with dispatch.no_grad():
         return noise * std + mean  # type: ignore[no-any-return]
 

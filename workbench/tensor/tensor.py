@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
 from workbench.ops.filling import fill
+from workbench.tensor.annotations import Spec
 from workbench.tensor.copying import Copying
 from workbench.tensor.methods import Methods
 from workbench.tensor.operators import PLAIN, Operators
@@ -52,6 +53,11 @@ class Tensor(Methods, Operators, Copying):
     _hooks: list[Callable[[Tensor], Tensor | None]] | None = None
     _after_gathering: list[Callable[[Tensor], None]] | None = None
     _retains_grad: bool = False
+
+    def __class_getitem__(cls, asked: Any) -> Any:
+        """Return an annotation, as in ``Tensor["N C H W"]`` or ``Tensor["... C=3", wb.float32]``: see `names.check`."""
+        words, dtype = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, None)
+        return Annotated[cls, Spec.read(words, dtype)]
 
     # ------------------------------------------------------------------------------------- what it is
 
