@@ -1,0 +1,50 @@
+"""Products of two vectors under a stack of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.base.errors import DimensionError
+from workbench.core.op import ops
+from workbench.core.value import dims_of
+from workbench.ops.matrices import column
+from workbench.ops.products import bare, named
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
+
+    Shapes: input1 [..., in1_features], input2 [..., in2_features], weight [out_features, in1_features, in2_features].
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.bilinear(wb.ones(N=2, C=3), wb.ones(N=2, D=4), wb.ones(5, 3, 4)).shape
+    (2, 5)
+    """
+    a, b, w = dims_of(input1), dims_of(input2), dims_of(weight)
+    if len(a.sizes) != len(b.sizes) or len(w.sizes) != 3 or a.sizes[:-1] != b.sizes[:-1]:
+        raise DimensionError(
+            "bilinear(): input1 and input2 must have the same dims but for the last, and weight 3 of them.",
+            operands=(a.operand("input1"), b.operand("input2"), w.operand("weight")),
+        )
+    for which, dims, axis in (("1", a, 1), ("2", b, 2)):
+        if dims.sizes[-1] != w.sizes[axis]:
+            raise DimensionError(
+                f"bilinear(): input{which} size does not match weight size: got {dims.sizes[-1]} but expected "
+                f"{w.sizes[axis]}",
+                operands=(dims.operand(f"input{which}", [len(dims.sizes) - 1]), w.operand("weight", [axis])),
+            )
+    batch, (out_features, first, second) = a.sizes[:-1], w.sizes
+    rows = math.prod(batch)
+    flat = ops.reshape(ops.permute(bare(weight), dim=(1, 0, 2)), sizes=(first, out_features * second))
+    half = ops.matmul(ops.reshape(bare(input1), sizes=(rows, first)), flat)
+    half = ops.reshape(half, sizes=(rows, out_features, second))
+    full = ops.matmul(half, column(ops.reshape(bare(input2), sizes=(rows, second))))
+    out = ops.reshape(full, sizes=(*batch, out_features))
+    names = [x if y is None else y for x, y in zip(a.names[:-1], b.names[:-1], strict=True)]
+    name = w.names[0] if w.names[0] not in names else None
+    out = named(out, (*names, name))
+    return out if bias is None else ops.add(out, bare(bias))
+
+
+NN: dict[str, Any] = {"bilinear": bilinear}
