@@ -7,7 +7,8 @@ from workbench.ops.extreme import MinMax, ValuesIndices
 from workbench.ops.linalg_cholesky import CholeskyWithInfo
 from workbench.ops.linalg_functions import SlogdetResult
 from workbench.ops.linalg_inverse import LstsqResult
-from workbench.ops.linalg_lu import PLU, LDLFactors, LDLFactorsWithInfo, LUFactors, LUFactorsWithInfo
+from workbench.ops.linalg_ldl import LDLFactors, LDLFactorsWithInfo
+from workbench.ops.linalg_lu import PLU, LUFactors, LUFactorsWithInfo
 from workbench.ops.linalg_qr import QRResult, Reflectors
 from workbench.ops.linalg_solve import InverseWithInfo, SolutionWithInfo, TriangularSolution
 from workbench.ops.linalg_spectral import EighResult, EigResult, OldSVDResult, SVDResult

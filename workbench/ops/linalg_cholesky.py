@@ -12,7 +12,7 @@ from workbench.core.families import grid
 from workbench.core.op import Op, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
-from workbench.ops import lapack
+from workbench.ops import lapack, lapack_factors
 from workbench.ops.matrices import (
     adjoint,
     batch_dims,
@@ -43,7 +43,7 @@ def _cholesky_dims(a: Dims, upper: bool, check: bool) -> tuple[Dims, Dims]:
 
 
 def _cholesky(a: Any, upper: bool, check: bool) -> tuple[Any, Any]:
-    out, info = lapack.cholesky(a, upper)
+    out, info = lapack_factors.cholesky(a, upper)
     if check:
         lapack.refuse_first(
             info,

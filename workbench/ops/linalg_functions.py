@@ -10,7 +10,7 @@ from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
-from workbench.ops import lapack
+from workbench.ops import lapack, lapack_spectra
 from workbench.ops.linalg_solve import inv, square
 from workbench.ops.matrices import (
     adjoint,
@@ -76,7 +76,7 @@ def _cofactors(a: Any) -> Any:
         good = (info == 0) & (size < np.finfo(a.dtype).eps ** -0.5)
         if good.all():
             return np.asarray(lapack.determinant(a)[..., None, None] * inverse.swapaxes(-1, -2))
-    u, s, vh = lapack.svd(a, True)
+    u, s, vh = lapack_spectra.svd(a, True)
     turn = np.conjugate(lapack.determinant(u) * lapack.determinant(vh))
     return np.conjugate((u * (turn[..., None] * _others(s))[..., None, :]) @ vh)
 
@@ -250,7 +250,7 @@ MATRIX_EXP: Op = matrix_op(
     "Y = Σ_k Aᵏ / k!",
     dims=lambda a: a,
     rule="names and sizes pass through",
-    forward=lapack.matrix_exp,
+    forward=lapack_spectra.matrix_exp,
     vjp=_matrix_exp_vjp,
     saves=Saves(None, output=False),
     samples=lambda: [

@@ -12,7 +12,7 @@ from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
-from workbench.ops import lapack
+from workbench.ops import lapack_spectra
 from workbench.ops.linalg_solve import square
 from workbench.ops.matrices import (
     adjoint,
@@ -50,10 +50,10 @@ def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if not a.size:
         return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     if hermitian:
-        values, u = lapack.eigh(a, "L")
+        values, u = lapack_spectra.eigh(a, "L")
         sizes, v = np.abs(values), u
     else:
-        u, values, vh = lapack.svd(a, False)
+        u, values, vh = lapack_spectra.svd(a, False)
         sizes, v = values, np.conjugate(vh.swapaxes(-1, -2))
     kept = sizes > _limits(sizes, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, values, 1), 0).astype(values.dtype)
@@ -169,7 +169,7 @@ LSTSQ: Op = matrix_op(
     reference="LAPACK, gels gelsy gelss gelsd",
     dims=_lstsq_dims,
     rule="batch dims unify; rows are called as A's columns, columns as B's",
-    forward=lapack.lstsq,
+    forward=lapack_spectra.lstsq,
     vjp=_lstsq_vjp,
     saves=Saves(None, output=False),
     samples=lambda: [

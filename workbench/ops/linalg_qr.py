@@ -12,7 +12,7 @@ from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
-from workbench.ops import lapack
+from workbench.ops import lapack_factors
 from workbench.ops.linalg_solve import square, triangular_system
 from workbench.ops.matrices import (
     adjoint,
@@ -97,7 +97,7 @@ QR: Op = matrix_op(
     "vv",
     dims=_qr_dims,
     rule="rows of Q are called as those of A, columns of R as those of A",
-    forward=lambda a, mode: lapack.qr(a, mode),
+    forward=lambda a, mode: lapack_factors.qr(a, mode),
     vjp=_qr_vjp,
     samples=lambda: [
         Sample((square(3),), {"mode": "reduced"}, names=(("M", "N"),)),
@@ -157,7 +157,7 @@ GEQRF: Op = matrix_op(
         Dims((*a.names[:-2], None), (*a.sizes[:-2], min(a.sizes[-2:]))),
     ),
     rule="columns keep their name",
-    forward=lapack.geqrf,
+    forward=lapack_factors.geqrf,
     vjp=Absent("PyTorch defines none; linalg.qr has one"),
     samples=lambda: [Sample((grid(2, 3, 2),), names=(("B", "M", "N"),))],
 )

@@ -11,7 +11,7 @@ from workbench.base.errors import AutogradError
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
-from workbench.ops import lapack
+from workbench.ops import lapack_spectra
 from workbench.ops.linalg_solve import square
 from workbench.ops.matrices import (
     adjoint,
@@ -132,7 +132,7 @@ EIGH: Op = matrix_op(
     "rv",
     dims=lambda a, uplo: (_value_dims(a), _vector_dims(a)),
     rule="rows of the eigenvectors are called as those of A, the dim of the eigenvalues has no name",
-    forward=lambda a, uplo: lapack.eigh(a, uplo),
+    forward=lambda a, uplo: lapack_spectra.eigh(a, uplo),
     vjp=_eigh_vjp,
     samples=_hermitian_samples,
 )
@@ -144,7 +144,7 @@ EIGVALSH: Op = matrix_op(
     "r",
     dims=lambda a, uplo: _value_dims(a),
     rule="batch names stay, the dim of the eigenvalues has no name",
-    forward=lambda a, uplo: lapack.eigh(a, uplo, vectors=False)[0],
+    forward=lambda a, uplo: lapack_spectra.eigh(a, uplo, vectors=False)[0],
     vjp=lambda c, g: _eigh_of(c.inputs[0], c.params["uplo"], g),
     saves=Saves(None, output=False),
     samples=_hermitian_samples,
@@ -213,7 +213,7 @@ EIG: Op = matrix_op(
     "cc",
     dims=lambda a: (_value_dims(a), _vector_dims(a)),
     rule="rows of the eigenvectors are called as those of A, the dim of the eigenvalues has no name",
-    forward=lambda a: lapack.eig(a),
+    forward=lambda a: lapack_spectra.eig(a),
     vjp=_eig_vjp,
     samples=lambda: [
         Sample((square(3) + 0.3j * grid(3, 3),), names=(("N", None),)),
@@ -228,7 +228,7 @@ EIGVALS: Op = matrix_op(
     "c",
     dims=_value_dims,
     rule="batch names stay, the dim of the eigenvalues has no name",
-    forward=lambda a: lapack.eig(a, vectors=False)[0],
+    forward=lambda a: lapack_spectra.eig(a, vectors=False)[0],
     vjp=Absent("the gradient needs the eigenvectors in the order of these values, which linalg.eig gives"),
     samples=lambda: [Sample((np.zeros((2, 0, 0)),)), Sample((grid(2, 3, 3),), names=(("B", "N", None),))],
 )
@@ -321,7 +321,7 @@ SVD: Op = matrix_op(
     "vrv",
     dims=_svd_dims,
     rule="rows of U are called as those of A, columns of Vh as those of A, singular values have no name",
-    forward=lambda a, full_matrices: lapack.svd(a, full_matrices),
+    forward=lambda a, full_matrices: lapack_spectra.svd(a, full_matrices),
     vjp=_svd_vjp,
     samples=lambda: [
         Sample((grid(3, 3),), {"full_matrices": False}, names=(("M", "N"),)),
@@ -339,7 +339,7 @@ SVDVALS: Op = matrix_op(
     "r",
     dims=lambda a: Dims((*a.names[:-2], None), (*a.sizes[:-2], min(a.sizes[-2:]))),
     rule="batch names stay, the dim of the singular values has no name",
-    forward=lapack.svdvals,
+    forward=lapack_spectra.svdvals,
     vjp=lambda c, g: _svd_of(c.inputs[0], g),
     saves=Saves(None, output=False),
     samples=lambda: [

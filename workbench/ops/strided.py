@@ -1,4 +1,4 @@
-"""Memory seen in another way: views that refuse to copy, windows, strides given by hand, bits read as another type."""
+"""Memory seen in another way: views that refuse to copy, strides given by hand, bits read as another type."""
 
 from __future__ import annotations
 
@@ -18,83 +18,6 @@ from workbench.ops.moving import copying, memory_of, move, see, sizes_from, stor
 from workbench.ops.writing import writer
 
 Steps = tuple[int, ...]
-
-# ------------------------------------------------------------------------------------------------ windows
-
-
-def _unfold_dims(x: Dims, dim: int, size: int, step: int) -> Dims:
-    sizes = x.sizes or (1,)
-    if size < 0 or step <= 0:
-        raise DimensionError(
-            f"unfold: size is {size} but must be >= 0, step is {step} but must be > 0",
-            operands=(x.operand(),),
-        )
-    if size > sizes[dim]:
-        raise DimensionError(
-            f"maximum size for tensor at dimension {dim} is {sizes[dim]} but size is {size}",
-            op="unfold",
-            operands=(x.operand("input", [dim] if x.sizes else []),),
-        )
-    count = (sizes[dim] - size) // step + 1
-    if not x.sizes:
-        return Dims((None,), (size,))
-    return Dims((*x.names, None), (*sizes[:dim], count, *sizes[dim + 1 :], size))
-
-
-def _windows(x: Any, dim: int, size: int, step: int) -> Any:
-    memory, here = memory_of(x)
-    own = tuple(stride // x.itemsize for stride in x.strides)
-    if not x.ndim:
-        return see(memory, here, (size,), (1,))
-    count = (x.shape[dim] - size) // step + 1
-    shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
-    return see(memory, here, shape, (*own[:dim], own[dim] * step, *own[dim + 1 :], own[dim]))
-
-
-def _add_windows(x: Any, sizes: Steps, dim: int, step: int) -> Any:
-    out = np.zeros(sizes, x.dtype)
-    if not sizes:
-        return x.sum(axis=0) if x.size else out
-    count = x.shape[dim]
-    for k in range(x.shape[-1]):
-        window = (slice(None),) * dim + (slice(k, k + step * count, step),)
-        # The last window may end before the dim does: the slice holds `count` entries all the same.
-        out[window][(slice(None),) * dim + (slice(count),)] += x[..., k]
-    return out
-
-
-UNFOLD = move(
-    "unfold",
-    "Windows along a dim, in a new dim at the end.",
-    "y[…, i, …, k] = x[…, i·step + k, …]",
-    dims=_unfold_dims,
-    rule="names pass through, the dim counts windows; a new unnamed dim at the end",
-    forward=_windows,
-    vjp=lambda c, g: (
-        ops.add_windows(g, sizes=c.inputs[0]._array.shape, dim=c.params["dim"], step=c.params["step"]),
-    ),
-    samples=lambda: [
-        Sample((grid(2, 7),), {"dim": 1, "size": 3, "step": 2}, names=(("N", "T"),)),
-        Sample((grid(5, 2),), {"dim": 0, "size": 2, "step": 1}),
-    ],
-    bad=lambda: [
-        BadInput((grid(2, 3),), {"dim": 1, "size": 4, "step": 1}, DimensionError, "is 3 but size is 4")
-    ],
-)
-
-ADD_WINDOWS = move(
-    "add_windows",
-    "Add windows at their places into zeros: the transpose of unfold.",
-    "y[…, i·step + k, …] += x[…, i, …, k]",
-    dims=lambda x, sizes, dim, step: Dims((None,) * len(sizes), sizes),
-    rule="an unnamed tensor of the given sizes",
-    forward=_add_windows,
-    vjp=lambda c, g: (
-        ops.unfold(g, dim=c.params["dim"], size=c.inputs[0]._array.shape[-1], step=c.params["step"]),
-    ),
-    samples=lambda: [Sample((grid(2, 3, 3),), {"sizes": (2, 8), "dim": 1, "step": 2})],
-    properties=frozenset({"linear"}),
-)
 
 # ------------------------------------------------------------------------------------- strides by hand
 
@@ -350,17 +273,6 @@ def is_contiguous(input: Any) -> bool:
     return bool(array.flags.c_contiguous) if isinstance(array, np.ndarray) else True
 
 
-def unfold(input: Any, dimension: int | str, size: int, step: int) -> Any:
-    """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view.
-
-    >>> import workbench as wb
-    >>> wb.arange(5).unfold(0, 2, 1).tolist()
-    [[0, 1], [1, 2], [2, 3], [3, 4]]
-    """
-    at = dim_index(dims_of(input), dimension, "unfold")
-    return ops.unfold(input, dim=at, size=int(size), step=int(step))
-
-
 def _rows_first(input: Any) -> Any:
     """Return a tensor whose dims are permuted into the order of its memory."""
     order = sorted(range(len(dims_of(input).sizes)), key=lambda i: -abs(_strides_of(input)[i]))
@@ -418,19 +330,17 @@ FUNCTIONS: dict[str, Any] = {
     "as_strided": as_strided,
     "as_strided_copy": copying(as_strided),
     "as_strided_scatter": as_strided_scatter,
-    "unfold_copy": copying(unfold),
     "view_copy": copying(view),
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("as_strided_copy", "unfold_copy", "view_copy")
+NOT_METHODS = ("as_strided_copy", "view_copy")
 """Functions that are no methods of a tensor."""
 
 METHODS: dict[str, Any] = {
     "is_contiguous": is_contiguous,
     "storage_offset": storage_offset,
     "stride": stride,
-    "unfold": unfold,
     "view": view,
     "view_as": view_as,
 }
