@@ -93,6 +93,16 @@ def test_a_notebook_is_shown_its_own_frames_only() -> None:
     assert text.rstrip().endswith("try: other.rename(M='N'), if they mean the same")
 
 
+def test_a_gradient_that_fails_shows_the_callers_frames_only() -> None:
+    x = wb.zeros(2, requires_grad=True)
+    with pytest.raises(wb.AutogradError) as caught, wb.autograd.detect_anomaly():
+        (x.sqrt() * 0).sum().backward()
+    text = "".join(caught.value._render_traceback_())
+    assert "(x.sqrt() * 0).sum().backward()" in text
+    assert "engine.py" not in text
+    assert "'sqrt' returned nan" in text
+
+
 def test_numpy_shares_memory_both_ways() -> None:
     array = np.zeros(3, np.float32)
     x = wb.from_numpy(array)

@@ -112,6 +112,12 @@ def test_a_batch_of_images_is_drawn_as_images() -> None:
     np.testing.assert_array_equal(drawn.values[5], batch[5].transpose(1, 2, 0))
 
 
+@pytest.mark.parametrize(("height", "width"), [(24, 32), (100, 300), (300, 100)])
+def test_an_image_that_is_made_smaller_keeps_its_proportions(height: int, width: int) -> None:
+    drawn = picture(np.ones((8, 3, height, width)), "N", "C", "H", "W", most=19_000).picture
+    assert drawn.height / drawn.width == pytest.approx(height / width, rel=0.1)
+
+
 def test_names_decide_what_is_an_image_wherever_they_stand() -> None:
     batch = np.random.default_rng(0).random((8, 6, 5, 4)).astype(np.float32)
     drawn = picture(batch, "H", "W", "N", "C")

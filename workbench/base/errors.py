@@ -87,10 +87,15 @@ class DimensionError(RuntimeError):
         if not self._drawn:
             self._drawn = True  # IPython may ask for the traceback more than once
             rich.display_error(self)
-        report = traceback.TracebackException.from_exception(self)
-        own = [frame for frame in report.stack if not _inside(frame.filename)]
-        report.stack = traceback.StackSummary.from_list(own or report.stack)
-        return list(report.format())
+        return _short_traceback(self)
+
+
+def _short_traceback(error: Exception) -> list[str]:
+    """Return the traceback of `error` without the frames of this package, where there are others."""
+    report = traceback.TracebackException.from_exception(error)
+    own = [frame for frame in report.stack if not _inside(frame.filename)]
+    report.stack = traceback.StackSummary.from_list(own or report.stack)
+    return list(report.format())
 
 
 def _inside(filename: str) -> bool:
@@ -116,6 +121,9 @@ class NoNumbersError(RuntimeError):
 
 class AutogradError(RuntimeError):
     """A gradient that cannot be computed as asked."""
+
+    def _render_traceback_(self) -> list[str]:
+        return _short_traceback(self)
 
 
 class DeviceError(RuntimeError):

@@ -107,7 +107,9 @@ def _cell(dim: ClashDim) -> str:
         else ""
     )
     mark = f'<b style="color:{RING}" title="clashes">✗</b> ' if dim.clash else ""
-    origin = f'<div style="{QUIET};font-size:11px">{escape(dim.origin)}</div>' if dim.origin else ""
+    origin = (
+        f'<div style="{QUIET};font-size:11px;margin-top:3px">{escape(dim.origin)}</div>' if dim.origin else ""
+    )
     return (
         f'<td style="text-align:left;vertical-align:top;padding:3px"><span style="{ring}">{mark}'
         f"{dim_chip(Dim(dim.name, dim.size))}</span>{origin}</td>"

@@ -121,7 +121,7 @@ def _picture(drawn: Drawn) -> str:
     uri = data_uri(_paint(mosaic, gaps, picture))
     return (
         f'<img src="{uri}" width="{width}" alt="{escape(_describe(picture), quote=True)}" '
-        f'style="image-rendering:pixelated;display:block;margin-top:4px"/>{_legend(picture)}'
+        f'style="image-rendering:pixelated;display:block;margin-top:4px;max-width:100%;height:auto"/>{_legend(picture)}'
     )
 
 

@@ -166,10 +166,10 @@ def draw(
     plan = _plan(dims)
     tiles = 1 if plan.tile is None else min(MOST_TILES, dims[plan.tile].size, _affordable(dims, plan, most))
     first = _first_entries(dims, plan, chosen, tiles)
-    side = _side(plan, most, tiles, 1 if plan.channel is None else dims[plan.channel].size)
+    picked = _picked(dims, plan, most // (tiles * (1 if plan.channel is None else dims[plan.channel].size)))
     index = tuple(
-        _steps(dim.size, side)
-        if axis in (plan.row, plan.column)
+        picked[axis]
+        if axis in picked
         else slice(None)
         if axis == plan.channel
         else slice(first[axis], first[axis] + tiles)
@@ -223,15 +223,17 @@ def _affordable(dims: Sequence[Dim], plan: Plan, most: int) -> int:
     return max(1, most // (height * width * channels))
 
 
-def _side(plan: Plan, most: int, tiles: int, channels: int) -> int:
-    """Most entries drawn along one axis."""
-    if plan.kind == "line":
-        return min(most, 4096)
-    return max(1, math.isqrt(most // (tiles * channels)))
-
-
-def _steps(size: int, most: int) -> slice:
-    return slice(0, size, max(1, math.ceil(size / most)))
+def _picked(dims: Sequence[Dim], plan: Plan, most: int) -> dict[int, slice]:
+    """Which entries of the drawn dims are, for at most about `most` values: an image keeps its proportions."""
+    axes = [axis for axis in (plan.row, plan.column) if axis is not None]
+    if plan.kind == "images":
+        height, width = (dims[axis].size for axis in axes)
+        step = max(1, math.isqrt(height * width // max(1, most)))
+        while math.ceil(height / step) * math.ceil(width / step) > most and step < max(height, width):
+            step += 1
+        return {axis: slice(0, dims[axis].size, step) for axis in axes}
+    side = min(most, 4096) if plan.kind == "line" else max(1, math.isqrt(most))
+    return {axis: slice(0, dims[axis].size, max(1, math.ceil(dims[axis].size / side))) for axis in axes}
 
 
 def _first_entries(dims: Sequence[Dim], plan: Plan, chosen: Mapping[int, int], tiles: int) -> list[int]:
