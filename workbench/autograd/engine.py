@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,8 +15,9 @@ from workbench.base.dims import unify_names
 from workbench.base.errors import AutogradError
 from workbench.core import dispatch, tape
 from workbench.core.backend import device_of, move
+from workbench.core.bases import eager
 from workbench.core.op import ops
-from workbench.core.tape import Node, alias, leaf_of
+from workbench.core.tape import Call, Node, alias, leaf_of
 from workbench.core.value import Value, dims_of, new
 from workbench.tensor import Tensor
 
@@ -33,16 +35,20 @@ def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
             "Call requires_grad_() on the inputs before computing."
         )
     if gradient is None:
-        if dims_of(output).numel != 1:
+        array = output._array
+        if math.prod(array.shape) != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs, this one has dims {dims_of(output)}. "
                 "Reduce it first, e.g. loss.sum().backward(), or pass gradient=."
             )
-        if output.dtype.is_complex:
+        if array.dtype.kind == "c":
             raise AutogradError(
                 f"grad can be implicitly created only for real scalar outputs but got {output.dtype.name}"
             )
-        ones: Tensor = new(move(np.ones(output.shape, output._array.dtype), device_of(output._array)))
+        # An array filled by hand: np.ones is written in Python.
+        one = np.empty(array.shape, array.dtype)
+        one.fill(1)
+        ones: Tensor = new(one if type(array) is np.ndarray else move(one, device_of(array)))
         return ones
     if gradient.shape != output.shape:
         raise AutogradError(
@@ -132,6 +138,10 @@ class _Walk:
                     self.arrive(value, gradient)
         for leaf, gradient in self.leaves.values():
             self.sink(leaf, gradient)
+        self.end()
+
+    def end(self) -> None:
+        """Call what waits for the end of the walk."""
         for function in self.at_end:
             function()
 
@@ -216,14 +226,14 @@ def backward(
         if before is None:
             # The rule may have handed out its input, or a view of memory that others see: a leaf owns its gradient.
             array = gradient._array
-            owned = alias(gradient, leaf._names)
-            if (
-                not create_graph
-                and isinstance(array, np.ndarray)
-                and (array.base is not None or gradient is seed or not array.flags.writeable)
+            if create_graph:
+                leaf.grad = alias(gradient, leaf._names)
+            elif type(array) is np.ndarray and (
+                array.base is not None or gradient is seed or not array.flags.writeable
             ):
-                owned = new(array.copy(), leaf._names)
-            leaf.grad = owned
+                leaf.grad = new(array.copy(), leaf._names)
+            else:
+                leaf.grad = new(array, leaf._names)
         else:
             leaf.grad = alias(ops.add(alias(before, None), gradient), leaf._names)
         for hook in leaf._after_gathering or ():
@@ -236,12 +246,17 @@ def backward(
 def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
     """Send the gradients of some outputs down the tape, all at once."""
     token = current_walk.set(walk)
+    before = dispatch.enter(record)
     try:
-        with dispatch.mode(grad=record):
+        if eager is not None and not walk.stops and walk.leading is None and not tape.places:
+            eager.walk(list(starts), walk.retain, Call, ops.add, _fitting, _run_hooks, _run_after, walk.sink)
+            walk.end()
+        else:
             for output, seed in starts:
                 walk.arrive(output, seed)
             walk.run()
     finally:
+        dispatch.leave(before)
         current_walk.reset(token)
 
 

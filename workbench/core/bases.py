@@ -39,6 +39,9 @@ class _PlainNode:
     saved: Any = None
     versions: Any = None
     packed: Any = None
+    hooks: Any = None
+    before: Any = None
+    after: Any = None
     serial: int = 0
 
 
@@ -61,7 +64,7 @@ class _PlainOp:
         return _apply(self, *inputs, **params)
 
 
-eager: Any = native if native is not None and hasattr(native, "CallBase") else None
+eager: Any = native if native is not None and hasattr(native, "walk") else None
 """The compiled module, if it has the common call."""
 if TYPE_CHECKING:
     ValueBase = _PlainValue  # so that a misspelt attribute of a tensor is found

@@ -96,6 +96,16 @@ def inference() -> bool:
     return _get().inference
 
 
+def enter(grad: bool) -> Any:
+    """Record for gradients, or do not, until `leave` is called with what this returns: `mode` without its cost."""
+    return _state.set(_get()._replace(grad=grad))
+
+
+def leave(before: Any) -> None:
+    """Go back to what was in force at `enter`."""
+    _state.reset(before)
+
+
 def top() -> Interpreter | None:
     """Return the topmost interpreter; None where ops are evaluated."""
     found = _get().top

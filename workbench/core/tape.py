@@ -69,11 +69,11 @@ class Node(NodeBase):  # type: ignore[misc]
     """Payloads of the outputs, where the gradient rule reads them."""
     versions: tuple[int, ...] | None
     """Versions of the inputs when they were recorded; None if all were 0."""
-    hooks: list[tuple[int, Callable[..., Any]]] | None = None
+    hooks: list[tuple[int, Callable[..., Any]]] | None
     """Called with the gradient of one output, which they may replace."""
-    before: list[Callable[..., Any]] | None = None
+    before: list[Callable[..., Any]] | None
     """Called with the gradients of all outputs before the gradient rule runs."""
-    after: list[Callable[..., Any]] | None = None
+    after: list[Callable[..., Any]] | None
     """Called with the gradients of all inputs and of all outputs when the gradient rule has run."""
     origin: str | None = None
     """Where the call was made, if somebody wanted to know."""

@@ -128,7 +128,8 @@ def nonempty_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
 
 def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     # Not np.mean, which warns where there is nothing to average; the answer there is NaN.
-    return np.true_divide(np.add.reduce(x, axis=dim, keepdims=keepdim), math.prod([x.shape[i] for i in dim]))
+    total: Any = np.add.reduce
+    return np.true_divide(total(x, axis=dim, keepdims=keepdim), math.prod([x.shape[i] for i in dim]))
 
 
 SUM_OP = reduction(

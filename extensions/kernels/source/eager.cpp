@@ -13,6 +13,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace workbench {
 namespace {
@@ -136,6 +142,9 @@ struct Node {
   PyObject* saved;
   PyObject* versions;
   PyObject* packed;
+  PyObject* hooks;
+  PyObject* before;
+  PyObject* after;
   long long serial;
 };
 
@@ -148,6 +157,9 @@ int node_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(node->saved);
   Py_VISIT(node->versions);
   Py_VISIT(node->packed);
+  Py_VISIT(node->hooks);
+  Py_VISIT(node->before);
+  Py_VISIT(node->after);
   return 0;
 }
 
@@ -159,6 +171,9 @@ int node_clear(PyObject* self) {
   Py_CLEAR(node->saved);
   Py_CLEAR(node->versions);
   Py_CLEAR(node->packed);
+  Py_CLEAR(node->hooks);
+  Py_CLEAR(node->before);
+  Py_CLEAR(node->after);
   return 0;
 }
 
@@ -169,6 +184,9 @@ PyMemberDef node_members[] = {
     {"saved", T_OBJECT, offsetof(Node, saved), 0, nullptr},
     {"versions", T_OBJECT, offsetof(Node, versions), 0, nullptr},
     {"packed", T_OBJECT, offsetof(Node, packed), 0, nullptr},
+    {"hooks", T_OBJECT, offsetof(Node, hooks), 0, nullptr},
+    {"before", T_OBJECT, offsetof(Node, before), 0, nullptr},
+    {"after", T_OBJECT, offsetof(Node, after), 0, nullptr},
     {"serial", T_LONGLONG, offsetof(Node, serial), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
@@ -187,11 +205,16 @@ PyType_Spec node_spec = {"workbench._kernels.NodeBase", sizeof(Node), 0,
 
 // ---------------------------------------------------------------------------------------------------- ops
 
+// What small arrays are computed with right here: for them a call of NumPy costs more than the numbers.
+enum class Small { none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to, expand };
+
 struct Op {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   PyObject* forward;
   PyObject* cache; // names of the outputs by dims of the inputs and parameters
+  PyObject* vjp;
+  Small small; // what is computed here when the arrays are small
   int skip;
   int outputs;
   bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part;
@@ -202,6 +225,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(op->forward);
   Py_VISIT(op->cache);
+  Py_VISIT(op->vjp);
   return 0;
 }
 
@@ -209,6 +233,7 @@ int op_clear(PyObject* self) {
   auto* op = reinterpret_cast<Op*>(self);
   Py_CLEAR(op->forward);
   Py_CLEAR(op->cache);
+  Py_CLEAR(op->vjp);
   return 0;
 }
 
@@ -229,6 +254,22 @@ bool whole(PyObject* owner, const char* name, int& out) {
   return !(out == -1 && PyErr_Occurred());
 }
 
+Small small_of(PyObject* op) {
+  PyObject* name = PyObject_GetAttrString(op, "name");
+  const char* text = name ? PyUnicode_AsUTF8(name) : nullptr;
+  std::string_view word = text ? text : "";
+  Py_XDECREF(name);
+  if (!text) PyErr_Clear();
+  static const std::pair<std::string_view, Small> known_words[] = {
+      {"add", Small::add}, {"sub", Small::sub},   {"mul", Small::mul},
+      {"div", Small::div}, {"neg", Small::neg},   {"relu", Small::relu},
+      {"sum", Small::sum}, {"sum_to", Small::sum_to}, {"expand", Small::expand},
+      {"relu_gradient", Small::relu_gradient}};
+  for (const auto& [known_word, small] : known_words)
+    if (word == known_word) return small;
+  return Small::none;
+}
+
 bool prepare(Op* op) {
   auto* self = reinterpret_cast<PyObject*>(op);
   PyObject* rule = PyObject_GetAttrString(self, "dtype");
@@ -238,9 +279,11 @@ bool prepare(Op* op) {
   PyObject* common = rule ? PyObject_GetAttrString(rule, "common") : nullptr;
   PyObject* inputs = saves ? PyObject_GetAttrString(saves, "inputs") : nullptr;
   op->forward = PyObject_GetAttrString(self, "forward");
+  op->vjp = PyObject_GetAttrString(self, "vjp");
   op->cache = PyDict_New();
+  op->small = small_of(self);
   bool crossed = false;
-  bool good = rule && saves && properties && elementwise && common && inputs && op->forward && op->cache &&
+  bool good = rule && saves && properties && elementwise && common && inputs && op->forward && op->vjp && op->cache &&
               whole(rule, "skip", op->skip) && whole(self, "outputs", op->outputs) && truth(self, "same", op->same) &&
               truth(self, "widens", op->widens) && truth(self, "view", op->view) &&
               truth(self, "vjp", op->differentiable) && truth(saves, "output", op->saves_output) &&
@@ -293,6 +336,155 @@ bool stale(const Value* value) {
   const Value* owner = value->owner && value->owner != Py_None ? reinterpret_cast<Value*>(value->owner) : value;
   return owner->changes != value->seen;
 }
+
+// --------------------------------------------------------------------------------------------- small arrays
+
+constexpr npy_intp SMALL = 1024; // values
+
+bool simple(PyObject* array) {
+  return PyArray_CheckExact(array) && PyArray_ISCARRAY_RO(reinterpret_cast<PyArrayObject*>(array));
+}
+
+// Says whether the dims of `b` are the last ones of `a`: then b repeats along a's memory.
+bool ends_with(PyArrayObject* a, PyArrayObject* b) {
+  int extra = PyArray_NDIM(a) - PyArray_NDIM(b);
+  if (extra < 0) return false;
+  for (int d = 0; d < PyArray_NDIM(b); ++d)
+    if (PyArray_DIM(a, d + extra) != PyArray_DIM(b, d)) return false;
+  return true;
+}
+
+template <class T, class F>
+void each_pair(const T* a, npy_intp na, const T* b, npy_intp nb, T* out, npy_intp n, F f) {
+  if (na == n && nb == n) {
+    for (npy_intp i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+  } else if (na == n) {
+    for (npy_intp i = 0, j = 0; i < n; ++i, j = j + 1 == nb ? 0 : j + 1) out[i] = f(a[i], b[j]);
+  } else {
+    for (npy_intp i = 0, j = 0; i < n; ++i, j = j + 1 == na ? 0 : j + 1) out[i] = f(a[j], b[i]);
+  }
+}
+
+template <class T>
+void small_binary(Small small, const T* a, npy_intp na, const T* b, npy_intp nb, T* out, npy_intp n) {
+  switch (small) {
+    case Small::add: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x + y; });
+    case Small::sub: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x - y; });
+    case Small::mul: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x * y; });
+    case Small::div: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x / y; });
+    default: return each_pair(a, na, b, nb, out, n, [](T g, T y) { return y > 0 ? g : T(0); });
+  }
+}
+
+template <class T>
+void small_unary(Small small, const T* a, T* out, npy_intp n) {
+  if (small == Small::neg)
+    for (npy_intp i = 0; i < n; ++i) out[i] = -a[i];
+  else
+    for (npy_intp i = 0; i < n; ++i) out[i] = a[i] > 0 || a[i] != a[i] ? a[i] : T(0);
+}
+
+// Sums blocks of n values that lie one after the other.
+template <class T>
+void small_sum(const T* a, npy_intp blocks, T* out, npy_intp n) {
+  double sums[SMALL] = {};
+  for (npy_intp block = 0; block < blocks; ++block)
+    for (npy_intp i = 0; i < n; ++i) sums[i] += a[block * n + i];
+  for (npy_intp i = 0; i < n; ++i) out[i] = static_cast<T>(sums[i]);
+}
+
+template <class T>
+T* data(PyObject* array) {
+  return static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
+}
+
+// One operand of small arithmetic: an array, or a number kept as one value of the type.
+template <class T>
+struct Operand {
+  T number;
+  const T* values = nullptr;
+  npy_intp count = 0;
+  PyArrayObject* array = nullptr;
+
+  explicit Operand(PyObject* one) {
+    if (PyFloat_CheckExact(one)) {
+      number = static_cast<T>(PyFloat_AS_DOUBLE(one));
+      values = &number;
+      count = 1;
+    } else if (simple(one)) {
+      array = reinterpret_cast<PyArrayObject*>(one);
+      values = data<T>(one);
+      count = PyArray_SIZE(array);
+    }
+  }
+  Operand(const Operand&) = delete;
+};
+
+template <class T>
+PyObject* small_pair(Small small, int type, PyObject* x, PyObject* y) {
+  Operand<T> a(x), b(y);
+  if (!a.values || !b.values) return nullptr;
+  PyArrayObject* like = a.array && (!b.array || ends_with(a.array, b.array)) ? a.array
+                        : b.array && (!a.array || ends_with(b.array, a.array)) ? b.array
+                                                                               : nullptr;
+  if (!like || PyArray_SIZE(like) > SMALL || PyArray_SIZE(like) == 0) return nullptr;
+  PyObject* out = PyArray_SimpleNew(PyArray_NDIM(like), PyArray_DIMS(like), type);
+  if (out) small_binary<T>(small, a.values, a.count, b.values, b.count, data<T>(out), PyArray_SIZE(like));
+  return out;
+}
+
+// Computes a small call; nullptr (without an exception) where it is none.
+PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObject* kwnames) {
+  PyObject* first = PyArray_CheckExact(arrays[0]) ? arrays[0] : n > 1 ? arrays[1] : nullptr;
+  if (!first || !PyArray_CheckExact(first)) return nullptr;
+  auto* array = reinterpret_cast<PyArrayObject*>(first);
+  int type = PyArray_TYPE(array);
+  if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_SIZE(array) > SMALL) return nullptr;
+  Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  bool single = type == NPY_FLOAT;
+  if (n == 2 && words == 0)
+    return single ? small_pair<float>(small, type, arrays[0], arrays[1]) : small_pair<double>(small, type, arrays[0], arrays[1]);
+  if (n != 1) return nullptr;
+  npy_intp size = PyArray_SIZE(array);
+  if (small == Small::neg || small == Small::relu) {
+    if (words || !simple(first)) return nullptr;
+    PyObject* out = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), type);
+    if (!out) return nullptr;
+    single ? small_unary(small, data<float>(first), data<float>(out), size)
+           : small_unary(small, data<double>(first), data<double>(out), size);
+    return out;
+  }
+  if (!simple(first) || size == 0) return nullptr;
+  npy_intp sizes[NPY_MAXDIMS];
+  int dims = 0;
+  npy_intp kept = 1;
+  if (small == Small::sum) { // over all dims, none kept
+    if (words != 2 || !PyTuple_Check(arrays[1]) || PyTuple_GET_SIZE(arrays[1]) != PyArray_NDIM(array) || arrays[2] != Py_False)
+      return nullptr;
+  } else { // to the sizes of the last dims
+    if (words != 1 || !PyTuple_Check(arrays[1])) return nullptr;
+    dims = static_cast<int>(PyTuple_GET_SIZE(arrays[1]));
+    int extra = PyArray_NDIM(array) - dims;
+    if (extra < 0) return nullptr;
+    for (int d = 0; d < dims; ++d) {
+      sizes[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(arrays[1], d));
+      if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return nullptr;
+      }
+      if (sizes[d] != PyArray_DIM(array, d + extra)) return nullptr;
+      kept *= sizes[d];
+    }
+    if (!extra) return nullptr;
+  }
+  PyObject* out = PyArray_SimpleNew(dims, sizes, type);
+  if (!out) return nullptr;
+  single ? small_sum(data<float>(first), size / kept, data<float>(out), kept)
+         : small_sum(data<double>(first), size / kept, data<double>(out), kept);
+  return out;
+}
+
+PyObject* stretch(PyObject* array, PyObject* sizes);
 
 struct Call {
   Op* op;
@@ -415,6 +607,11 @@ struct Call {
   PyObject* compute() {
     Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     for (Py_ssize_t i = 0; i < words; ++i) arrays[n + i] = args[n + i];
+    if (op->small != Small::none && (size <= SMALL || op->small == Small::expand)) {
+      PyObject* out = op->small == Small::expand ? n == 1 && words == 1 ? stretch(arrays[0], arrays[1]) : nullptr
+                                                 : small_call(op->small, arrays.data(), n, kwnames);
+      if (out || PyErr_Occurred()) return out;
+    }
     PyObject* kernel = PyObject_GetAttr(reinterpret_cast<PyObject*>(op), word_kernel);
     if (!kernel) return nullptr;
     if (kernel != Py_None) {
@@ -451,6 +648,30 @@ struct Call {
     return out;
   }
 };
+
+// A view with dims of size 1 (and new ones on the left) repeated without copying. nullptr without an exception where the
+// sizes do not fit.
+PyObject* stretch(PyObject* one, PyObject* wanted) {
+  if (!PyArray_CheckExact(one) || !PyTuple_Check(wanted)) return nullptr;
+  auto* array = reinterpret_cast<PyArrayObject*>(one);
+  int dims = static_cast<int>(PyTuple_GET_SIZE(wanted));
+  int extra = dims - PyArray_NDIM(array);
+  if (extra < 0 || dims > NPY_MAXDIMS) return nullptr;
+  npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+  for (int d = 0; d < dims; ++d) {
+    sizes[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
+    if (PyErr_Occurred()) return nullptr;
+    npy_intp here = d < extra ? 1 : PyArray_DIM(array, d - extra);
+    if (here != sizes[d] && here != 1) return nullptr;
+    strides[d] = here == sizes[d] && d >= extra ? PyArray_STRIDE(array, d - extra) : 0;
+  }
+  PyArray_Descr* type = PyArray_DESCR(array);
+  Py_INCREF(type);
+  // Several values at one place are not to be written to.
+  PyObject* view = PyArray_NewFromDescr(&PyArray_Type, type, dims, sizes, strides, PyArray_DATA(array), 0, nullptr);
+  if (view && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), Py_NewRef(one)) < 0) Py_CLEAR(view);
+  return view;
+}
 
 Value* made(PyObject* array, PyObject* names) {
   auto* type = reinterpret_cast<PyTypeObject*>(known.value_type);
@@ -775,29 +996,165 @@ PyObject* recall(PyObject*, PyObject* const* args, Py_ssize_t) {
   return reinterpret_cast<PyObject*>(call);
 }
 
+// ------------------------------------------------------------------------------------------- the walk back
+
+// A reference that is given back.
+struct Ref {
+  PyObject* object = nullptr;
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object(owned) {}
+  Ref(Ref&& other) noexcept : object(std::exchange(other.object, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object, other.object);
+    return *this;
+  }
+  Ref(const Ref&) = delete;
+  ~Ref() { Py_XDECREF(object); }
+  explicit operator bool() const { return object != nullptr; }
+};
+
+struct Arrived {
+  Ref node;
+  std::vector<Ref> gradients; // one an output
+};
+
+struct Walk {
+  PyObject *add, *fitting, *hooks, *after, *sink;
+  std::map<long long, Arrived, std::greater<>> pending; // newest call first
+  std::vector<std::pair<Ref, Ref>> leaves;              // and the sums of their gradients, in the order of first arrival
+  std::unordered_map<PyObject*, size_t> places;         // of leaves
+
+  bool plus(Ref& sum, Ref gradient) {
+    if (!sum) {
+      sum = std::move(gradient);
+      return true;
+    }
+    PyObject* both[] = {sum.object, gradient.object};
+    sum = Ref(PyObject_Vectorcall(add, both, 2, nullptr));
+    return bool(sum);
+  }
+
+  // Takes a gradient that has reached `value`.
+  bool arrive(PyObject* reached, Ref gradient) {
+    auto* value = reinterpret_cast<Value*>(reached);
+    auto* given = reinterpret_cast<Value*>(gradient.object);
+    bool alike = value->array && given->array && PyArray_CheckExact(value->array) && PyArray_CheckExact(given->array) &&
+                 PyArray_DESCR(reinterpret_cast<PyArrayObject*>(value->array)) ==
+                     PyArray_DESCR(reinterpret_cast<PyArrayObject*>(given->array));
+    if (!alike) {
+      PyObject* both[] = {gradient.object, reached};
+      gradient = Ref(PyObject_Vectorcall(fitting, both, 2, nullptr));
+      if (!gradient) return false;
+    }
+    if (some(value->grad_fn)) {
+      auto* node = reinterpret_cast<Node*>(value->grad_fn);
+      Arrived& arrived = pending[node->serial];
+      if (!arrived.node) {
+        arrived.node = Ref(Py_NewRef(value->grad_fn));
+        arrived.gradients.resize(reinterpret_cast<Op*>(node->op)->outputs);
+      }
+      return plus(arrived.gradients.at(value->output), std::move(gradient));
+    }
+    PyObject* leaf = some(value->leaf) ? value->leaf : reached;
+    auto [place, fresh] = places.try_emplace(leaf, leaves.size());
+    if (fresh) leaves.emplace_back(Ref(Py_NewRef(leaf)), Ref());
+    return plus(leaves[place->second].second, std::move(gradient));
+  }
+
+  // Runs the rule of one call, and sends on what it gives.
+  bool step(Arrived arrived, bool retain, PyObject* call_type) {
+    auto* node = reinterpret_cast<Node*>(arrived.node.object);
+    Py_ssize_t outputs = static_cast<Py_ssize_t>(arrived.gradients.size());
+    std::vector<PyObject*> arguments(outputs + 1);
+    if (some(node->hooks) || some(node->before)) {
+      Ref list(PyList_New(outputs));
+      if (!list) return false;
+      for (Py_ssize_t i = 0; i < outputs; ++i) {
+        PyObject* one = arrived.gradients[i].object;
+        PyList_SET_ITEM(list.object, i, Py_NewRef(one ? one : Py_None));
+      }
+      PyObject* both[] = {arrived.node.object, list.object};
+      Ref done(PyObject_Vectorcall(hooks, both, 2, nullptr));
+      if (!done) return false;
+      for (Py_ssize_t i = 0; i < outputs; ++i) arrived.gradients[i] = Ref(Py_NewRef(PyList_GET_ITEM(list.object, i)));
+    }
+    PyObject* pair[] = {arrived.node.object, call_type};
+    Ref call(recall(nullptr, pair, 2));
+    if (!call) return false;
+    if (call.object == Py_None) call = Ref(PyObject_CallMethod(arrived.node.object, "call", nullptr));
+    if (!call) return false;
+    auto* op = reinterpret_cast<Op*>(node->op);
+    if (!op->prepared && !prepare(op)) return false;
+    arguments[0] = call.object;
+    for (Py_ssize_t i = 0; i < outputs; ++i) {
+      PyObject* one = arrived.gradients[i].object;
+      arguments[i + 1] = one ? one : Py_None;
+    }
+    Ref results(PyObject_Vectorcall(op->vjp, arguments.data(), arguments.size(), nullptr));
+    if (results && !PyTuple_Check(results.object)) results = Ref(PySequence_Tuple(results.object));
+    if (!results) return false;
+    if (!retain) {
+      Py_CLEAR(node->inputs);
+      Py_CLEAR(node->saved);
+      Py_CLEAR(node->packed);
+    }
+    if (some(node->after)) {
+      Ref seen(PyTuple_New(outputs));
+      if (!seen) return false;
+      for (Py_ssize_t i = 0; i < outputs; ++i) PyTuple_SET_ITEM(seen.object, i, Py_NewRef(arguments[i + 1]));
+      PyObject* three[] = {arrived.node.object, results.object, seen.object};
+      results = Ref(PyObject_Vectorcall(after, three, 3, nullptr));
+      if (!results) return false;
+    }
+    arrived.gradients.clear(); // memory goes as the walk goes
+    auto* recorded = reinterpret_cast<Recorded*>(call.object);
+    Py_ssize_t n = PyTuple_GET_SIZE(recorded->inputs);
+    if (PyTuple_GET_SIZE(results.object) != n) {
+      PyErr_Format(PyExc_RuntimeError, "the gradient rule of %R gave %zd gradients for %zd inputs", node->op,
+                   PyTuple_GET_SIZE(results.object), n);
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* gradient = PyTuple_GET_ITEM(results.object, i);
+      if (gradient == Py_None || PyTuple_GET_ITEM(recorded->needs, i) != Py_True) continue;
+      if (!arrive(PyTuple_GET_ITEM(recorded->inputs, i), Ref(Py_NewRef(gradient)))) return false;
+    }
+    return true;
+  }
+};
+
+// walk(starts, retain, call_type, add, fitting, hooks, after, sink): the plain walk over the tape, from pairs of a value
+// and its gradient to the leaves, each of which `sink` is told of with the sum of its gradients.
+PyObject* walk(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 8) {
+    PyErr_SetString(PyExc_TypeError, "walk takes eight arguments");
+    return nullptr;
+  }
+  Walk walk{args[3], args[4], args[5], args[6], args[7], {}, {}, {}};
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); ++i) {
+    PyObject* pair = PyList_GET_ITEM(args[0], i);
+    if (!walk.arrive(PyTuple_GET_ITEM(pair, 0), Ref(Py_NewRef(PyTuple_GET_ITEM(pair, 1))))) return nullptr;
+  }
+  while (!walk.pending.empty()) {
+    auto newest = walk.pending.begin();
+    Arrived arrived = std::move(newest->second);
+    walk.pending.erase(newest);
+    if (!walk.step(std::move(arrived), args[1] == Py_True, args[2])) return nullptr;
+  }
+  for (auto& [leaf, gradient] : walk.leaves) {
+    PyObject* both[] = {leaf.object, gradient.object};
+    Ref done(PyObject_Vectorcall(walk.sink, both, 2, nullptr));
+    if (!done) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
 // ------------------------------------------------------------------------------------------------ functions
 
-// stretched(array, sizes): a read-only view with dims of size 1 (and new ones on the left) repeated without copying.
-// None where the sizes do not fit.
+// stretched(array, sizes): `stretch` for Python; None where the sizes do not fit.
 PyObject* stretched(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !PyArray_CheckExact(args[0]) || !PyTuple_Check(args[1])) Py_RETURN_NONE;
-  auto* array = reinterpret_cast<PyArrayObject*>(args[0]);
-  int dims = static_cast<int>(PyTuple_GET_SIZE(args[1]));
-  int extra = dims - PyArray_NDIM(array);
-  if (extra < 0 || dims > NPY_MAXDIMS) Py_RETURN_NONE;
-  npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-  for (int d = 0; d < dims; ++d) {
-    sizes[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(args[1], d));
-    if (PyErr_Occurred()) return nullptr;
-    npy_intp here = d < extra ? 1 : PyArray_DIM(array, d - extra);
-    if (here != sizes[d] && here != 1) Py_RETURN_NONE;
-    strides[d] = here == sizes[d] && d >= extra ? PyArray_STRIDE(array, d - extra) : 0;
-  }
-  PyArray_Descr* type = PyArray_DESCR(array);
-  Py_INCREF(type);
-  int flags = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
-  PyObject* view = PyArray_NewFromDescr(&PyArray_Type, type, dims, sizes, strides, PyArray_DATA(array), flags, nullptr);
-  if (view && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), Py_NewRef(args[0])) < 0) Py_CLEAR(view);
+  PyObject* view = n == 2 ? stretch(args[0], args[1]) : nullptr;
+  if (!view && !PyErr_Occurred()) Py_RETURN_NONE;
   return view;
 }
 
@@ -844,6 +1201,7 @@ PyObject* call_directly(PyObject*, PyObject* type) {
 
 PyMethodDef functions[] = {
     {"new_value", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(new_value)), METH_FASTCALL, "A value around an array."},
+    {"walk", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(walk)), METH_FASTCALL, "The walk over the tape."},
     {"recall", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(recall)), METH_FASTCALL, "A recorded call, for its gradient rule."},
     {"stretched", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(stretched)), METH_FASTCALL, "A view with dims of size 1 repeated."},
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
