@@ -69,4 +69,4 @@ def test_small_products_stay_with_numpy(floats: Make) -> None:
     assert accepts(floats(64, 64), floats(64, 10))
     assert not accepts(floats(3, 4), floats(4, 5))
     assert not accepts(floats(64, 64).astype(np.float64), floats(64, 10))
-    assert not accepts(floats(2, 64, 64), floats(64, 10))
+    assert accepts(floats(2, 64, 64), floats(64, 10))

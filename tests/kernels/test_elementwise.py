@@ -178,5 +178,5 @@ def test_refusals(floats: Make) -> None:
         kernels.lookup("relu_gradient").run(floats(2, 3), floats(4))
     with pytest.raises(ValueError, match=r"sum over dim 2 of shape \[2, 3\]"):
         kernels.lookup("sum").run(floats(2, 3), dim=(2,), keepdim=False)
-    with pytest.raises(ValueError, match="the last dimension must not be empty"):
+    with pytest.raises(ValueError, match="the dimension must not be empty"):
         kernels.lookup("softmax").run(floats(3, 0))

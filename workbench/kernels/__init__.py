@@ -14,6 +14,8 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     one_dim,
     optimise,
     pool,
+    reduce,
+    softmax,
 )
 from workbench.kernels.convolve import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info

@@ -24,8 +24,8 @@ def _accepts_matmul(left: Any, right: Any) -> bool:
     return (
         type(left) is np.ndarray
         and type(right) is np.ndarray
-        and left.ndim == 2
-        and right.ndim == 2
+        and left.ndim >= 2
+        and right.ndim >= 2
         and (left.size >= _SMALLEST or right.size >= _SMALLEST)
         and left.dtype == FLOAT32
         and right.dtype == FLOAT32

@@ -1,4 +1,4 @@
-"""Elementwise ops and softmax in float32, above the size from which they beat NumPy."""
+"""Elementwise ops in float32, above the size from which they beat NumPy."""
 
 from __future__ import annotations
 
@@ -51,31 +51,23 @@ def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Cal
     return run
 
 
-def _accepts_softmax(x: Any, *, dim: int = -1) -> bool:
-    return is_medium(x) and x.ndim > 0 and x.shape[-1] > 0 and dim in (-1, x.ndim - 1)
+def _accepts_gelu(x: Any, other: Any = None, *, approximate: str = "none") -> bool:
+    return is_medium(x) if other is None else _accepts_same(x, other)
 
 
-def _accepts_softmax_gradient(gradient: Any, y: Any, *, dim: int = -1) -> bool:
-    return _accepts_softmax(y, dim=dim) and type(gradient) is np.ndarray and gradient.dtype == FLOAT32
+def _gelu(exact: Callable[..., Any], tanh: Callable[..., Any]) -> Callable[..., Any]:
+    """Choose by the parameter ``approximate``: "none" or "tanh"."""
 
+    def run(*arrays: Any, approximate: str = "none") -> Any:
+        return (tanh if approximate == "tanh" else exact)(*arrays)
 
-def _accepts_sum(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> bool:
-    return type(x) is np.ndarray and x.size >= 4 * MEDIUM and x.ndim > 0 and x.dtype == FLOAT32
-
-
-def _over_last(run: Callable[..., Any], logarithm: bool) -> Callable[..., Any]:
-    def along(*arrays: Any, dim: int = -1) -> Any:
-        if dim not in (-1, arrays[-1].ndim - 1):
-            raise ValueError(f"the softmax kernel works along the last dimension, not along {dim}")
-        return run(*arrays, logarithm=logarithm)
-
-    return along
+    return run
 
 
 if native is not None:
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large))
-    for _name in ("relu", "exp", "tanh", "sigmoid"):
+    for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "silu"):
         register(Kernel(_name, getattr(native, _name), is_medium))
     for _name in ("add", "mul", "maximum", "minimum"):
         register(Kernel(_name, _either_way(getattr(native, _name), getattr(native, _name)), _accepts_binary))
@@ -87,14 +79,7 @@ if native is not None:
                 _accepts_binary,
             )
         )
-    register(Kernel("sum", native.sum, _accepts_sum))
-    register(Kernel("relu_gradient", native.relu_gradient, _accepts_same))
-    for _prefix, _logarithm in (("", False), ("log_", True)):
-        register(Kernel(f"{_prefix}softmax", _over_last(native.softmax, _logarithm), _accepts_softmax))
-        register(
-            Kernel(
-                f"{_prefix}softmax_gradient",
-                _over_last(native.softmax_gradient, _logarithm),
-                _accepts_softmax_gradient,
-            )
-        )
+    for _name in ("relu_gradient", "tanh_gradient", "sigmoid_gradient", "silu_gradient"):
+        register(Kernel(_name, getattr(native, _name), _accepts_same))
+    register(Kernel("gelu", _gelu(native.gelu, native.gelu_tanh), _accepts_gelu))
+    register(Kernel("gelu_gradient", _gelu(native.gelu_gradient, native.gelu_tanh_gradient), _accepts_gelu))

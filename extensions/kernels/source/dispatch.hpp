@@ -8,8 +8,10 @@
 //     ...
 //     LEAF(max_pool_row)(image, ...);
 //
-// once in namespace `baseline` and once, for AVX2 and FMA, in namespace `avx2`; LEAF picks at run time. A leaf uses
-// nothing of the standard library: an inline function instantiated there could be shared with code for older CPUs.
+// once in namespace `baseline` and once, for AVX2 and FMA, in namespace `avx2`; LEAF picks at run time. A file that
+// defines WORKBENCH_LEAVES_WIDE has its leaves compiled a third time, for AVX-512, and calls them by LEAF_WIDE; such leaves
+// are written in `floats`, which has as many lanes as the registers. A leaf uses nothing of the standard library: an
+// inline function instantiated there could be shared with code for older CPUs.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +23,12 @@
 #include <immintrin.h>
 #define LEAF(name) (::workbench::has_avx2() ? avx2::name : baseline::name)
 #define LEAF_VNNI(name) (::workbench::has_vnni() ? vnni::name : LEAF(name))
+#define LEAF_WIDE(name) (::workbench::has_avx512() ? avx512::name : LEAF(name))
 #else
 #define WORKBENCH_X86 0
 #define LEAF(name) baseline::name
 #define LEAF_VNNI(name) baseline::name
+#define LEAF_WIDE(name) baseline::name
 #endif
 
 #define WORKBENCH_INLINE inline __attribute__((always_inline))
@@ -36,7 +40,7 @@ inline bool allows_avx2() {
     const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
     return !most || std::string(most) != "baseline";
 }
-inline bool allows_vnni() {
+inline bool allows_avx512() {
     const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
     return allows_avx2() && (!most || std::string(most) != "avx2");
 }
@@ -54,8 +58,20 @@ inline bool has_avx2() {
 // are compiled a third time, in namespace `vnni`.
 inline bool has_vnni() {
 #if WORKBENCH_X86
-    static const bool has = has_avx2() && allows_vnni() && __builtin_cpu_supports("avx512vl") &&
+    static const bool has = has_avx2() && allows_avx512() && __builtin_cpu_supports("avx512vl") &&
                             __builtin_cpu_supports("avx512vnni");
+    return has;
+#else
+    return false;
+#endif
+}
+
+// Registers of sixteen floats, and masks.
+inline bool has_avx512() {
+#if WORKBENCH_X86
+    static const bool has = has_avx2() && allows_avx512() && __builtin_cpu_supports("avx512f") &&
+                            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512bw");
     return has;
 #else
     return false;
@@ -67,6 +83,10 @@ typedef float floats8 __attribute__((vector_size(32)));
 typedef float floats8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 typedef std::int32_t ints8 __attribute__((vector_size(32)));
 typedef std::int32_t ints8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float floats16 __attribute__((vector_size(64)));
+typedef float floats16_unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+typedef std::int32_t ints16 __attribute__((vector_size(64)));
+typedef std::int32_t ints16_unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 typedef std::int64_t longs8 __attribute__((vector_size(64)));
 typedef std::int64_t longs8_unaligned __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -111,6 +131,27 @@ namespace vnni {
 #include WORKBENCH_LEAVES
 }  // namespace vnni
 #undef WORKBENCH_VNNI
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#ifdef WORKBENCH_LEAVES_WIDE
+#define WORKBENCH_AVX512_TARGET "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw"
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target(WORKBENCH_AVX512_TARGET))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,prefer-vector-width=512")
+#endif
+#define WORKBENCH_AVX512 1
+namespace avx512 {
+#include "leaves/vector.inl"
+#include WORKBENCH_LEAVES
+}  // namespace avx512
+#undef WORKBENCH_AVX512
 #if defined(__clang__)
 #pragma clang attribute pop
 #else

@@ -1,6 +1,8 @@
 // Matrix products in float32 through oneDNN's gemm, on the same threads as every other kernel.
 #include "matmul.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "engine.hpp"
@@ -61,11 +63,99 @@ void check_matrix(const Input<float>& array, const char* name) {
     count_of(shape_of(array));
 }
 
+// Where the matrices of a batch lie: batch dimensions stretch to each other, the last two are the matrix.
+struct Batch {
+    Dims steps;  // of each batch dimension of the product; 0 where this operand is stretched
+    std::int64_t leading = 1;
+    bool transposed = false;
+    const float* data;
+    Buffer<float> copy;
+
+    Batch(const Input<float>& array, const Dims& batch) : data(array.data()) {
+        const Dims shape = shape_of(array);
+        Dims strides = strides_of(array);
+        const std::size_t rank = shape.size(), rows = rank - 2, columns = rank - 1;
+        if (Matrix::fits(shape[rows], strides[rows], shape[columns], strides[columns])) {
+            leading = std::max(strides[rows], shape[columns]);
+        } else if (Matrix::fits(shape[columns], strides[columns], shape[rows], strides[rows])) {
+            transposed = true, leading = std::max(strides[columns], shape[rows]);
+        } else {
+            const Dims dense = row_major_strides(shape);
+            copy = Buffer<float>(count_of(shape));
+            copy_strided(copy.data(), dense, data, shape, strides);
+            data = copy.data(), strides = dense, leading = std::max<std::int64_t>(1, shape[columns]);
+        }
+        steps.assign(batch.size(), 0);
+        const std::size_t missing = batch.size() - (rank - 2);
+        for (std::size_t i = 0; i + 2 < rank; ++i)
+            if (shape[i] != 1) steps[missing + i] = strides[i];
+    }
+    const float* at(const Dims& batch, std::int64_t index) const {
+        const float* found = data;
+        for (std::size_t i = batch.size(); i-- > 0; index /= batch[i]) found += index % batch[i] * steps[i];
+        return found;
+    }
+};
+
+Dims batch_of(const Dims& left, const Dims& right) {
+    const std::size_t rank = std::max(left.size(), right.size()) - 2;
+    Dims batch(rank, 1);
+    for (const Dims* shape : {&left, &right}) {
+        const std::size_t missing = rank - (shape->size() - 2);
+        for (std::size_t i = 0; i + 2 < shape->size(); ++i) {
+            std::int64_t& size = batch[missing + i];
+            if ((*shape)[i] == 1 || (*shape)[i] == size) continue;
+            if (size != 1) refuse("matmul of " + text(left) + " and " + text(right) + ": the batch sizes differ");
+            size = (*shape)[i];
+        }
+    }
+    return batch;
+}
+
+// One product a batch entry; the entries are shared out over the threads.
+nb::object batched_matmul(const Input<float>& left, const Input<float>& right) {
+    const Dims a_shape = shape_of(left), b_shape = shape_of(right);
+    count_of(a_shape), count_of(b_shape);
+    const Dims batch = batch_of(a_shape, b_shape);
+    const std::int64_t m = a_shape[a_shape.size() - 2], k = a_shape.back(), n = b_shape.back();
+    Dims shape = batch;
+    shape.push_back(m), shape.push_back(n);
+    const std::int64_t entries = count_of(batch);
+    auto out = Output<float>::row_major(shape);
+    if (count_of(shape) == 0) return out.to_python();
+    {
+        KernelScope scope(entries * m * n * k);
+        if (k == 0) {
+            std::fill_n(out.data(), entries * m * n, 0.f);
+        } else {
+            const Batch a(left, batch), b(right, batch);
+            std::atomic<bool> failed{false};
+            const auto multiply = [&](std::int64_t entry) {
+                if (dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.f, a.at(batch, entry),
+                               a.leading, b.at(batch, entry), b.leading, 0.f, out.data() + entry * m * n, n) != dnnl_success)
+                    failed = true;
+            };
+            if (entries < thread_count()) {  // few large products: each on all threads
+                for (std::int64_t entry = 0; entry < entries; ++entry) multiply(entry);
+            } else {
+                const std::int64_t grain = std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, m * n * k));
+                parallel_for(entries, grain, [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t entry = begin; entry < end; ++entry) multiply(entry);
+                });
+            }
+            if (failed) throw std::runtime_error("oneDNN's gemm failed");
+        }
+    }
+    return out.to_python();
+}
+
 nb::object matmul(const Input<float>& left, const Input<float>& right) {
-    check_matrix(left, "matmul left operand");
-    check_matrix(right, "matmul right operand");
-    if (left.shape(1) != right.shape(0))
+    if (left.ndim() < 2 || right.ndim() < 2)
+        refuse("matmul of " + text(shape_of(left)) + " and " + text(shape_of(right)) + "; expected two dimensions or more");
+    if (left.shape(left.ndim() - 1) != right.shape(right.ndim() - 2))
         refuse("matmul of " + text(shape_of(left)) + " and " + text(shape_of(right)) + ": the inner sizes differ");
+    if (left.ndim() > 2 || right.ndim() > 2) return batched_matmul(left, right);
+    count_of(shape_of(left)), count_of(shape_of(right));
     const std::int64_t rows = static_cast<std::int64_t>(left.shape(0));
     auto out = Output<float>::row_major({rows, static_cast<std::int64_t>(right.shape(1))});
     {

@@ -5,9 +5,16 @@
 #include <malloc.h>
 #endif
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <new>
+#include <unordered_set>
 #include <vector>
 
 namespace nb = nanobind;
@@ -21,12 +28,15 @@ constexpr int steps_per_octave = 4;               // a buffer is at most a quart
 constexpr int classes = steps_per_octave * 24;    // up to 4 GiB; larger buffers are not kept
 constexpr std::size_t most_kept = std::size_t{512} << 20;
 
-// Stands in the 64 bytes before the data that the caller sees.
+// Stands in the 64 bytes before the data that the caller sees. Blocks from `mapped` on are pages of their own, asked for
+// in large ones where the system has them: a page fault costs as much as writing the page.
 struct Header {
     int size_class;  // -1: not kept
-    std::size_t bytes;
+    bool fresh;      // zeros, never written
+    std::size_t bytes, whole;
 };
 static_assert(sizeof(Header) <= alignment);
+constexpr std::size_t mapped = std::size_t{1} << 20, page = 4096, large_page = std::size_t{2} << 20;
 
 std::size_t class_bytes(int index) {
     const std::size_t octave = smallest << (index / steps_per_octave);
@@ -53,9 +63,32 @@ Pool& pool() {
     return *instance;
 }
 
-}  // namespace
+void* new_block(std::size_t size, int index) noexcept {
+    const std::size_t unit = size >= mapped ? page : alignment;
+    if (size > SIZE_MAX - alignment - unit) return nullptr;
+    const std::size_t whole = (size + alignment + unit - 1) / unit * unit;
+    if (size < mapped) {
+        void* block = std::aligned_alloc(alignment, whole);
+        return block ? new (block) Header{index, false, size, 0} : nullptr;
+    }
+    void* block = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return nullptr;
+#ifdef MADV_HUGEPAGE
+    if (whole >= 2 * large_page) madvise(block, whole, MADV_HUGEPAGE);  // a wish, which may be refused
+#endif
+    return new (block) Header{index, true, size, whole};
+}
 
-void* pool_take(std::size_t bytes) {
+void free_block(void* block) noexcept {
+    const std::size_t whole = static_cast<Header*>(block)->whole;
+    if (whole)
+        munmap(block, whole);
+    else
+        std::free(block);
+}
+
+// Null where there is no memory.
+void* take(std::size_t bytes) noexcept {
     const int index = class_of(bytes);
     const std::size_t size = index < 0 ? bytes : class_bytes(index);
     Pool& shared = pool();
@@ -67,21 +100,52 @@ void* pool_take(std::size_t bytes) {
             blocks.pop_back();
             shared.kept -= size;
             ++shared.hits;
+            static_cast<Header*>(block)->fresh = false;
             return static_cast<char*>(block) + alignment;
         }
         ++shared.misses;
     }
-    const std::size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
-    if (whole < size) throw std::bad_alloc();
-    void* block = std::aligned_alloc(alignment, whole);
-    if (!block) throw std::bad_alloc();
-    new (block) Header{index, size};
-    return static_cast<char*>(block) + alignment;
+    void* block = new_block(size, index);
+    return block ? static_cast<char*>(block) + alignment : nullptr;
+}
+
+// Which blocks NumPy holds: all the pool needs to know whether a pointer that NumPy frees is one of them.
+std::mutex owned_mutex;
+std::unordered_set<const void*>& owned_blocks() {
+    static auto* instance = new std::unordered_set<const void*>;  // never destroyed, as the pool
+    return *instance;
+}
+bool owned(const void* data) {
+    std::lock_guard lock(owned_mutex);
+    return owned_blocks().count(data) != 0;
+}
+void disown(const void* data) {
+    std::lock_guard lock(owned_mutex);
+    owned_blocks().erase(data);
+}
+bool own(const void* data) noexcept {
+    std::lock_guard lock(owned_mutex);
+    try {
+        owned_blocks().insert(data);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+Header& header_of(void* data) { return *reinterpret_cast<Header*>(static_cast<char*>(data) - alignment); }
+
+}  // namespace
+
+void* pool_take(std::size_t bytes) {
+    void* data = take(bytes);
+    if (!data) throw std::bad_alloc();
+    return data;
 }
 
 void pool_give(void* data) noexcept {
-    void* block = static_cast<char*>(data) - alignment;
-    const Header header = *static_cast<Header*>(block);
+    void* block = &header_of(data);
+    const Header header = header_of(data);
     Pool& shared = pool();
     if (header.size_class >= 0) {
         std::lock_guard lock(shared.mutex);
@@ -96,7 +160,7 @@ void pool_give(void* data) noexcept {
             }
         }
     }
-    std::free(block);
+    free_block(block);
 }
 
 // Frees what the pool keeps.
@@ -104,7 +168,7 @@ static void release_pool() {
     Pool& shared = pool();
     std::lock_guard lock(shared.mutex);
     for (auto& blocks : shared.free_blocks) {
-        for (void* block : blocks) std::free(block);
+        for (void* block : blocks) free_block(block);
         blocks.clear();
     }
     shared.kept = 0;
@@ -133,6 +197,98 @@ static bool keep_large_blocks(int keep_bytes) {
 #endif
 }
 
+// NumPy's large arrays from the pool, by a handler in the sense of NEP 49. Small ones, and all of other sizes, stay with
+// the allocator that NumPy had: a pointer tells whose it is by where it lies in its page, and then by a list.
+namespace numpy_memory {
+
+struct Allocator {  // PyDataMemAllocator
+    void* ctx;
+    void* (*malloc)(void* ctx, std::size_t size);
+    void* (*calloc)(void* ctx, std::size_t count, std::size_t size);
+    void* (*realloc)(void* ctx, void* data, std::size_t size);
+    void (*free)(void* ctx, void* data, std::size_t size);
+};
+struct Handler {  // PyDataMem_Handler, version 1
+    char name[127];
+    std::uint8_t version;
+    Allocator allocator;
+};
+
+Allocator before;  // NumPy's own
+
+bool ours(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % page == alignment && owned(data); }
+
+void* allocate(void*, std::size_t size) {
+    if (size < mapped) return before.malloc(before.ctx, size);
+    void* data = take(size);
+    if (data && !own(data)) {
+        pool_give(data);
+        return nullptr;
+    }
+    return data;
+}
+
+void* allocate_zeros(void*, std::size_t count, std::size_t size) {
+    std::size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+    if (bytes < mapped) return before.calloc(before.ctx, count, size);
+    void* data = allocate(nullptr, bytes);
+    if (data && !header_of(data).fresh) std::memset(data, 0, bytes);
+    return data;
+}
+
+void release(void*, void* data, std::size_t size) {
+    if (data && ours(data)) {
+        disown(data);
+        pool_give(data);
+    } else {
+        before.free(before.ctx, data, size);
+    }
+}
+
+void* reallocate(void*, void* data, std::size_t size) {
+    if (!data) return allocate(nullptr, size);
+    if (!ours(data)) return before.realloc(before.ctx, data, size);
+    const std::size_t had = header_of(data).bytes;
+    if (size <= had && size >= had / 2) return data;
+    void* moved = allocate(nullptr, size);
+    if (moved) {
+        std::memcpy(moved, data, std::min(had, size));
+        release(nullptr, data, had);
+    }
+    return moved;
+}
+
+Handler handler = {"workbench_pool", 1, {nullptr, allocate, allocate_zeros, reallocate, release}};
+
+// Makes NumPy take large arrays from the pool in the current context; says whether it does.
+bool install() {
+    constexpr int set_slot = 304, get_slot = 305, feature_slot = 211, oldest = 0x0000000f;  // of NumPy's C interface
+    nb::object table = nb::module_::import_("numpy._core._multiarray_umath").attr("_ARRAY_API");
+    void** interface = static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));
+    if (!interface) {
+        PyErr_Clear();
+        return false;
+    }
+    if (reinterpret_cast<unsigned (*)()>(interface[feature_slot])() < oldest) return false;
+    const auto set = reinterpret_cast<PyObject* (*)(PyObject*)>(interface[set_slot]);
+    const auto get = reinterpret_cast<PyObject* (*)()>(interface[get_slot]);
+    nb::object present = nb::steal(get());
+    if (!present.is_valid()) throw nb::python_error();
+    const auto* found = static_cast<Handler*>(PyCapsule_GetPointer(present.ptr(), "mem_handler"));
+    if (!found) throw nb::python_error();
+    if (found == &handler) return true;
+    if (std::strcmp(found->name, "default_allocator") != 0) return false;  // somebody else's: leave it
+    before = found->allocator;
+    nb::object capsule = nb::steal(PyCapsule_New(&handler, "mem_handler", nullptr));
+    if (!capsule.is_valid()) throw nb::python_error();
+    nb::object last = nb::steal(set(capsule.ptr()));
+    if (!last.is_valid()) throw nb::python_error();
+    return true;
+}
+
+}  // namespace numpy_memory
+
 static void give_back_free_memory() {
     release_pool();
 #ifdef __GLIBC__
@@ -140,9 +296,20 @@ static void give_back_free_memory() {
 #endif
 }
 
+bool outgrows_caches(std::int64_t floats) {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    static const long found = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#else
+    static const long found = 0;
+#endif
+    static const std::int64_t cache = found > 0 ? found : 32 << 20;
+    return floats * 4 > cache;
+}
+
 void bind_memory(nb::module_& module) {
     module.def("pool_state", &pool_state);
     module.def("give_back_free_memory", &give_back_free_memory);
+    module.def("pool_numpy_arrays", &numpy_memory::install);
     module.def("keep_large_blocks", &keep_large_blocks, nb::arg("keep_bytes"));
 }
 

@@ -35,6 +35,9 @@ class Buffer {
     T* data_ = nullptr;
 };
 
+// Whether `floats` values, read and written together, are more than the last cache holds: then writing past the caches pays.
+bool outgrows_caches(std::int64_t floats);
+
 void bind_memory(nanobind::module_& module);
 
 }  // namespace workbench

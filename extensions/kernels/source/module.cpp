@@ -3,6 +3,7 @@
 #include "eager.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
+#include "layer_norm.hpp"
 #include "matmul.hpp"
 #include "memory.hpp"
 #include "normalisation.hpp"
@@ -10,6 +11,8 @@
 #include "pooling.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
+#include "reduce.hpp"
+#include "softmax.hpp"
 #include "statistics.hpp"
 #include "threads.hpp"
 
@@ -23,6 +26,9 @@ NB_MODULE(_kernels, module) {
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);
+    workbench::bind_reduce(module);
+    workbench::bind_softmax(module);
+    workbench::bind_layer_norm(module);
     workbench::bind_optimise(module);
     workbench::bind_pooling(module);
     workbench::bind_quantize(module);

@@ -1,4 +1,4 @@
-// Eight floats at a time. Included once per instruction set; see dispatch.hpp.
+// Eight floats at a time, or as many as a register holds. Included once per instruction set; see dispatch.hpp.
 
 static WORKBENCH_INLINE floats8 load(const float* p) { return *reinterpret_cast<const floats8_unaligned*>(p); }
 static WORKBENCH_INLINE ints8 load(const std::int32_t* p) { return *reinterpret_cast<const ints8_unaligned*>(p); }
@@ -6,3 +6,92 @@ static WORKBENCH_INLINE void store(float* p, floats8 v) { *reinterpret_cast<floa
 static WORKBENCH_INLINE void store(std::int32_t* p, ints8 v) { *reinterpret_cast<ints8_unaligned*>(p) = v; }
 static WORKBENCH_INLINE floats8 spread(float v) { return floats8{v, v, v, v, v, v, v, v}; }
 static WORKBENCH_INLINE ints8 spread(std::int32_t v) { return ints8{v, v, v, v, v, v, v, v}; }
+
+// `floats`: 16 lanes where there is AVX-512, 8 elsewhere.
+#ifdef WORKBENCH_AVX512
+typedef floats16 floats;
+typedef ints16 ints;
+constexpr int lanes = 16;
+static WORKBENCH_INLINE floats load_floats(const float* p) { return *reinterpret_cast<const floats16_unaligned*>(p); }
+static WORKBENCH_INLINE void store_floats(float* p, floats v) { *reinterpret_cast<floats16_unaligned*>(p) = v; }
+static WORKBENCH_INLINE floats all(float v) { return (floats)_mm512_set1_ps(v); }
+// The first `count` lanes, the others zero; and back.
+static WORKBENCH_INLINE floats load_some(const float* p, std::int64_t count) {
+    return (floats)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
+}
+static WORKBENCH_INLINE void store_some(float* p, floats v, std::int64_t count) {
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+}
+// Past the caches; p is a multiple of 64 bytes.
+static WORKBENCH_INLINE void stream_floats(float* p, floats v) { _mm512_stream_ps(p, (__m512)v); }
+// a < b ? a : b and a > b ? a : b; NaN in b wins, one in a does not.
+static WORKBENCH_INLINE floats lesser(floats a, floats b) { return (floats)_mm512_min_ps((__m512)a, (__m512)b); }
+static WORKBENCH_INLINE floats larger(floats a, floats b) { return (floats)_mm512_max_ps((__m512)a, (__m512)b); }
+#else
+typedef floats8 floats;
+typedef ints8 ints;
+constexpr int lanes = 8;
+static WORKBENCH_INLINE floats load_floats(const float* p) { return load(p); }
+static WORKBENCH_INLINE void store_floats(float* p, floats v) { store(p, v); }
+static WORKBENCH_INLINE floats all(float v) { return spread(v); }
+static WORKBENCH_INLINE floats load_some(const float* p, std::int64_t count) {
+    floats v = all(0.f);
+    for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
+    return v;
+}
+static WORKBENCH_INLINE void store_some(float* p, floats v, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
+}
+static WORKBENCH_INLINE void stream_floats(float* p, floats v) {
+#ifdef WORKBENCH_AVX2
+    _mm256_stream_ps(p, (__m256)v);
+#else
+    store(p, v);
+#endif
+}
+static WORKBENCH_INLINE floats lesser(floats a, floats b) { return a < b ? a : b; }
+static WORKBENCH_INLINE floats larger(floats a, floats b) { return a > b ? a : b; }
+#endif
+
+static WORKBENCH_INLINE void streams_done() {
+#ifdef WORKBENCH_AVX2
+    _mm_sfence();
+#endif
+}
+
+// Sums in an order that does not depend on what stands around it.
+static WORKBENCH_INLINE float lanes_sum(floats8 v) {
+#ifdef WORKBENCH_AVX2
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+#else
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+#endif
+}
+#ifdef WORKBENCH_AVX512
+static WORKBENCH_INLINE float lanes_sum(floats v) {
+    const __m512 whole = (__m512)v;
+    return lanes_sum((floats8)_mm512_castps512_ps256(whole) + (floats8)_mm512_extractf32x8_ps(whole, 1));
+}
+#endif
+
+// Calls at(i) for whole vectors and some(i, count) for what is left at the ends. Streamed: results go past the caches,
+// which spares reading memory that is only written; then the first vectors reach to where `out` is aligned.
+template <typename At, typename Some>
+static WORKBENCH_INLINE void along(const float* out, std::int64_t count, bool streamed, At&& at, Some&& some) {
+    std::int64_t i = 0;
+    if (streamed) {
+        const std::int64_t past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) / 4 % lanes);
+        const std::int64_t head = past ? lanes - past : 0;
+        if (head && head < count) some(std::int64_t{0}, head), i = head;
+    }
+    for (; i + lanes <= count; i += lanes) at(i);
+    if (i < count) some(i, count - i);
+}
+
+// The same without an end in memory: at(i) for whole vectors, some(i, count) for the rest.
+template <typename At, typename Some>
+static WORKBENCH_INLINE void along(std::int64_t count, At&& at, Some&& some) {
+    along(nullptr, count, false, at, some);
+}

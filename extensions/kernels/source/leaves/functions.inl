@@ -1,0 +1,138 @@
+// Functions of `floats`, each to about 2 units in the last place. Included once per instruction set.
+
+// e^x: 2^n e^r with |r| <= ln2 / 2, where n ln2 is taken off in two parts and e^r is its series to the seventh power.
+static WORKBENCH_INLINE floats exponential(floats x) {
+#ifdef WORKBENCH_AVX512
+    const floats bounded = larger(all(-104.f), lesser(all(89.f), x));  // NaN stays
+    const floats n = (floats)_mm512_roundscale_ps((__m512)(bounded * 1.44269504f), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    const floats bounded = x > 89.f ? all(89.f) : (x < -104.f ? all(-104.f) : x);
+    const floats shifter = all(12582912.f);  // 1.5 * 2^23: adding it rounds to the nearest integer
+    const floats n = (bounded * 1.44269504f + shifter) - shifter;
+#endif
+    const floats r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+    floats series = all(1.f / 5040.f);
+    series = series * r + 1.f / 720.f;
+    series = series * r + 1.f / 120.f;
+    series = series * r + 1.f / 24.f;
+    series = series * r + 1.f / 6.f;
+    series = series * r + 0.5f;
+    series = series * r + 1.f;
+    series = series * r + 1.f;
+#ifdef WORKBENCH_AVX512
+    return (floats)_mm512_scalef_ps((__m512)series, (__m512)n);
+#else
+    // Two factors of 2^n keep results near the ends of the range exact.
+    const ints power = __builtin_convertvector(n, ints), half = power >> 1;
+    const floats first = (floats)((half + 127) << 23), second = (floats)((power - half + 127) << 23);
+    return x != x ? x : series * first * second;
+#endif
+}
+
+// tanh: x + x^3 q(x^2) below 0.6 in magnitude, where 1 - 2/(e^2x + 1) would cancel; q is a fit at Chebyshev points.
+static WORKBENCH_INLINE floats hyperbolic_tangent(floats x) {
+    const floats square = x * x;
+    floats series = all(2.37348466e-3f);
+    series = series * square - 8.41252320e-3f;
+    series = series * square + 2.17890963e-2f;
+    series = series * square - 5.39616533e-2f;
+    series = series * square + 1.33333132e-1f;
+    series = series * square - 3.33333343e-1f;
+    const floats large = 1.f - 2.f / (exponential(x + x) + 1.f);
+    return (x < 0.6f) & (x > -0.6f) ? x + x * square * series : large;
+}
+
+static WORKBENCH_INLINE floats logistic(floats x) { return 1.f / (1.f + exponential(-x)); }
+
+static WORKBENCH_INLINE floats magnitude(floats x) { return (floats)((ints)x & 0x7fffffff); }
+
+// e^(-x^2 scale), where the square would lose digits far from zero: what its rounding cuts off is put back.
+static WORKBENCH_INLINE floats bell(floats x, float scale) {
+#if defined(WORKBENCH_AVX512)
+    const floats square = x * x, rest = (floats)_mm512_fmsub_ps((__m512)x, (__m512)x, (__m512)square);
+    return exponential(square * -scale) * (1.f - rest * scale);
+#elif defined(WORKBENCH_AVX2)
+    const floats square = x * x, rest = (floats)_mm256_fmsub_ps((__m256)x, (__m256)x, (__m256)square);
+    return exponential(square * -scale) * (1.f - rest * scale);
+#else
+    // The upper 12 bits of the mantissa: their square is exact.
+    const floats high = (floats)((ints)x & ~0xfff), low = x - high;
+    return exponential(high * high * -scale) * exponential(low * (x + high) * -scale);
+#endif
+}
+
+// erf: x p(x^2) below 1 in magnitude, 1 - e^(-x^2) q(t) from there, with t = 1 / (1 + 0.38 |x|); minimax fits.
+static WORKBENCH_INLINE floats error_function(floats x) {
+    const floats square = x * x, size = magnitude(x);
+    floats near = all(7.853857690e-5f);
+    near = near * square - 8.010192514e-4f;
+    near = near * square + 5.188327559e-3f;
+    near = near * square - 2.685381187e-2f;
+    near = near * square + 1.128358515e-1f;
+    near = near * square - 3.761262582e-1f;
+    near = near * square + 1.128379166f;
+    const floats t = 1.f / (1.f + 0.38f * size);
+    floats far = all(-1.438081712e-1f);
+    far = far * t + 3.970718604e-1f;
+    far = far * t - 1.519458582e-1f;
+    far = far * t + 3.048764222e-1f;
+    far = far * t + 1.589750289e-1f;
+    far = far * t + 2.208122981e-1f;
+    far = far * t + 2.139517731e-1f;
+    const floats bounded = size > 5.f ? all(5.f) : size;  // from 4 on the result is 1
+    const floats rest = 1.f - exponential(-bounded * bounded) * (far * t);
+    const floats signed_rest = (floats)((ints)rest | ((ints)x & (int)0x80000000));
+    return x != x ? x : (size < 1.f ? x * near : signed_rest);
+}
+
+// Of the normal distribution: its probability below x, and e^(-x^2/2). The lower tail keeps all its digits.
+static WORKBENCH_INLINE floats normal_below(floats x, floats& density) {
+    const floats size = magnitude(x);
+    const floats t = 1.f / (1.f + 0.21f * size);
+    density = bell(lesser(all(15.f), size), 0.5f);
+    floats series = all(-7.122430848e-2f);
+    series = series * t + 2.814567488e-1f;
+    series = series * t - 3.257607373e-1f;
+    series = series * t + 3.441278937e-1f;
+    series = series * t - 9.016057308e-2f;
+    series = series * t + 1.232009695e-1f;
+    series = series * t + 6.964257557e-2f;
+    series = series * t + 8.500160711e-2f;
+    series = series * t + 8.371583388e-2f;
+    const floats tail = density * (series * t);
+    return x < 0.f ? tail : 1.f - tail;
+}
+
+// x times the normal probability below it.
+static WORKBENCH_INLINE floats gelu(floats x) {
+    floats density;
+    const floats below = normal_below(x, density);
+    return x < -15.f ? x * 0.f : x * below;
+}
+static WORKBENCH_INLINE floats gelu_slope(floats x) {
+    floats density;
+    const floats below = normal_below(x, density);
+    const floats bounded = x > 15.f ? all(15.f) : (x < -15.f ? all(-15.f) : x);
+    return below + bounded * (density * 0.398942280f);
+}
+
+// The same with a hyperbolic tangent: x (1 + tanh u) / 2 = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3).
+static WORKBENCH_INLINE floats gelu_tanh(floats x) {
+    const floats twice = x * (1.59576912f + 0.0713548162f * (x * x));
+    const floats y = x * logistic(twice);
+    return x < -15.f ? x * 0.f : y;
+}
+static WORKBENCH_INLINE floats gelu_tanh_slope(floats x) {
+    const floats bounded = x > 15.f ? all(15.f) : (x < -15.f ? all(-15.f) : x), square = bounded * bounded;
+    const floats share = logistic(bounded * (1.59576912f + 0.0713548162f * square));
+    return share + bounded * (share * (1.f - share)) * (1.59576912f + 3.f * 0.0713548162f * square);
+}
+
+static WORKBENCH_INLINE floats silu(floats x) {
+    const floats y = x * logistic(x);
+    return x < -104.f ? x * 0.f : y;
+}
+static WORKBENCH_INLINE floats silu_slope(floats x) {
+    const floats share = logistic(x), bounded = x > 104.f ? all(104.f) : (x < -104.f ? all(-104.f) : x);
+    return share * (1.f + bounded * (1.f - share));
+}
