@@ -9,10 +9,12 @@ from __future__ import annotations
 from workbench.kernels import (  # noqa: F401  they register themselves
     contract,
     elementwise,
+    index,
     normalise,
     observe,
     one_dim,
     optimise,
+    order,
     pool,
     reduce,
     softmax,

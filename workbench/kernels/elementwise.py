@@ -67,7 +67,7 @@ def _gelu(exact: Callable[..., Any], tanh: Callable[..., Any]) -> Callable[..., 
 if native is not None:
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large))
-    for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "silu"):
+    for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "ndtr", "silu"):
         register(Kernel(_name, getattr(native, _name), is_medium))
     for _name in ("add", "mul", "maximum", "minimum"):
         register(Kernel(_name, _either_way(getattr(native, _name), getattr(native, _name)), _accepts_binary))

@@ -16,6 +16,10 @@ __all__ = ["available", "native", "reason"]
 SETTING = "WORKBENCH_KERNELS"
 """Environment variable: ``off`` keeps the compiled kernels unused: NumPy's code runs in their place."""
 
+INTERFACE = 2
+"""What this Python code expects of the compiled module; `source/module.cpp` has the same number. It rises with every
+change of a name or an argument that Python uses, so that two halves of different ages are never put together."""
+
 _ONEDNN_DISTRIBUTION = "onednn-cpu-gomp"
 _ONEDNN_LIBRARY = "libdnnl.so.3"
 
@@ -26,7 +30,7 @@ def _load() -> tuple[Any, str]:
     _shorten_spinning()
     name = f"{__name__.partition('.')[0]}._kernels"
     try:
-        return importlib.import_module(name), ""
+        return _matching(importlib.import_module(name))
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
@@ -37,9 +41,21 @@ def _load() -> tuple[Any, str]:
     if not _open_onednn():
         return None, f"the compiled module cannot be loaded: {first}"
     try:
-        return importlib.import_module(name), ""
+        return _matching(importlib.import_module(name))
     except ImportError as error:
         return None, f"the compiled module cannot be loaded: {error}"
+
+
+def _matching(module: Any) -> tuple[Any, str]:
+    """Return the module if it is of the age of this code, else None and why."""
+    found = getattr(module, "interface", 0)
+    if found == INTERFACE:
+        return module, ""
+    age = "older" if found < INTERFACE else "newer"
+    return None, (
+        f"the compiled module is {age} than the Python code beside it (interface {found}, expected {INTERFACE}): "
+        "build both anew with `make` or `pip install`"
+    )
 
 
 def _shorten_spinning() -> None:

@@ -1,8 +1,9 @@
 """Memory that ops hand on to each other instead of asking the system for it every time.
 
-Results of kernels come from a pool. NumPy's own arrays come from malloc, which is told at import to keep large
-blocks as well: a chain of elementwise ops on megabytes then runs several times as fast, because its pages do not
-have to be mapped and cleared again at each op.
+Results of kernels come from a pool, and so do NumPy's arrays of a megabyte and more, by a handler in the sense of
+NEP 49 (in the context that imports this package and in what runs in copies of it; a thread of its own starts with
+NumPy's). Smaller ones come from malloc, which is told at import to keep large blocks as well. A chain of elementwise
+ops on megabytes then runs several times as fast, because its pages do not have to be mapped and cleared at each op.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_
 
 
 def pooled_bytes() -> int:
-    """Return how many bytes the kernels' pool keeps free for the next op; 512 MB at most."""
+    """Return how many bytes the pool keeps free for the next op; 512 MB at most."""
     return 0 if native is None else int(native.pool_state()["kept_bytes"])
 
 
@@ -32,3 +33,4 @@ def release_memory() -> None:
 
 if native is not None and not any(name in os.environ for name in _OF_THE_USER):
     native.keep_large_blocks(KEPT_BY_MALLOC)
+    native.pool_numpy_arrays()

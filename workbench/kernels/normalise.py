@@ -1,4 +1,4 @@
-"""Batch normalisation in float32 over [N, C, ...], channels-last in memory."""
+"""Normalisation in float32: batch normalisation over [N, C, ...], channels-last in memory, and of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,19 @@ def _accepts(x: Any, *rest: Any, **params: Any) -> bool:
     return all(type(array) is np.ndarray and array.dtype == FLOAT32 for array in rest)
 
 
+def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
+    return (
+        type(x) is np.ndarray
+        and x.size >= _SMALLEST
+        and x.dtype == FLOAT32
+        and 0 < count <= x.ndim
+        and all(one is None or (type(one) is np.ndarray and one.dtype == FLOAT32) for one in rest)
+    )
+
+
 if native is not None:
+    register(Kernel("layer_norm", native.layer_norm, _accepts_layer))
+    register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer))
     register(Kernel("batch_norm", native.batch_norm, _accepts))
     register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts))
     register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts))

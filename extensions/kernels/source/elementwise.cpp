@@ -120,7 +120,7 @@ void bind_elementwise(nb::module_& module) {
     using nb::arg;
     static constexpr std::pair<const char*, Unary> unaries[] = {
         {"relu", Unary::relu}, {"neg", Unary::neg},   {"abs", Unary::abs},        {"exp", Unary::exp},
-        {"tanh", Unary::tanh}, {"sqrt", Unary::sqrt}, {"sigmoid", Unary::sigmoid}, {"erf", Unary::erf},
+        {"tanh", Unary::tanh}, {"sqrt", Unary::sqrt}, {"sigmoid", Unary::sigmoid}, {"erf", Unary::erf}, {"ndtr", Unary::ndtr},
         {"gelu", Unary::gelu}, {"gelu_tanh", Unary::gelu_tanh}, {"silu", Unary::silu}};
     for (const auto& [name, kind] : unaries)
         module.def(

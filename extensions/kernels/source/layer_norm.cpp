@@ -13,7 +13,7 @@ namespace workbench {
 namespace {
 
 struct Rows {
-    Dims leading, normalized;
+    Dims leading, normalized, statistic;  // the statistics keep the normalized dimensions with size 1
     std::int64_t rows, columns;
 
     Rows(const Dims& shape, std::int64_t dims) {
@@ -21,6 +21,8 @@ struct Rows {
         if (dims < 1 || dims > rank)
             refuse("layer_norm over the last " + std::to_string(dims) + " dimensions of shape " + text(shape));
         leading.assign(shape.begin(), shape.end() - dims), normalized.assign(shape.end() - dims, shape.end());
+        statistic = leading;
+        statistic.resize(shape.size(), 1);
         rows = count_of(leading), columns = count_of(normalized);
         if (columns == 0) refuse("layer_norm of shape " + text(shape) + ": the rows are empty");
     }
@@ -40,7 +42,7 @@ nb::object layer_norm(const Input<float>& x, const Optional& weight, const Optio
     const Rows size(shape, dims);
     const auto gain = per_column(weight, size, "weight"), offset = per_column(bias, size, "bias");
     auto y = Output<float>::row_major(shape);
-    auto means = Output<float>::row_major(size.leading), rstds = Output<float>::row_major(size.leading);
+    auto means = Output<float>::row_major(size.statistic), rstds = Output<float>::row_major(size.statistic);
     {
         KernelScope scope;
         const auto input = row_major(x);
@@ -60,7 +62,7 @@ nb::object layer_norm_gradient(const Input<float>& gradient, const Input<float>&
     if (shape_of(gradient) != shape)
         refuse("layer_norm gradient has shape " + text(shape_of(gradient)) + "; expected " + text(shape));
     if (count_of(shape_of(mean)) != size.rows || count_of(shape_of(rstd)) != size.rows)
-        refuse("layer_norm mean has shape " + text(shape_of(mean)) + "; expected " + text(size.leading));
+        refuse("layer_norm mean has shape " + text(shape_of(mean)) + "; expected " + text(size.statistic));
     const auto gain = per_column(weight, size, "weight");
     auto gx = Output<float>::row_major(shape);
     auto gw = Output<float>::row_major(size.normalized), gb = Output<float>::row_major(size.normalized);
@@ -97,10 +99,10 @@ nb::object layer_norm_gradient(const Input<float>& gradient, const Input<float>&
 
 void bind_layer_norm(nb::module_& module) {
     using nb::arg;
-    module.def("layer_norm", &layer_norm, arg("x").noconvert(), arg("weight").noconvert().none(),
-               arg("bias").noconvert().none(), nb::kw_only(), arg("dims"), arg("eps"));
+    module.def("layer_norm", &layer_norm, arg("x").noconvert(), arg("weight").noconvert().none() = nb::none(),
+               arg("bias").noconvert().none() = nb::none(), nb::kw_only(), arg("count"), arg("eps"));
     module.def("layer_norm_gradient", &layer_norm_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert().none(), nb::kw_only(), arg("dims"));
+               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(), arg("count"));
 }
 
 }  // namespace workbench

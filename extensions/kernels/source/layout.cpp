@@ -109,6 +109,7 @@ void copy_strided(T* to, const Dims& target, const T* from, const Dims& shape, c
 }
 
 template void copy_strided(float*, const Dims&, const float*, const Dims&, const Dims&);
+template void copy_strided(double*, const Dims&, const double*, const Dims&, const Dims&);
 template void copy_strided(std::int64_t*, const Dims&, const std::int64_t*, const Dims&, const Dims&);
 template void copy_strided(std::int32_t*, const Dims&, const std::int32_t*, const Dims&, const Dims&);
 template void copy_strided(std::uint8_t*, const Dims&, const std::uint8_t*, const Dims&, const Dims&);

@@ -3,11 +3,13 @@
 #include "eager.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
+#include "index.hpp"
 #include "layer_norm.hpp"
 #include "matmul.hpp"
 #include "memory.hpp"
 #include "normalisation.hpp"
 #include "optimise.hpp"
+#include "order.hpp"
 #include "pooling.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
@@ -18,6 +20,7 @@
 
 
 NB_MODULE(_kernels, module) {
+    module.attr("interface") = 2;  // as INTERFACE in workbench/kernels/loader.py
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
     workbench::bind_threads(module);
@@ -29,6 +32,8 @@ NB_MODULE(_kernels, module) {
     workbench::bind_reduce(module);
     workbench::bind_softmax(module);
     workbench::bind_layer_norm(module);
+    workbench::bind_order(module);
+    workbench::bind_index(module);
     workbench::bind_optimise(module);
     workbench::bind_pooling(module);
     workbench::bind_quantize(module);

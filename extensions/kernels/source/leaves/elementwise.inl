@@ -10,6 +10,10 @@ static WORKBENCH_INLINE floats function(floats x) {
     if constexpr (kind == Unary::tanh) return hyperbolic_tangent(x);
     if constexpr (kind == Unary::sigmoid) return logistic(x);
     if constexpr (kind == Unary::erf) return error_function(x);
+    if constexpr (kind == Unary::ndtr) {
+        floats density;
+        return normal_below(x, density);
+    }
     if constexpr (kind == Unary::gelu) return gelu(x);
     if constexpr (kind == Unary::gelu_tanh) return gelu_tanh(x);
     if constexpr (kind == Unary::silu) return silu(x);
@@ -68,6 +72,7 @@ static void unary_run(Unary kind, const float* x, std::int64_t count, float* out
         case Unary::tanh: map<Unary::tanh>(x, count, out, streamed); break;
         case Unary::sigmoid: map<Unary::sigmoid>(x, count, out, streamed); break;
         case Unary::erf: map<Unary::erf>(x, count, out, streamed); break;
+        case Unary::ndtr: map<Unary::ndtr>(x, count, out, streamed); break;
         case Unary::gelu: map<Unary::gelu>(x, count, out, streamed); break;
         case Unary::gelu_tanh: map<Unary::gelu_tanh>(x, count, out, streamed); break;
         case Unary::silu: map<Unary::silu>(x, count, out, streamed); break;
