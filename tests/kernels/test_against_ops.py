@@ -18,11 +18,16 @@ def takes_floats(op: Op) -> bool:
     )
 
 
+# What takes an array of indices, too, and only where it pays, is in test_index.
+WITH_INDICES = {"gather", "scatter_add", "index", "index_add"}
 # Ops that wrap a kernel in a record of their own, because their values are codes with a scale, have their own tests.
 WITH_KERNEL = [
     op
     for op in table()
-    if op.kernel is not None and op.kernel is kernels.lookup(op.name) and takes_floats(op)
+    if op.kernel is not None
+    and op.kernel is kernels.lookup(op.name)
+    and takes_floats(op)
+    and op.name not in WITH_INDICES
 ]
 
 

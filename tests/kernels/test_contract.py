@@ -70,3 +70,26 @@ def test_small_products_stay_with_numpy(floats: Make) -> None:
     assert not accepts(floats(3, 4), floats(4, 5))
     assert not accepts(floats(64, 64).astype(np.float64), floats(64, 10))
     assert accepts(floats(2, 64, 64), floats(64, 10))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((6, 5, 40), (6, 40, 9)), ((2, 3, 5, 40), (2, 3, 40, 9)), ((2, 1, 5, 40), (3, 40, 9)), ((5, 40), (4, 40, 9)),
+     ((1, 7, 8, 40), (6, 1, 40, 9)), ((3, 0, 4), (3, 4, 5)), ((3, 2, 0), (3, 0, 5)), ((0, 2, 4), (0, 4, 5))],
+)  # fmt: skip
+def test_batches(
+    left: tuple[int, ...], right: tuple[int, ...], floats: Make, lay: Callable[[Floats], Floats]
+) -> None:
+    a, b = floats(*left), floats(*right)
+    expected = a.astype(np.float64) @ b
+    run = kernels.lookup("matmul").run
+    close(run(lay(a), lay(b)), expected)
+    turned_a, turned_b = (np.ascontiguousarray(one.swapaxes(-1, -2)).swapaxes(-1, -2) for one in (a, b))
+    close(run(turned_a, turned_b), expected)
+
+
+def test_batches_that_do_not_fit(floats: Make) -> None:
+    with pytest.raises(ValueError, match="the batch sizes differ"):
+        kernels.lookup("matmul").run(floats(2, 3, 4), floats(3, 4, 5))
+    with pytest.raises(ValueError, match="the inner sizes differ"):
+        kernels.lookup("matmul").run(floats(2, 3, 4), floats(2, 3, 4))

@@ -40,7 +40,7 @@ np.savez(
     channels=run["mul"](x, channel[:, None, None]),
     codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),
     integers=packed.run(codes, **quantization), pooled=packed.run(codes, **quantization, pool=True),
-    histogram=run["histogram"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),
+    histogram=run["histogram_counts"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),
 )
 print(kernels.info()["loops"], kernels.info()["integer_loops"])
 """

@@ -81,3 +81,44 @@ def test_numpy_temporaries_stay_in_the_heap() -> None:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "GLIBC_"))}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_large_numpy_arrays_come_from_the_pool() -> None:
+    code = (
+        "import gc, threading\n"
+        "import numpy as np\n"
+        "before = np.ones(1 << 20)\n"
+        "from workbench import kernels\n"
+        "x = np.ones(1 << 20, np.float32)\n"
+        "assert np._core.multiarray.get_handler_name(x) == 'workbench_pool'\n"
+        "place = x.__array_interface__['data'][0]\n"
+        "assert place % 64 == 0\n"
+        "del x, before\n"
+        "assert kernels.pooled_bytes() >= 4 << 20\n"
+        "zeros = np.zeros(1 << 20, np.float32)\n"
+        "assert zeros.__array_interface__['data'][0] == place and not zeros.any()\n"
+        "grown = np.arange(1 << 18)\n"
+        "grown.resize(1 << 20, refcheck=False)\n"
+        "assert grown[(1 << 18) - 1] == (1 << 18) - 1 and not grown[1 << 18:].any()\n"
+        "grown.resize(10, refcheck=False)\n"
+        "assert grown.tolist() == list(range(10))\n"
+        "def work():\n"
+        "    for n in range(1 << 17, 1 << 19, 40_001):\n"
+        "        assert (np.full(n, n) * 2).sum() == 2 * n * n\n"
+        "threads = [threading.Thread(target=work) for _ in range(4)]\n"
+        "[one.start() for one in threads]; work(); [one.join() for one in threads]\n"
+        "kept = []\n"
+        "thread = threading.Thread(target=lambda: kept.append(np.ones(1 << 20)))\n"
+        "thread.start(); thread.join(); kept.clear()\n"
+        "del zeros; kernels.release_memory()\n"
+        "print(kernels.pooled_bytes())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "0\n", done.stderr
+
+
+def test_the_pool_is_bounded() -> None:
+    arrays = [np.empty(64 << 20, np.uint8) for _ in range(12)]
+    del arrays
+    assert kernels.pooled_bytes() <= 512 << 20
+    kernels.release_memory()

@@ -57,7 +57,7 @@ def test_nothing_finite() -> None:
 @pytest.mark.parametrize("bins", [1, 7, 2048])
 def test_histogram(bins: int, floats: Make, lay: Callable[[Floats], Floats]) -> None:
     x = with_specials(floats(8, 9, 20, 21))
-    counts = kernels.lookup("histogram").run(lay(x), -1.5, 2.0, bins)
+    counts = kernels.lookup("histogram_counts").run(lay(x), -1.5, 2.0, bins)
     inside = x[(x >= -1.5) & (x <= 2.0)].astype(np.float64)
     places = np.minimum(((inside + 1.5) * (bins / 3.5)).astype(np.int64), bins - 1)
     np.testing.assert_array_equal(counts, np.bincount(places, minlength=bins))
@@ -66,7 +66,7 @@ def test_histogram(bins: int, floats: Make, lay: Callable[[Floats], Floats]) -> 
 
 def test_histogram_ends_belong_to_it() -> None:
     x = np.array([0.0, 1.0, 2.0, 3.0, 4.0, np.nan, 4.1, -0.1], np.float32)
-    assert kernels.lookup("histogram").run(x, 0.0, 4.0, 4).tolist() == [1, 1, 1, 2]
+    assert kernels.lookup("histogram_counts").run(x, 0.0, 4.0, 4).tolist() == [1, 1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_histogram_ends_belong_to_it() -> None:
 )
 def test_refused_histograms(low: float, high: float, bins: int, message: str, floats: Make) -> None:
     with pytest.raises(ValueError, match=message):
-        kernels.lookup("histogram").run(floats(10), low, high, bins)
+        kernels.lookup("histogram_counts").run(floats(10), low, high, bins)

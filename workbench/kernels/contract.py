@@ -29,7 +29,14 @@ def _accepts_matmul(left: Any, right: Any) -> bool:
         and (left.size >= _SMALLEST or right.size >= _SMALLEST)
         and left.dtype == FLOAT32
         and right.dtype == FLOAT32
+        and (
+            left.ndim == right.ndim == 2 or left.shape[-2] * left.shape[-1] * right.shape[-1] >= _WORTH_A_CALL
+        )
     )
+
+
+_WORTH_A_CALL = 16384
+"""Products in a matrix of a batch below which NumPy's loop over the batch is cheaper."""
 
 
 def _accepts_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:

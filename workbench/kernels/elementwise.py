@@ -51,24 +51,11 @@ def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Cal
     return run
 
 
-def _accepts_gelu(x: Any, other: Any = None, *, approximate: str = "none") -> bool:
-    return is_medium(x) if other is None else _accepts_same(x, other)
-
-
-def _gelu(exact: Callable[..., Any], tanh: Callable[..., Any]) -> Callable[..., Any]:
-    """Choose by the parameter ``approximate``: "none" or "tanh"."""
-
-    def run(*arrays: Any, approximate: str = "none") -> Any:
-        return (tanh if approximate == "tanh" else exact)(*arrays)
-
-    return run
-
-
 if native is not None:
     for _name in ("neg", "abs", "sqrt"):
-        register(Kernel(_name, getattr(native, _name), is_large))
-    for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "ndtr", "silu"):
-        register(Kernel(_name, getattr(native, _name), is_medium))
+        register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
+    for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu"):
+        register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
     for _name in ("add", "mul", "maximum", "minimum"):
         register(Kernel(_name, _either_way(getattr(native, _name), getattr(native, _name)), _accepts_binary))
     for _name in ("sub", "div"):
@@ -79,7 +66,7 @@ if native is not None:
                 _accepts_binary,
             )
         )
-    for _name in ("relu_gradient", "tanh_gradient", "sigmoid_gradient", "silu_gradient"):
-        register(Kernel(_name, getattr(native, _name), _accepts_same))
-    register(Kernel("gelu", _gelu(native.gelu, native.gelu_tanh), _accepts_gelu))
-    register(Kernel("gelu_gradient", _gelu(native.gelu_gradient, native.gelu_tanh_gradient), _accepts_gelu))
+    for _name in ("relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "silu"):
+        register(
+            Kernel(f"{_name}_gradient", getattr(native, f"{_name}_gradient"), _accepts_same, least=MEDIUM)
+        )

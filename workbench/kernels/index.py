@@ -102,6 +102,13 @@ def _index_of(key: Any) -> tuple[int, Any] | None:
     return found
 
 
+def _index_in(key: Any) -> tuple[int, Any]:
+    found = _index_of(key)
+    if found is None:
+        raise ValueError("the kernel takes a key of one array of int64 indices and whole slices")
+    return found[0], np.ascontiguousarray(found[1])
+
+
 def _accepts_index(x: Any, *, key: Any) -> bool:
     if not _plain(x):
         return False
@@ -110,9 +117,8 @@ def _accepts_index(x: Any, *, key: Any) -> bool:
 
 
 def _index(x: Any, *, key: Any) -> Any:
-    dim, index = _index_of(key) or (0, None)
+    dim, index = _index_in(key)
     shape, size = x.shape, x.shape[dim]
-    index = np.ascontiguousarray(index)
     out = np.empty((*shape[:dim], *index.shape, *shape[dim + 1 :]), x.dtype)
     row = math.prod(shape[dim + 1 :]) * x.dtype.itemsize
     try:
@@ -133,9 +139,9 @@ def _accepts_index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> bool:
 
 
 def _index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> Any:
-    dim, index = _index_of(key) or (0, None)
+    dim, index = _index_in(key)
     try:
-        return native.index_add(x, np.ascontiguousarray(index).reshape(-1), dim=dim, sizes=sizes)
+        return native.index_add(x, index.reshape(-1), dim=dim, sizes=sizes)
     except IndexError as error:
         raise _outside(error, dim, sizes[dim], "index_add") from None
 
@@ -144,4 +150,8 @@ if native is not None:
     register(Kernel("gather", _gather, _accepts_gather, ("values of 1, 2, 4 or 8 bytes in row-major order",)))
     register(Kernel("scatter_add", _scatter_add, _accepts_scatter_add, ("float32, float64 or int64",)))
     register(Kernel("index", _index, _accepts_index, ("one array of indices, values in row-major order",)))
-    register(Kernel("index_add", _index_add, _accepts_index_add, ("one array of indices, float32, float64 or int64",)))
+    register(
+        Kernel(
+            "index_add", _index_add, _accepts_index_add, ("one array of indices, float32, float64 or int64",)
+        )
+    )

@@ -35,9 +35,9 @@ def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
 
 
 if native is not None:
-    register(Kernel("layer_norm", native.layer_norm, _accepts_layer))
-    register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer))
-    register(Kernel("batch_norm", native.batch_norm, _accepts))
-    register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts))
-    register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts))
-    register(Kernel("scale_shift", native.scale_shift, _accepts))
+    register(Kernel("layer_norm", native.layer_norm, _accepts_layer, least=_SMALLEST))
+    register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer, least=_SMALLEST))
+    register(Kernel("batch_norm", native.batch_norm, _accepts, least=_SMALLEST))
+    register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts, least=_SMALLEST))
+    register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts, least=_SMALLEST))
+    register(Kernel("scale_shift", native.scale_shift, _accepts, least=_SMALLEST))

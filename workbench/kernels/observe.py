@@ -23,4 +23,4 @@ if native is not None:
     # dict: count, min, max, mean, std (population) of finite values; zeros, nan, inf are counts.
     register(Kernel("statistics", native.statistics, _accepts))
     # (x, low, high, bins) -> int64 [bins]; high belongs to the last bin; NaN and what lies outside to none.
-    register(Kernel("histogram", native.histogram, _accepts))
+    register(Kernel("histogram_counts", native.histogram, _accepts))

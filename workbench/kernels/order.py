@@ -1,4 +1,4 @@
-"""Sorting, the first few, and running sums, in any dimension: float32, float64, int64 (and int32 where it is sorted)."""
+"""Sorting, the first few, and running sums along any dimension."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def _accepts_cumsum(x: Any, *, dim: int) -> bool:
 
 
 if native is not None:
-    register(Kernel("sort", native.sort, _accepts_sort, _NEEDS))
-    register(Kernel("topk", native.topk, _accepts_topk, _NEEDS))
-    register(Kernel("cumsum", native.cumsum, _accepts_cumsum, ("float32, float64 or int64",)))
+    register(Kernel("sort", native.sort, _accepts_sort, _NEEDS, MEDIUM))
+    register(Kernel("topk", native.topk, _accepts_topk, _NEEDS, MEDIUM))
+    register(Kernel("cumsum", native.cumsum, _accepts_cumsum, ("float32, float64 or int64",), MEDIUM))

@@ -19,4 +19,4 @@ def _accepts(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> bool:
 
 if native is not None:
     for _name in ("sum", "mean", "amax", "amin"):
-        register(Kernel(_name, getattr(native, _name), _accepts))
+        register(Kernel(_name, getattr(native, _name), _accepts, least=4 * MEDIUM))

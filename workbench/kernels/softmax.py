@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32, is_medium
+from workbench.kernels._arrays import FLOAT32, MEDIUM, is_medium
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -31,11 +31,12 @@ def _with(run: Callable[..., Any], logarithm: bool) -> Callable[..., Any]:
 
 if native is not None:
     for _prefix, _logarithm in (("", False), ("log_", True)):
-        register(Kernel(f"{_prefix}softmax", _with(native.softmax, _logarithm), _accepts))
+        register(Kernel(f"{_prefix}softmax", _with(native.softmax, _logarithm), _accepts, least=MEDIUM))
         register(
             Kernel(
                 f"{_prefix}softmax_gradient",
                 _with(native.softmax_gradient, _logarithm),
                 _accepts_gradient,
+                least=MEDIUM,
             )
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -305,7 +304,9 @@ def silu(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.silu(wb.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
     """
-    return _settled("silu", input, inplace, lambda x: ops.mul(x, ops.sigmoid(x)))
+    if input._array.dtype.kind == "c":
+        return _settled("silu", input, inplace, lambda x: ops.mul(x, ops.sigmoid(x)))
+    return _settled("silu", input, inplace, ops.silu)
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
@@ -329,11 +330,10 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     tensor([-0.1587,  1.9545])
     """
     if approximate == "none":
-        return ops.mul(input, ops.ndtr(input))
+        return ops.gelu(input)
     if approximate != "tanh":
         raise ValueError(f"approximate argument must be either none or tanh, got {approximate!r}")
-    inner = ops.mul(input, ops.add(ops.mul(ops.mul(input, input), 0.044715), 1.0))
-    return ops.mul(ops.mul(input, 0.5), ops.add(ops.tanh(ops.mul(inner, math.sqrt(2 / math.pi))), 1.0))
+    return ops.gelu_tanh(input)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 SPARE = 4
 
 _EXTREMES = kernels.lookup("min_max_nan_inf")
-_HISTOGRAM = kernels.lookup("histogram")
+_HISTOGRAM = kernels.lookup("histogram_counts")
 
 
 def extremes(array: Array) -> tuple[float, float, int, int]:

@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstring>
 
+#define WORKBENCH_LEAVES "leaves/index.inl"
+#define WORKBENCH_LEAVES_WIDE
+#include "dispatch.hpp"
 #include "threads.hpp"
 
 namespace workbench {
@@ -44,12 +47,6 @@ void over_planes(std::int64_t outer, std::int64_t inner, std::int64_t work, Body
 
 constexpr std::int64_t block = 512;  // indices that are looked at before they are used, while they are in the cache
 
-bool all_inside(const std::int64_t* index, std::int64_t count, std::int64_t size) {
-    std::int64_t signs = 0;  // negative where an index or what is left above it is
-    for (std::int64_t i = 0; i < count; ++i) signs |= index[i] | (size - 1 - index[i]);
-    return signs >= 0;
-}
-
 // out[o, m, i] = x[o, index[o, m, i], i]
 template <typename T>
 bool gather_bits(const T* x, const std::int64_t* index, T* out, std::int64_t outer, std::int64_t size, std::int64_t many,
@@ -77,7 +74,7 @@ bool gather_bits(const T* x, const std::int64_t* index, T* out, std::int64_t out
                 const T* from = x + o * size;
                 for (; begin < stop; begin += block) {
                     const std::int64_t last = std::min(stop, begin + block);
-                    if (!all_inside(index + begin, last - begin, size)) {
+                    if (!LEAF_WIDE(all_inside)(index + begin, last - begin, size)) {
                         outside = true;
                         continue;
                     }
@@ -181,7 +178,7 @@ nb::object scatter_add(const Input<T>& x, const Input<std::int64_t>& index, std:
                 constexpr std::int64_t ahead = 16;
                 for (std::int64_t first_of = 0; first_of < many; first_of += block) {
                     const std::int64_t last_of = std::min(many, first_of + block);
-                    if (!all_inside(places_here + first_of, last_of - first_of, size)) {
+                    if (!LEAF_WIDE(all_inside)(places_here + first_of, last_of - first_of, size)) {
                         outside = true;
                         continue;
                     }

@@ -29,6 +29,10 @@ static WORKBENCH_INLINE floats exponential(floats x) {
 #endif
 }
 
+static WORKBENCH_INLINE floats magnitude(floats x) { return (floats)((ints)x & 0x7fffffff); }
+// A positive value with the sign of x.
+static WORKBENCH_INLINE floats signed_as(floats value, floats x) { return (floats)((ints)value | ((ints)x & (int)0x80000000)); }
+
 // tanh: x + x^3 q(x^2) below 0.6 in magnitude, where 1 - 2/(e^2x + 1) would cancel; q is a fit at Chebyshev points.
 static WORKBENCH_INLINE floats hyperbolic_tangent(floats x) {
     const floats square = x * x;
@@ -38,13 +42,11 @@ static WORKBENCH_INLINE floats hyperbolic_tangent(floats x) {
     series = series * square - 5.39616533e-2f;
     series = series * square + 1.33333132e-1f;
     series = series * square - 3.33333343e-1f;
-    const floats large = 1.f - 2.f / (exponential(x + x) + 1.f);
-    return (x < 0.6f) & (x > -0.6f) ? x + x * square * series : large;
+    const floats size = magnitude(x), large = 1.f - 2.f / (exponential(size + size) + 1.f);
+    return size < 0.6f ? x + x * square * series : (x != x ? x : signed_as(large, x));
 }
 
 static WORKBENCH_INLINE floats logistic(floats x) { return 1.f / (1.f + exponential(-x)); }
-
-static WORKBENCH_INLINE floats magnitude(floats x) { return (floats)((ints)x & 0x7fffffff); }
 
 // e^(-x^2 scale), where the square would lose digits far from zero: what its rounding cuts off is put back.
 static WORKBENCH_INLINE floats bell(floats x, float scale) {
@@ -70,7 +72,7 @@ static WORKBENCH_INLINE floats error_function(floats x) {
     near = near * square - 2.685381187e-2f;
     near = near * square + 1.128358515e-1f;
     near = near * square - 3.761262582e-1f;
-    near = near * square + 1.128379166f;
+    near = near * square + 0.128379166f;  // less 1: x itself is added without a rounding
     const floats t = 1.f / (1.f + 0.38f * size);
     floats far = all(-1.438081712e-1f);
     far = far * t + 3.970718604e-1f;
@@ -81,8 +83,7 @@ static WORKBENCH_INLINE floats error_function(floats x) {
     far = far * t + 2.139517731e-1f;
     const floats bounded = size > 5.f ? all(5.f) : size;  // from 4 on the result is 1
     const floats rest = 1.f - exponential(-bounded * bounded) * (far * t);
-    const floats signed_rest = (floats)((ints)rest | ((ints)x & (int)0x80000000));
-    return x != x ? x : (size < 1.f ? x * near : signed_rest);
+    return x != x ? x : (size < 1.f ? x + x * near : signed_as(rest, x));
 }
 
 // Of the normal distribution: its probability below x, and e^(-x^2/2). The lower tail keeps all its digits.

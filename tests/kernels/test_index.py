@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from workbench import kernels
+from workbench.base.errors import DimensionIndexError
+
+Array = npt.NDArray[np.generic]
+
+
+def numbers(*shape: int, dtype: str = "f4") -> Array:
+    return np.random.default_rng(shape).integers(-9, 9, shape).astype(dtype)
+
+
+def places(below: int, *shape: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng([below, *shape]).integers(0, below, shape)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "?", "c8"])
+@pytest.mark.parametrize(
+    ("shape", "many", "dim"), [((5000,), 3000, 0), ((40, 70), 50, 0), ((40, 70), 50, 1), ((3, 9, 100), 20, 1)]
+)
+def test_gather(dtype: str, shape: tuple[int, ...], many: int, dim: int) -> None:
+    x, index = numbers(*shape, dtype=dtype), places(shape[dim], *shape[:dim], many, *shape[dim + 1 :])
+    kernel = kernels.lookup("gather")
+    assert kernel.accepts(x, index, dim=dim)
+    found = kernel.run(x, index, dim=dim)
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(found, np.take_along_axis(x, index, dim))
+    index.flat[777] = shape[dim]
+    with pytest.raises(DimensionIndexError, match=f"index {shape[dim]} is out of bounds for dimension {dim}"):
+        kernel.run(x, index, dim=dim)
+    index.flat[777] = -1
+    with pytest.raises(DimensionIndexError, match="index -1 is out of bounds"):
+        kernel.run(x, index, dim=dim)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize(
+    ("shape", "size", "dim"),
+    [((5000,), 6000, 0), ((5000,), 7, 0), ((50, 70), 9, 0), ((50, 70), 9, 1), ((3, 9, 100), 20, 1)],
+)
+def test_scatter_add(dtype: str, shape: tuple[int, ...], size: int, dim: int) -> None:
+    x, index = numbers(*shape, dtype=dtype), places(size, *shape)
+    sizes = (*shape[:dim], size, *shape[dim + 1 :])
+    expected = np.zeros(sizes, dtype)
+    grids = list(np.ogrid[tuple(slice(n) for n in shape)])
+    grids[dim] = index
+    np.add.at(expected, tuple(grids), x)
+    kernel = kernels.lookup("scatter_add")
+    assert kernel.accepts(x, index, dim=dim, sizes=sizes)
+    np.testing.assert_array_equal(kernel.run(x, index, dim=dim, sizes=sizes), expected)
+    index.flat[-1] = size
+    with pytest.raises(DimensionIndexError, match=f"index {size} is out of bounds for dimension {dim}"):
+        kernel.run(x, index, dim=dim, sizes=sizes)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "c8"])
+@pytest.mark.parametrize(
+    ("shape", "dim", "index"),
+    [((500,), 0, (2000,)), ((30, 17), 0, (8, 9)), ((30, 17), 1, (70,)), ((3, 30, 17), 1, (70,))],
+)
+def test_index_and_its_transpose(
+    dtype: str, shape: tuple[int, ...], dim: int, index: tuple[int, ...]
+) -> None:
+    x = numbers(*shape, dtype=dtype)
+    where = places(shape[dim], *index)
+    where.flat[3] = -1
+    for key in ((*[slice(None)] * dim, where), (*[slice(None)] * dim, where, Ellipsis)):
+        kernel = kernels.lookup("index")
+        assert kernel.accepts(x, key=key)
+        found = kernel.run(x, key=key)
+        np.testing.assert_array_equal(found, x[key])
+        back = kernels.lookup("index_add")
+        if dtype not in ("f4", "f8", "i8"):
+            assert not back.accepts(found, key=key, sizes=shape)
+            continue
+        expected = np.zeros(shape, dtype)
+        np.add.at(expected, key, found)
+        assert back.accepts(found, key=key, sizes=shape)
+        np.testing.assert_array_equal(back.run(found, key=key, sizes=shape), expected)
+    where.flat[5] = shape[dim]
+    with pytest.raises(DimensionIndexError, match=f"index {shape[dim]} is out of bounds for dimension {dim}"):
+        kernel.run(x, key=key)
+    where.flat[5] = -shape[dim] - 1
+    with pytest.raises(DimensionIndexError, match=f"index -{shape[dim] + 1} is out of bounds"):
+        kernel.run(x, key=key)
+
+
+def test_keys_that_are_left_to_numpy() -> None:
+    x, where = numbers(300, 40), places(30, 100)
+    accepts = kernels.lookup("index").accepts
+    assert accepts(x, key=(where,))
+    for key in (
+        (where, where), (x > 0,), (3,), (slice(1, 200), where), (None, where), (Ellipsis, where), (where.astype(np.int32),),
+    ):  # fmt: skip
+        assert not accepts(x, key=key)
+    assert not accepts(x.T, key=(where,))
+    assert not accepts(x[:, ::2], key=(where,))
+    assert not accepts(np.ones((300, 2), np.complex128), key=(where,))
