@@ -94,7 +94,8 @@ def test_keys_that_are_left_to_numpy() -> None:
     accepts = kernels.lookup("index").accepts
     assert accepts(x, key=(where,))
     for key in (
-        (where, where), (x > 0,), (3,), (slice(1, 200), where), (None, where), (Ellipsis, where), (where.astype(np.int32),),
+        (where, where), (x > 0,), (3,), (slice(1, 200), where), (None, where), (Ellipsis, where),
+        (where.astype(np.int32),),
     ):  # fmt: skip
         assert not accepts(x, key=key)
     assert not accepts(x.T, key=(where,))

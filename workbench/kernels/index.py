@@ -1,4 +1,4 @@
-"""Picking and adding by index: gather, scatter_add, one array of indices in a key. Out of bounds is said as the ops say it."""
+"""Picking and adding by index; an index out of bounds is refused in the words of the ops."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _scatter_add(x: Any, index: Any, *, dim: int, sizes: tuple[int, ...]) -> Any
 
 
 def _index_of(key: Any) -> tuple[int, Any] | None:
-    """Return the dimension and the array of a key that is one array of indices and whole slices; None for other keys."""
+    """Return dimension and array of a key of one array of indices and whole slices; None for another."""
     found: tuple[int, Any] | None = None
     if type(key) is not tuple:
         return None
@@ -135,7 +135,7 @@ def _accepts_index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> bool:
     if found is None or found[0] >= len(sizes):
         return False
     dim, index = found
-    return x.shape == (*sizes[:dim], *index.shape, *sizes[dim + 1 :])
+    return bool(x.shape == (*sizes[:dim], *index.shape, *sizes[dim + 1 :]))
 
 
 def _index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> Any:
