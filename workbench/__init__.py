@@ -12,6 +12,15 @@ import importlib as _importlib
 from typing import Any as _Any
 
 from workbench import autograd, data, fft, kernels, linalg, models, names, nn, optim, return_types, special
+from workbench.autograd import (
+    enable_grad,
+    grad_enabled,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)  # fmt: skip
 from workbench.base import rich as _rich
 from workbench.base.devices import Device
 from workbench.base.devices import Device as device
@@ -58,7 +67,7 @@ from workbench.base.random import (
     set_rng_state,
 )  # fmt: skip
 from workbench.core.backend import Backend, backends, register_backend
-from workbench.core.dispatch import enable_grad, grad_enabled, no_grad
+from workbench.func import vmap
 from workbench.kernels import get_num_threads, set_num_threads
 from workbench.lab.extension import labextension_paths as _jupyter_labextension_paths  # noqa: F401
 from workbench.ops import FUNCTIONS as _FUNCTIONS
@@ -99,13 +108,15 @@ __all__ = [
     "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "arange",
     "as_tensor", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
     "complex64", "data", "default_generator", "device", "empty", "empty_like", "enable_grad", "eye",
-    "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
-    "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "initial_seed",
-    "int16", "int32", "int64", "int8", "kernels", "linalg", "linspace", "logspace", "manual_seed",
-    "models", "multinomial", "names", "nn", "no_grad", "normal", "ones", "ones_like", "optim", "poisson",
-    "promote_types", "qint32", "qint8", "quint8", "rand", "rand_like", "randint", "randint_like",
-    "randn", "randn_like", "randperm", "register_backend", "return_types", "seed", "set_default_dtype",
-    "set_num_threads", "set_rng_state", "special", "tensor", "uint8", "zeros", "zeros_like",
+    "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like", "func",
+    "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "inference_mode",
+    "initial_seed", "int16", "int32", "int64", "int8", "is_grad_enabled",
+    "is_inference_mode_enabled", "kernels", "linalg", "linspace", "logspace", "manual_seed",
+    "models", "multinomial", "names", "nn", "no_grad", "normal", "ones", "ones_like", "optim",
+    "poisson", "promote_types", "qint32", "qint8", "quint8", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "register_backend", "return_types", "seed",
+    "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_rng_state", "special",
+    "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 

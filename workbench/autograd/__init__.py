@@ -5,9 +5,10 @@ from __future__ import annotations
 from workbench.autograd import batch_rules as _batch_rules  # noqa: F401  attaches the rules to their ops
 from workbench.autograd import checkpoint, forward_ad, functional, graph
 from workbench.autograd.anomaly import detect_anomaly, set_detect_anomaly
-from workbench.autograd.engine import backward, grad
+from workbench.autograd.engine import backward
 from workbench.autograd.function import Function, once_differentiable
 from workbench.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from workbench.autograd.gradients import grad
 from workbench.autograd.modes import (
     enable_grad,
     inference_mode,

@@ -125,6 +125,10 @@ class _Walk:
                 places = [
                     need and _place(one) in leading for one, need in zip(call.inputs, call.needs, strict=True)
                 ]
+                if True not in places:  # gradients end here: they were asked for
+                    if not self.retain:
+                        node.release()
+                    continue
                 call.needs = tuple(places)
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
             if tape.places:
@@ -186,24 +190,32 @@ def _place(value: Any) -> int:
 def _leading(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> set[int]:
     """Return the places on the tape on some way from `ends` to `starts`: no other gradient need be computed."""
     wanted = {_place(value) for value in starts}
-    nodes: dict[int, Node] = {}
+    # What is older than all that is asked for does not lead to it; of leaves the age is not known.
+    oldest = min(wanted) if min(wanted, default=-1) > 0 else -1
+    found: dict[int, list[int] | None] = {}
     pending = [value._grad_fn for value in ends if value._grad_fn is not None]
     while pending:
         node = pending.pop()
-        if node.serial not in nodes:
-            nodes[node.serial] = node
-            pending += [value._grad_fn for value in _recorded(node) if value._grad_fn is not None]
-    for serial in sorted(nodes):  # what a call was given is older than the call
-        node = nodes[serial]
+        if node.serial in found:
+            continue
+        if node.inputs is None:
+            found[node.serial] = None
+            continue
+        places = found[node.serial] = []
+        for value in node.sources():
+            if isinstance(value, Value) and value._requires_grad:
+                before = value._grad_fn
+                if before is None:
+                    places.append(-id(leaf_of(value)))
+                elif before.serial >= oldest:
+                    places.append(before.serial)
+                    pending.append(before)
+    for serial in sorted(found):  # what a call was given is older than the call
+        places_of = found[serial]
         # Of a call that was freed nothing is known; it is walked to, and says so.
-        if node.inputs is None or any(_place(value) in wanted for value in _recorded(node)):
+        if places_of is None or not wanted.isdisjoint(places_of):
             wanted.add(serial)
     return wanted
-
-
-def _recorded(node: Node) -> list[Any]:
-    """Return the inputs of a call through which gradients go."""
-    return [value for value in node.sources() if isinstance(value, Value) and value._requires_grad]
 
 
 def backward(

@@ -1,7 +1,7 @@
-"""Tools beside the tensors: measuring."""
+"""Tools beside the tensors: measuring, and trading time for memory."""
 
 from __future__ import annotations
 
-from workbench.utils import benchmark
+from workbench.utils import benchmark, checkpoint
 
-__all__ = ["benchmark"]
+__all__ = ["benchmark", "checkpoint"]

@@ -220,6 +220,8 @@ struct Op {
   bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part;
 };
 
+PyTypeObject* op_base = nullptr;
+
 int op_traverse(PyObject* self, visitproc visit, void* arg) {
   auto* op = reinterpret_cast<Op*>(self);
   Py_VISIT(Py_TYPE(self));
@@ -1018,6 +1020,20 @@ struct Arrived {
   std::vector<Ref> gradients; // one an output
 };
 
+// What made a recorded call may be an op of the table, or something else with the same attributes: a custom function.
+PyObject* rule_of(PyObject* op) {
+  if (!PyObject_TypeCheck(op, op_base)) return PyObject_GetAttrString(op, "vjp");
+  auto* own = reinterpret_cast<Op*>(op);
+  return own->prepared || prepare(own) ? Py_NewRef(own->vjp) : nullptr;
+}
+
+int outputs_of(PyObject* op) {
+  int outputs = -1;
+  if (!PyObject_TypeCheck(op, op_base)) return whole(op, "outputs", outputs) ? outputs : -1;
+  auto* own = reinterpret_cast<Op*>(op);
+  return own->prepared || prepare(own) ? own->outputs : -1;
+}
+
 struct Walk {
   PyObject *add, *fitting, *hooks, *after, *sink;
   std::map<long long, Arrived, std::greater<>> pending; // newest call first
@@ -1051,7 +1067,9 @@ struct Walk {
       Arrived& arrived = pending[node->serial];
       if (!arrived.node) {
         arrived.node = Ref(Py_NewRef(value->grad_fn));
-        arrived.gradients.resize(reinterpret_cast<Op*>(node->op)->outputs);
+        int outputs = outputs_of(node->op);
+        if (outputs < 0) return false;
+        arrived.gradients.resize(outputs);
       }
       return plus(arrived.gradients.at(value->output), std::move(gradient));
     }
@@ -1083,14 +1101,14 @@ struct Walk {
     if (!call) return false;
     if (call.object == Py_None) call = Ref(PyObject_CallMethod(arrived.node.object, "call", nullptr));
     if (!call) return false;
-    auto* op = reinterpret_cast<Op*>(node->op);
-    if (!op->prepared && !prepare(op)) return false;
+    Ref rule(rule_of(node->op));
+    if (!rule) return false;
     arguments[0] = call.object;
     for (Py_ssize_t i = 0; i < outputs; ++i) {
       PyObject* one = arrived.gradients[i].object;
       arguments[i + 1] = one ? one : Py_None;
     }
-    Ref results(PyObject_Vectorcall(op->vjp, arguments.data(), arguments.size(), nullptr));
+    Ref results(PyObject_Vectorcall(rule.object, arguments.data(), arguments.size(), nullptr));
     if (results && !PyTuple_Check(results.object)) results = Ref(PySequence_Tuple(results.object));
     if (!results) return false;
     if (!retain) {
@@ -1223,6 +1241,7 @@ bool add_eager(PyObject* module) {
   value_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&value_spec));
   PyObject* node = PyType_FromSpec(&node_spec);
   PyObject* op = PyType_FromSpec(&op_spec);
+  op_base = reinterpret_cast<PyTypeObject*>(op);
   PyObject* call = PyType_FromSpec(&recorded_spec);
   return value_base && node && op && call && PyModule_AddObjectRef(module, "CallBase", call) == 0 && PyModule_AddObjectRef(module, "ValueBase", reinterpret_cast<PyObject*>(value_base)) == 0 &&
          PyModule_AddObjectRef(module, "NodeBase", node) == 0 && PyModule_AddObjectRef(module, "OpBase", op) == 0 &&
