@@ -113,6 +113,33 @@ def test_a_table_groups_by_threads_and_has_one_unit() -> None:
         Compare([1])  # type: ignore[list-item]
 
 
+def test_in_a_notebook_each_time_has_its_unit_and_its_factor() -> None:
+    table = Compare([measured("8", "ours", 1.234e-6), measured("8", "theirs", 3e-3)])
+    picture = table._repr_html_()
+    assert "1.23 µs" in picture
+    assert "3.00 ms" in picture
+    assert "2431.1×" in picture
+    assert picture.count("×</span>") == 1
+    assert "var(--jp-ui-font-color1" in picture
+    assert repr(table) == str(table)
+
+
+def test_in_a_notebook_colours_are_asked_for_and_never_alone() -> None:
+    table = Compare([measured("8", "ours", 1e-6), measured("8", "theirs", 3e-6)])
+    assert "rgba(213,94,0,.34)" not in table._repr_html_()
+    table.colorize()
+    picture = table._repr_html_()
+    assert "rgba(213,94,0,.34)" in picture
+    assert "rgba(0,114,178,.28)" in picture
+    assert "3.0×" in picture
+
+
+def test_a_lonely_time_is_compared_with_nothing() -> None:
+    picture = Compare([measured("8", "ours", 1e-6)])._repr_html_()
+    assert "×" not in picture
+    assert picture.count("font-weight:600") == 1  # the title's
+
+
 def test_a_fuzzer_repeats_itself_and_keeps_its_bounds() -> None:
     def fuzzer(seed: int) -> Fuzzer:
         return Fuzzer(

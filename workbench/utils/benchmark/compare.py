@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import math
 from collections.abc import Iterable, Sequence
 
+from workbench.utils.benchmark.compare_html import table_html
 from workbench.utils.benchmark.measurement import UNIT_NAMES, Measurement, select_unit
 
 __all__ = ["Compare"]
 
-_BEST, _GOOD, _BAD, _WORST, _END = (
-    "\033[92m\033[1m",
-    "\033[92m",
-    "\033[2m\033[93m",
-    "\033[2m\033[91m",
-    "\033[0m",
-)
+_COLOURS = {
+    "best": "\033[92m\033[1m",
+    "good": "\033[92m",
+    "bad": "\033[2m\033[93m",
+    "worst": "\033[2m\033[91m",
+}
+_END = "\033[0m"
 
 
 class Compare:
@@ -156,13 +156,7 @@ class Compare:
     def _coloured(self, text: str, found: Measurement | None, values: Sequence[float]) -> str:
         if not self._colorize or found is None:
             return text
-        best, worst = min(values), max(values)
-        ratio = found.median / best
-        if found.median <= best * 1.05:
-            return _BEST + text + _END
-        if found.median == worst and ratio > 2:
-            return _WORST + text + _END
-        return (_GOOD if ratio < 1.5 else _BAD) + text + _END
+        return _COLOURS[_grade(found.median, values)] + text + _END
 
     def print(self) -> None:
         """Print the tables."""
@@ -170,32 +164,28 @@ class Compare:
 
     # ---------------------------------------------------------------------------------- in a notebook
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
-        parts = ["<style>.wb-compare td,.wb-compare th{text-align:right;font-variant-numeric:tabular-nums}"
-                 ".wb-compare th:first-child{text-align:left}.wb-compare .best{font-weight:bold}</style>"]  # fmt: skip
+        tables = []
         for title, group in self._groups():
             columns, threads = self._layout(group)
-            unit, length = select_unit(min(one.median for one in group))
-            parts.append(
-                f'<table class="wb-compare"><caption>{html.escape(title)}, times in {UNIT_NAMES[unit]}</caption>'
-            )
-            parts.append(
-                "<tr><th></th>" + "".join(f"<th>{html.escape(column)}</th>" for column in columns) + "</tr>"
-            )
-            for number, rows in threads.items():
-                threads_word = f"{number} thread{'' if number == 1 else 's'}"
-                parts.append(f'<tr><th colspan="{len(columns) + 1}">{threads_word}</th></tr>')
-                for name, row in rows.items():
-                    best = min(found.median for found in row.values())
-                    parts.append(f"<tr><th>{html.escape(name)}</th>")
-                    for column in columns:
-                        found = row.get(column)
-                        mark = (
-                            ' class="best"'
-                            if found is not None and found.median == best and len(row) > 1
-                            else ""
-                        )
-                        parts.append(f"<td{mark}>{html.escape(self._cell(found, length))}</td>")
-                    parts.append("</tr>")
-            parts.append("</table>")
-        return "".join(parts)
+            grades = {}
+            if self._colorize:
+                for row in (row for rows in threads.values() for row in rows.values()):
+                    values = list(itertools.chain.from_iterable(self._compared(threads, row)))
+                    grades.update({id(found): _grade(found.median, values) for found in row.values()})
+            tables.append(table_html(title, columns, threads, None if self._trim else 3, self._warn, grades))
+        return "".join(tables)
+
+
+def _grade(median: float, values: Sequence[float]) -> str:
+    """Say how a time compares with the best and the worst of `values`."""
+    best, worst = min(values), max(values)
+    ratio = median / best
+    if median <= best * 1.05:
+        return "best"
+    if median == worst and ratio > 2:
+        return "worst"
+    return "good" if ratio < 1.5 else "bad"
