@@ -93,7 +93,8 @@ def _cell(
         return f'<td style="{_CELL}"></td>'
     fastest = compared and found.median == best
     text = duration(found.median, found.significant_figures if figures is None else figures)
-    factor = f"{found.median / best:.1f}×" if compared and best > 0 and not fastest else ""
+    ratio = found.median / best if best > 0 else math.inf
+    factor = f"{ratio:.{2 if ratio < 10 else 1 if ratio < 100 else 0}f}×" if compared and not fastest else ""
     doubt = f" ± {found.iqr / found.median:.0%}" if warn and found.has_warnings and found.median else ""
     tint = f";background:{_TINTS[grades[id(found)]]}" if id(found) in grades else ""
     exact = f"{found.median:.6g} s, median of {len(found.times)} blocks of {found.number_per_run:,} runs"
