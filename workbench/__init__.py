@@ -128,6 +128,7 @@ _LATER = (
     "attribution",
     "embedding",
     "export",
+    "func",
     "graph",
     "live",
     "quantization",

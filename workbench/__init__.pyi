@@ -43,6 +43,13 @@ from workbench import nn as nn
 from workbench import optim as optim
 from workbench import return_types as return_types
 from workbench import special as special
+from workbench.autograd import enable_grad as enable_grad
+from workbench.autograd import grad_enabled as grad_enabled
+from workbench.autograd import inference_mode as inference_mode
+from workbench.autograd import is_grad_enabled as is_grad_enabled
+from workbench.autograd import is_inference_mode_enabled as is_inference_mode_enabled
+from workbench.autograd import no_grad as no_grad
+from workbench.autograd import set_grad_enabled as set_grad_enabled
 from workbench.base.devices import Device as Device
 from workbench.base.devices import Device as device
 from workbench.base.dtypes import DType as DType
@@ -83,15 +90,14 @@ from workbench.base.random import set_rng_state as set_rng_state
 from workbench.core.backend import Backend as Backend
 from workbench.core.backend import backends as backends
 from workbench.core.backend import register_backend as register_backend
-from workbench.core.dispatch import enable_grad as enable_grad
-from workbench.core.dispatch import grad_enabled as grad_enabled
-from workbench.core.dispatch import no_grad as no_grad
+from workbench.func import vmap as vmap
 from workbench.kernels import get_num_threads as get_num_threads
 from workbench.kernels import set_num_threads as set_num_threads
 from workbench.tensor import Tensor as Tensor
 from workbench import attribution as attribution
 from workbench import embedding as embedding
 from workbench import export as export
+from workbench import func as func
 from workbench import graph as graph
 from workbench import live as live
 from workbench import quantization as quantization
@@ -1396,7 +1402,7 @@ def unbind_copy(input: _Tensor, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
     """As `unbind`, with memory of its own instead of a view."""
 
 def unflatten(input: _Tensor, dim: _int | _str, sizes: _Any) -> _Tensor:
-    """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size."""
+    """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size, or a dict of these."""
 
 def unfold_copy(input: _Tensor, dimension: _int | _str, size: _int, step: _int) -> _Tensor:
     """As `unfold`, with memory of its own instead of a view."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, Names
 from workbench.base.dtypes import half_width, promote
-from workbench.base.errors import DimensionError, DTypeError, NoNumbersError
+from workbench.base.errors import DimensionError, DTypeError, NoNumbersError, Operand
 from workbench.base.places import calling_frame, place
 from workbench.core import backend, tape
 from workbench.core.bases import call_by, eager
@@ -306,8 +306,22 @@ def infer_dims(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Dims 
         return op.dims(*[dims_of(value) for value in inputs], **params)
     except DimensionError as error:
         error.op = error.op or op.name
-        error.label(_labels(inputs), tuple(_origin(value) for value in inputs))
+        known = _whose(error.operands, inputs)
+        labels = _labels(known)
+        error.label(labels, tuple(_origin(value) for value in known))
         raise
+
+
+def _whose(operands: tuple[Operand, ...], inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the input that each operand of a refusal is: by position, or by its dims where not all inputs are told."""
+    if len(operands) == len(inputs):
+        return inputs
+    left = list(inputs)
+    found: list[Any] = []
+    for operand in operands:
+        same = [i for i, value in enumerate(left) if dims_of(value) == (operand.names, operand.sizes)]
+        found.append(left.pop(same[0]) if same else None)
+    return tuple(found)
 
 
 def _origin(value: Any) -> str:

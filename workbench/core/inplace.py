@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import Names, unify_names
 from workbench.base.dtypes import can_cast, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoNumbersError
 from workbench.core import dispatch
@@ -38,6 +39,7 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
         refresh(target)
     result = function(alias(target, target._names))
     result = _fitting(target, result, name)
+    names = _names_together(target, result, name)
     backend = backend_of(target._array)
     if backend is not None and backend.write is not None:
         backend.write(target._array, result._array)
@@ -46,8 +48,7 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     else:
         _copy_numbers(target, result, name)
     target._version += 1
-    if result._names is not None:
-        target._names = result._names
+    target._names = names
     if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
         changed(target, result)
     return target
@@ -59,6 +60,15 @@ def _check_inference(target: Any) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
             "normal tensor before doing inplace update."
         )
+
+
+def _names_together(target: Any, result: Any, name: str) -> Names | None:
+    """Return the names that `target` has after the change; refuse a result whose names are others."""
+    own: Names | None = target._names
+    other: Names | None = result._names
+    if own is None or other is None or own == other:
+        return own if other is None else other
+    return unify_names(name, dims_of(target), dims_of(result))
 
 
 def _check_leaf(target: Any, name: str) -> None:

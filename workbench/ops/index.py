@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid
@@ -153,6 +153,7 @@ def _ones(mask: Any, x: Dims, axis: int) -> list[Any]:
                 dims_of(mask).operand("mask"),
             ),
         )
+    unify_names("index", Dims(x.names[axis : axis + len(sizes)], sizes), dims_of(mask))
     return [new(one) for one in np.nonzero(numbers(mask))]
 
 

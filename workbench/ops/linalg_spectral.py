@@ -134,7 +134,6 @@ EIGH: Op = matrix_op(
     rule="rows of the eigenvectors are called as those of A, the dim of the eigenvalues has no name",
     forward=lambda a, uplo: lapack_spectra.eigh(a, uplo),
     vjp=_eigh_vjp,
-    properties=frozenset({"unsettled"}),
     samples=_hermitian_samples,
 )
 
@@ -216,7 +215,6 @@ EIG: Op = matrix_op(
     rule="rows of the eigenvectors are called as those of A, the dim of the eigenvalues has no name",
     forward=lambda a: lapack_spectra.eig(a),
     vjp=_eig_vjp,
-    properties=frozenset({"unsettled"}),
     samples=lambda: [
         Sample((square(3) + 0.3j * grid(3, 3),), names=(("N", None),)),
         Sample((np.zeros((2, 0, 0), complex),)),
@@ -232,7 +230,6 @@ EIGVALS: Op = matrix_op(
     rule="batch names stay, the dim of the eigenvalues has no name",
     forward=lambda a: lapack_spectra.eig(a, vectors=False)[0],
     vjp=Absent("the gradient needs the eigenvectors in the order of these values, which linalg.eig gives"),
-    properties=frozenset({"unsettled"}),
     samples=lambda: [Sample((np.zeros((2, 0, 0)),)), Sample((grid(2, 3, 3),), names=(("B", "N", None),))],
 )
 
@@ -326,7 +323,6 @@ SVD: Op = matrix_op(
     rule="rows of U are called as those of A, columns of Vh as those of A, singular values have no name",
     forward=lambda a, full_matrices: lapack_spectra.svd(a, full_matrices),
     vjp=_svd_vjp,
-    properties=frozenset({"unsettled"}),
     samples=lambda: [
         Sample((grid(3, 3),), {"full_matrices": False}, names=(("M", "N"),)),
         Sample((grid(2, 4, 2),), {"full_matrices": False}, names=(("B", "M", "N"),)),

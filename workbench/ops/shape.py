@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -301,7 +301,14 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | No
 
 
 def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
-    """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size."""
+    """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size, or a dict of these.
+
+    >>> import workbench as wb
+    >>> wb.zeros(N=2, features=12).unflatten("features", {"C": 3, "H": 4}).names
+    ('N', 'C', 'H')
+    """
+    if isinstance(sizes, Mapping):
+        sizes = tuple(sizes.items())
     pairs = [size if isinstance(size, tuple | list) else (None, size) for size in sizes]
     if not pairs:
         raise DimensionError("unflatten: sizes must be non-empty", op="unflatten")

@@ -1438,7 +1438,7 @@ class Methods(Value):
         """Every entry of a dim by itself: a tuple of views."""
 
     def unflatten(self, dim: _int | _str, sizes: _Any) -> _Tensor:
-        """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size."""
+        """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size, or a dict of these."""
 
     def unfold(self, dimension: _int | _str, size: _int, step: _int) -> _Tensor:
         """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view."""

@@ -61,7 +61,7 @@ def _formatter(array: Any) -> dict[str, Any] | None:
     if array.dtype.kind != "f":
         return None
     shown = _edges(array)
-    finite = np.abs(shown[np.isfinite(shown)].astype(np.float64))
+    finite = np.abs(shown[np.isfinite(shown)])
     finite = finite[finite > 0]
     far = finite.size > 0 and (
         finite.max() >= 1e5 or finite.min() < 1e-4 or finite.max() / finite.min() > 1e6

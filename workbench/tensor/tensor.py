@@ -9,14 +9,14 @@ import numpy as np
 
 from workbench.base import rich
 from workbench.base.devices import Device
-from workbench.base.dims import dim_index
+from workbench.base.dims import Dims, dim_index, unify_names
 from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import AutogradError, DeviceError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.backend import backend_of, device_of
 from workbench.core.inplace import overwrite, write
 from workbench.core.op import ops
-from workbench.core.tape import Handle, Node
+from workbench.core.tape import Handle, Node, alias
 from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
@@ -226,6 +226,8 @@ class Tensor(Methods, Operators, Copying):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         recorded = self._requires_grad or getattr(value, "_requires_grad", False)
+        # What has names is checked like any op.
+        recorded = recorded or (self._names is not None and getattr(value, "_names", None) is not None)
         if type(self._array) is np.ndarray and (dispatch.computes_only() or not recorded):
             source = dispatch.numbers(value) if isinstance(value, Tensor) else value
             indexing.assign(self._array, key, source)
@@ -291,10 +293,13 @@ class Tensor(Methods, Operators, Copying):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call ``hook(gradient)`` when the gradient of this tensor is known; what it returns replaces it.
 
-        Returns a handle whose ``remove()`` takes the hook away.
+        The gradient has the names of this tensor, and so must what is returned: `DimensionError` otherwise. Returns a
+        handle whose ``remove()`` takes the hook away.
         """
         if not self._requires_grad:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._names is not None:
+            hook = _under_names(hook, dims_of(self))
         if self._grad_fn is not None:
             hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
             return Handle(hooks, (self._output, hook))
@@ -373,4 +378,18 @@ class Tensor(Methods, Operators, Copying):
 
 
 PLAIN.add(Tensor)
+
+
+def _under_names(hook: Callable[[Tensor], Tensor | None], dims: Dims) -> Callable[[Tensor], Tensor | None]:
+    """Return a hook that sees gradients under the names of the tensor it is on, and is held to them."""
+
+    def named(gradient: Tensor) -> Tensor | None:
+        changed = hook(alias(gradient, dims.names))
+        if isinstance(changed, Tensor):
+            unify_names("hook", dims, dims_of(changed))
+        return changed
+
+    return named
+
+
 use_type(Tensor)
