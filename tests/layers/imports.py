@@ -65,10 +65,13 @@ def _walk(node: ast.AST, module: str, is_package: bool, function: str | None) ->
                 # `from workbench import nn` names a room, `from workbench.nn import Linear` a thing in it.
                 target = f"{origin}.{alias.name}" if origin == PACKAGE else origin
                 yield Import(module, target, child.lineno, function)
-        elif isinstance(child, ast.Call) and _imports_by_call(child):
+        elif isinstance(child, ast.Call) and (called := _imports_by_call(child)):
             name = child.args[0]
             target = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else "?"
-            yield Import(module, target, child.lineno, function)
+            # A stand-in for a module imports it inside whatever function looks at it first.
+            yield Import(module, target, child.lineno, "Lazy" if called == "Lazy" else function)
+        elif (own := _taken_from_loaded(child)) is not None:
+            yield Import(module, own, child.lineno, function)
         yield from _walk(child, module, is_package, inside)
 
 
@@ -81,9 +84,29 @@ def _origin(node: ast.ImportFrom, module: str, is_package: bool) -> str:
     return ".".join([*base, *([node.module] if node.module else [])])
 
 
-def _imports_by_call(call: ast.Call) -> bool:
+def _imports_by_call(call: ast.Call) -> str:
+    """The name of the function called, if it imports what its first argument names; else ''."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in ("import_module", "__import__") and bool(call.args)
+    return name if name in ("import_module", "__import__", "Lazy") and call.args else ""
+
+
+def _taken_from_loaded(node: ast.AST) -> str | None:
+    """The module of this package that is taken out of ``sys.modules``, which is an import by another name."""
+    if isinstance(node, ast.Subscript):
+        table, name = node.value, node.slice
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get"
+        and node.args
+    ):
+        table, name = node.func.value, node.args[0]
+    else:
+        return None
+    from_table = isinstance(table, ast.Attribute) and table.attr == "modules"
+    if not (from_table and isinstance(name, ast.Constant) and isinstance(name.value, str)):
+        return None
+    return name.value if name.value.split(".")[0] == PACKAGE else None
 
 
 def imports_of_package(package: Path) -> list[Import]:

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Lazy", "after_import", "metadata", "scipy_fft", "scipy_linalg", "scipy_special"]
+__all__ = ["Lazy", "after_import", "metadata", "scipy_blas", "scipy_fft", "scipy_linalg", "scipy_special"]
 
 
 after_import: list[Callable[[], None]] = []
@@ -37,4 +37,5 @@ class Lazy:
 metadata = Lazy("importlib.metadata")
 scipy_special = Lazy("scipy.special")
 scipy_linalg = Lazy("scipy.linalg")
+scipy_blas = Lazy("scipy.linalg.blas")
 scipy_fft = Lazy("scipy.fft")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import workbench
 from workbench import fft, linalg, nn, ops, return_types, special
 from workbench.base.quantized_array import QScheme
 from workbench.ops.device import move_or_cast
@@ -23,9 +24,6 @@ from workbench.tensor import random as random_tensors
 
 __all__ = ["main", "stubs"]
 
-workbench: Any = sys.modules[
-    "workbench"
-]  # the package gathers every room, and is there by the time this runs
 PACKAGE = Path(inspect.getfile(workbench)).parent
 
 RESULT_TYPES: list[str] = sorted(vars(return_types)["__all__"])

@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.lazy import Lazy, scipy_linalg
+from workbench.base.lazy import scipy_blas, scipy_linalg
 
 __all__ = ["LinAlgError"]
-
-scipy_blas = Lazy("scipy.linalg.blas")
 
 SMALL = 16
 """Up to this many rows a batch of matrices goes through NumPy's loop."""
