@@ -84,7 +84,7 @@ def test_signatures_are_pytorchs(function: Callable[..., Any], signature: str) -
         (wb.fft, ops.FFT),
         (wb.special, ops.SPECIAL),
     ],
-    ids=str,
+    ids=["workbench", "Tensor", "nn.functional", "linalg", "fft", "special"],
 )
 def test_completion_offers_every_function(place: Any, offered: dict[str, Any]) -> None:
     assert set(offered) <= set(dir(place))
