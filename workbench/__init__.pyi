@@ -130,63 +130,25 @@ def adaptive_avg_pool1d(input: _Tensor, output_size: _Any) -> _Tensor:
 def adaptive_max_pool1d(input: _Tensor, output_size: _Any, return_indices: _bool = False) -> _Any:
     """Pool [N, C, L] or [C, L] to the largest value of each of `output_size` windows."""
 
-def add(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1, out: _Tensor | None = None
-) -> _Tensor:
+def add(input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add: y = a + alpha·b. Names unify from the right, sizes broadcast."""
 
-def addbmm(
-    input: _Tensor,
-    batch1: _Tensor,
-    batch2: _Tensor,
-    *,
-    beta: _Number = 1,
-    alpha: _Number = 1,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def addbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add the sum of the matrix products of two batches: y = β·input + α·Σ_b a[b] @ c[b]."""
 
-def addcdiv(
-    input: _Tensor, tensor1: _Any, tensor2: _Any, *, value: _Tensor | _Number = 1, out: _Tensor | None = None
-) -> _Tensor:
+def addcdiv(input: _Tensor, tensor1: _Any, tensor2: _Any, *, value: _Tensor | _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast."""
 
-def addcmul(
-    input: _Tensor, tensor1: _Any, tensor2: _Any, *, value: _Tensor | _Number = 1, out: _Tensor | None = None
-) -> _Tensor:
+def addcmul(input: _Tensor, tensor1: _Any, tensor2: _Any, *, value: _Tensor | _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast."""
 
-def addmm(
-    input: _Tensor,
-    mat1: _Tensor,
-    mat2: _Tensor,
-    *,
-    beta: _Number = 1,
-    alpha: _Number = 1,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def addmm(input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add a matrix product: y = β·input + α·(a @ b). Names of `input` unify with those of the product."""
 
-def addmv(
-    input: _Tensor,
-    mat: _Tensor,
-    vec: _Tensor,
-    *,
-    beta: _Number = 1,
-    alpha: _Number = 1,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def addmv(input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add the product of a matrix and a vector: y = β·input + α·(A @ x)."""
 
-def addr(
-    input: _Tensor,
-    vec1: _Tensor,
-    vec2: _Tensor,
-    *,
-    beta: _Number = 1,
-    alpha: _Number = 1,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def addr(input: _Tensor, vec1: _Tensor, vec2: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add an outer product: y = β·input + α·(a ⊗ b)."""
 
 def adjoint(input: _Tensor) -> _Tensor:
@@ -201,56 +163,28 @@ def alias_copy(input: _Tensor) -> _Tensor:
 def align_tensors(*tensors: _Tensor | _Sequence[_Tensor]) -> _tuple[_Tensor, ...]:
     """Give all tensors the dims of the longest, of size 1 where they lack one: views."""
 
-def all(
-    input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def all(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """True where all values over the dims are non-zero."""
 
-def allclose(
-    input: _Tensor | _Number,
-    other: _Tensor | _Number,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> _bool:
+def allclose(input: _Tensor | _Number, other: _Tensor | _Number, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Say whether all values of two are nearly equal, see `isclose`."""
 
-def amax(
-    input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def amax(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Largest value over dims; the gradient is shared evenly between ties."""
 
-def amin(
-    input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def amin(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Smallest value over dims; the gradient is shared evenly between ties."""
 
-def aminmax(
-    input: _Tensor,
-    *,
-    dim: _int | _str | None = None,
-    keepdim: _bool = False,
-    out: _Sequence[_Tensor] | None = None,
-) -> _return_types.MinMax:
+def aminmax(input: _Tensor, *, dim: _int | _str | None = None, keepdim: _bool = False, out: _Sequence[_Tensor] | None = None) -> _return_types.MinMax:
     """Smallest and largest value, of all or along one dim, as a named tuple ``(min, max)``."""
 
 def angle(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle to the positive real axis in radians: y = atan2(Im x, Re x); π for negative numbers. Names pass through."""
 
-def any(
-    input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def any(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """True where any value over the dims is non-zero."""
 
-def arange(
-    start: _float,
-    end: _float | None = None,
-    step: _float = 1,
-    *,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-) -> _Tensor:
+def arange(start: _float, end: _float | None = None, step: _float = 1, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Return start, start + step, … below end: int64 for whole numbers, the default type otherwise."""
 
 def arccos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -274,24 +208,13 @@ def arctan2(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor 
 def arctanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic tangent."""
 
-def argmax(
-    input: _Tensor, dim: _int | _str | None = None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def argmax(input: _Tensor, dim: _int | _str | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Index (int64) of the largest value along a dim, or of all values laid out in a row; the first of several."""
 
-def argmin(
-    input: _Tensor, dim: _int | _str | None = None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def argmin(input: _Tensor, dim: _int | _str | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Index (int64) of the smallest value along a dim, or of all values laid out in a row; the first of several."""
 
-def argsort(
-    input: _Tensor,
-    dim: _int | _str = -1,
-    descending: _bool = False,
-    stable: _bool = False,
-    *,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def argsort(input: _Tensor, dim: _int | _str = -1, descending: _bool = False, stable: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Indices (int64) that sort the values along a dim; equal values keep their order."""
 
 def argwhere(input: _Tensor) -> _Tensor:
@@ -303,9 +226,7 @@ def as_strided(input: _Tensor, size: _Size, stride: _Any, storage_offset: _int |
 def as_strided_copy(input: _Tensor, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
     """As `as_strided`, with memory of its own instead of a view."""
 
-def as_strided_scatter(
-    input: _Tensor, src: _Any, size: _Size, stride: _Any, storage_offset: _int | None = None
-) -> _Tensor:
+def as_strided_scatter(input: _Tensor, src: _Any, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
     """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
 
 def as_tensor(data: _Any, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
@@ -335,73 +256,25 @@ def atleast_2d(*tensors: _Tensor | _Sequence[_Tensor]) -> _Any:
 def atleast_3d(*tensors: _Tensor | _Sequence[_Tensor]) -> _Any:
     """Give tensors three dims: [N] becomes [1, N, 1], [N, M] becomes [N, M, 1]; several tensors give a tuple."""
 
-def avg_pool1d(
-    input: _Tensor,
-    kernel_size: _Size,
-    stride: _Any = None,
-    padding: _Any = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-) -> _Tensor:
+def avg_pool1d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> _Tensor:
     """Mean of each window of [N, C, L] or [C, L]; the padding counts as zeros, or not at all."""
 
-def avg_pool2d(
-    input: _Tensor,
-    kernel_size: _Size,
-    stride: _Any = None,
-    padding: _Any = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-    divisor_override: _int | None = None,
-) -> _Tensor:
+def avg_pool2d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> _Tensor:
     """Mean of each window of [N, C, H, W] or [C, H, W]; the padding counts as zeros, or not at all."""
 
-def avg_pool3d(
-    input: _Tensor,
-    kernel_size: _Size,
-    stride: _Any = None,
-    padding: _Any = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-    divisor_override: _int | None = None,
-) -> _Tensor:
+def avg_pool3d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> _Tensor:
     """Mean of each window of [N, C, D, H, W] or [C, D, H, W], see `avg_pool2d`."""
 
-def baddbmm(
-    input: _Tensor,
-    batch1: _Tensor,
-    batch2: _Tensor,
-    *,
-    beta: _Number = 1,
-    alpha: _Number = 1,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def baddbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add matrix products of two batches: y[b] = β·input[b] + α·(a[b] @ c[b])."""
 
-def bartlett_window(
-    window_length: _int,
-    periodic: _bool = True,
-    *,
-    dtype: _DTypeLike | None = None,
-    layout: _Any = None,
-    device: _Device | _str | None = None,
-    pin_memory: _bool = False,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return a triangle: w_n = 1 - |2n / (N - 1) - 1|, where N is one more than the length if `periodic`."""
 
 def bernoulli(input: _Tensor, p: _float | None = None, *, generator: _Generator | None = None) -> _Tensor:
     """Return 1 with the probability that stands in `input` (or with `p`), else 0. Dims, names and type stay."""
 
-def binary_cross_entropy_with_logits(
-    input: _Tensor,
-    target: _Tensor,
-    weight: _Tensor | None = None,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-    pos_weight: _Tensor | None = None,
-) -> _Tensor:
+def binary_cross_entropy_with_logits(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', pos_weight: _Tensor | None = None) -> _Tensor:
     """Cross entropy of scores of yes, whose probability is σ(x): -(p·t·ln σ(x) + (1 - t)·ln(1 - σ(x)))·weight."""
 
 def bincount(input: _Tensor, weights: _Tensor | None = None, minlength: _int = 0) -> _Tensor:
@@ -410,9 +283,7 @@ def bincount(input: _Tensor, weights: _Tensor | None = None, minlength: _int = 0
 def bitwise_and(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Bits set in both."""
 
-def bitwise_left_shift(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None
-) -> _Tensor:
+def bitwise_left_shift(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Bits moved up."""
 
 def bitwise_not(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -421,24 +292,13 @@ def bitwise_not(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def bitwise_or(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Bits set in either."""
 
-def bitwise_right_shift(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None
-) -> _Tensor:
+def bitwise_right_shift(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Bits moved down; the sign stays."""
 
 def bitwise_xor(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Bits set in one and not in the other."""
 
-def blackman_window(
-    window_length: _int,
-    periodic: _bool = True,
-    *,
-    dtype: _DTypeLike | None = None,
-    layout: _Any = None,
-    device: _Device | _str | None = None,
-    pin_memory: _bool = False,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return w_n = 0.42 - 0.5 cos(2πn / (N - 1)) + 0.08 cos(4πn / (N - 1)), N one more than the length if `periodic`."""
 
 def block_diag(*tensors: _Tensor | _Sequence[_Tensor]) -> _Tensor:
@@ -456,14 +316,7 @@ def broadcast_tensors(*tensors: _Tensor | _Sequence[_Tensor]) -> _tuple[_Tensor,
 def broadcast_to(input: _Tensor, size: _Size) -> _Tensor:
     """Stretch to the sizes `size`: `expand` by another name."""
 
-def bucketize(
-    input: _Tensor,
-    boundaries: _Tensor,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def bucketize(input: _Tensor, boundaries: _Tensor, *, out_int32: _bool = False, right: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Index of the bucket of each value between sorted boundaries: b[y - 1] < x ≤ b[y]."""
 
 def cartesian_prod(*tensors: _Tensor | _Sequence[_Tensor]) -> _Tensor:
@@ -472,12 +325,7 @@ def cartesian_prod(*tensors: _Tensor | _Sequence[_Tensor]) -> _Tensor:
 def cat(tensors: _Sequence[_Any], dim: _int | _str = 0, *, out: _Tensor | None = None) -> _Tensor:
     """Put tensors one after another along a dim; names unify, other sizes are equal."""
 
-def cdist(
-    x1: _Tensor,
-    x2: _Tensor,
-    p: _float = 2.0,
-    compute_mode: _str | None = "use_mm_for_euclid_dist_if_necessary",
-) -> _Tensor:
+def cdist(x1: _Tensor, x2: _Tensor, p: _float = 2.0, compute_mode: _str | None = 'use_mm_for_euclid_dist_if_necessary') -> _Tensor:
     """Distance of each row to each: y[…, i, j] = (Σ_k |x₁[…, i, k] - x₂[…, j, k]|^p)^(1/p)."""
 
 def ceil(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -498,9 +346,7 @@ def cholesky(input: _Tensor, upper: _bool = False, *, out: _Tensor | None = None
 def cholesky_inverse(L: _Tensor, upper: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of A given its Cholesky factor: A = L Lᴴ, or with `upper` A = Uᴴ U."""
 
-def cholesky_solve(
-    input: _Tensor, L: _Tensor, upper: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def cholesky_solve(input: _Tensor, L: _Tensor, upper: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Solution X of A X = B given the Cholesky factor of A: A = L Lᴴ, or with `upper` A = Uᴴ U."""
 
 def chunk(input: _Tensor, chunks: _int, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
@@ -548,73 +394,22 @@ def constant_pad_nd(input: _Tensor, pad: _Sequence[_int], value: _float = 0) -> 
 def contract(a: _Any, b: _Any, *names: _str) -> _Tensor:
     """Sum of products over the dims called `names`, which both tensors must have, whatever their positions."""
 
-def conv1d(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    dilation: _Size = 1,
-    groups: _int = 1,
-) -> _Tensor:
+def conv1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Any = 1, padding: _Any = 0, dilation: _Size = 1, groups: _int = 1) -> _Tensor:
     """One-dimensional cross-correlation."""
 
-def conv2d(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    dilation: _Size = 1,
-    groups: _int = 1,
-) -> _Tensor:
+def conv2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Any = 1, padding: _Any = 0, dilation: _Size = 1, groups: _int = 1) -> _Tensor:
     """Two-dimensional cross-correlation."""
 
-def conv3d(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    dilation: _Size = 1,
-    groups: _int = 1,
-) -> _Tensor:
+def conv3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Any = 1, padding: _Any = 0, dilation: _Size = 1, groups: _int = 1) -> _Tensor:
     """Three-dimensional cross-correlation: `conv2d` with a depth."""
 
-def conv_transpose1d(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    output_padding: _Size = 0,
-    groups: _int = 1,
-    dilation: _Size = 1,
-) -> _Tensor:
+def conv_transpose1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Any = 1, padding: _Any = 0, output_padding: _Size = 0, groups: _int = 1, dilation: _Size = 1) -> _Tensor:
     """One-dimensional transposed convolution."""
 
-def conv_transpose2d(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    output_padding: _Size = 0,
-    groups: _int = 1,
-    dilation: _Size = 1,
-) -> _Tensor:
+def conv_transpose2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Any = 1, padding: _Any = 0, output_padding: _Size = 0, groups: _int = 1, dilation: _Size = 1) -> _Tensor:
     """Two-dimensional transposed convolution, see `conv_transpose1d`."""
 
-def conv_transpose3d(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    output_padding: _Size = 0,
-    groups: _int = 1,
-    dilation: _Size = 1,
-) -> _Tensor:
+def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Any = 1, padding: _Any = 0, output_padding: _Size = 0, groups: _int = 1, dilation: _Size = 1) -> _Tensor:
     """Three-dimensional transposed convolution, see `conv_transpose1d`."""
 
 def copysign(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -629,15 +424,7 @@ def cos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def cosh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic cosine."""
 
-def cosine_embedding_loss(
-    input1: _Tensor,
-    input2: _Tensor,
-    target: _Tensor,
-    margin: _float = 0,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-) -> _Tensor:
+def cosine_embedding_loss(input1: _Tensor, input2: _Tensor, target: _Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1. Shapes: [N, D] and [N], or [D] and []."""
 
 def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: _int | _str = 1, eps: _float = 1e-08) -> _Tensor:
@@ -646,61 +433,28 @@ def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: _int | _str = 1, eps: _floa
 def count_nonzero(input: _Tensor, dim: _Dims | None = None) -> _Tensor:
     """Count (int64) the values over the dims that are not zero."""
 
-def cov(
-    input: _Tensor, *, correction: _int = 1, fweights: _Tensor | None = None, aweights: _Tensor | None = None
-) -> _Tensor:
+def cov(input: _Tensor, *, correction: _int = 1, fweights: _Tensor | None = None, aweights: _Tensor | None = None) -> _Tensor:
     """Covariance of the variables in rows over the observations in columns: y_ij = Σ_k (x_ik - x̄_i)·(x_jk - x̄_j)* / n."""
 
-def cross(
-    input: _Tensor | _Number,
-    other: _Tensor | _Number,
-    dim: _int | _str | None = None,
-    *,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def cross(input: _Tensor | _Number, other: _Tensor | _Number, dim: _int | _str | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Cross product along a dim, or without one along the first that has size 3; see `linalg.cross`."""
 
-def cross_entropy(
-    input: _Tensor,
-    target: _Tensor,
-    weight: _Tensor | None = None,
-    size_average: _bool | None = None,
-    ignore_index: _int = -100,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-    label_smoothing: _float = 0.0,
-) -> _Tensor:
+def cross_entropy(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: _str = 'mean', label_smoothing: _float = 0.0) -> _Tensor:
     """Cross entropy between scores `input` and classes or probabilities `target`: -ln softmax(x)[target]."""
 
-def ctc_loss(
-    log_probs: _Tensor,
-    targets: _Tensor,
-    input_lengths: _Tensor,
-    target_lengths: _Tensor,
-    blank: _int = 0,
-    reduction: _str = "mean",
-    zero_infinity: _bool = False,
-) -> _Tensor:
+def ctc_loss(log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: _int = 0, reduction: _str = 'mean', zero_infinity: _bool = False) -> _Tensor:
     """Negative log-likelihood of sequences of classes over all their timings. Graves et al. 2006."""
 
-def cummax(
-    input: _Tensor, dim: _int | _str, *, out: _Sequence[_Tensor] | None = None
-) -> _return_types.ValuesIndices:
+def cummax(input: _Tensor, dim: _int | _str, *, out: _Sequence[_Tensor] | None = None) -> _return_types.ValuesIndices:
     """Running maximum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
 
-def cummin(
-    input: _Tensor, dim: _int | _str, *, out: _Sequence[_Tensor] | None = None
-) -> _return_types.ValuesIndices:
+def cummin(input: _Tensor, dim: _int | _str, *, out: _Sequence[_Tensor] | None = None) -> _return_types.ValuesIndices:
     """Running minimum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
 
-def cumprod(
-    input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None
-) -> _Tensor:
+def cumprod(input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Running product along a dim: y_i = Π_{j ≤ i} x_j. Integers are multiplied as int64."""
 
-def cumsum(
-    input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None
-) -> _Tensor:
+def cumsum(input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Running sum along a dim: y_i = Σ_{j ≤ i} x_j. Integers are summed as int64."""
 
 def cumulative_trapezoid(y: _Any, x: _Any = None, *, dx: _Any = None, dim: _int | _str = -1) -> _Tensor:
@@ -724,40 +478,16 @@ def diag_embed(input: _Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -
 def diagflat(input: _Tensor, offset: _int = 0) -> _Tensor:
     """The matrix with all values of a tensor, taken as flat, on a diagonal."""
 
-def diagonal(
-    input: _Tensor,
-    offset: _int = 0,
-    dim1: _int | _str = 0,
-    dim2: _int | _str = 1,
-    *,
-    outdim: _str | None = None,
-) -> _Tensor:
+def diagonal(input: _Tensor, offset: _int = 0, dim1: _int | _str = 0, dim2: _int | _str = 1, *, outdim: _str | None = None) -> _Tensor:
     """The diagonal of two dims as the last dim, `offset` above (or, negative, below) the main one: a view."""
 
-def diagonal_copy(
-    input: _Tensor,
-    offset: _int = 0,
-    dim1: _int | _str = 0,
-    dim2: _int | _str = 1,
-    *,
-    outdim: _str | None = None,
-) -> _Tensor:
+def diagonal_copy(input: _Tensor, offset: _int = 0, dim1: _int | _str = 0, dim2: _int | _str = 1, *, outdim: _str | None = None) -> _Tensor:
     """As `diagonal`, with memory of its own instead of a view."""
 
-def diagonal_scatter(
-    input: _Tensor, src: _Any, offset: _int = 0, dim1: _int | _str = 0, dim2: _int | _str = 1
-) -> _Tensor:
+def diagonal_scatter(input: _Tensor, src: _Any, offset: _int = 0, dim1: _int | _str = 0, dim2: _int | _str = 1) -> _Tensor:
     """A copy of `input` in which the diagonal of two dims is replaced by `src`."""
 
-def diff(
-    input: _Tensor,
-    n: _int = 1,
-    dim: _int | _str = -1,
-    prepend: _Any = None,
-    append: _Any = None,
-    *,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def diff(input: _Tensor, n: _int = 1, dim: _int | _str = -1, prepend: _Any = None, append: _Any = None, *, out: _Tensor | None = None) -> _Tensor:
     """Differences of neighbours along a dim, `n` times over: y_i = x_{i+1} - x_i. Of bools: whether they differ."""
 
 def digamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -766,22 +496,10 @@ def digamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def dist(input: _Tensor | _Number, other: _Tensor | _Number, p: _float = 2) -> _Tensor:
     """Distance of two tensors: the p-norm of their difference, over all dims."""
 
-def div(
-    input: _Tensor | _Number,
-    other: _Tensor | _Number,
-    *,
-    rounding_mode: _str | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def div(input: _Tensor | _Number, other: _Tensor | _Number, *, rounding_mode: _str | None = None, out: _Tensor | None = None) -> _Tensor:
     """Divide: y = a/b, rounded down with "floor" and towards 0 with "trunc". Names unify, sizes broadcast."""
 
-def divide(
-    input: _Tensor | _Number,
-    other: _Tensor | _Number,
-    *,
-    rounding_mode: _str | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def divide(input: _Tensor | _Number, other: _Tensor | _Number, *, rounding_mode: _str | None = None, out: _Tensor | None = None) -> _Tensor:
     """Divide: y = a/b, rounded down with "floor" and towards 0 with "trunc". Names unify, sizes broadcast."""
 
 def dot(input: _Tensor, tensor: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -796,23 +514,10 @@ def dstack(tensors: _Sequence[_Any], *, out: _Tensor | None = None) -> _Tensor:
 def einsum(*args: _Any) -> _Tensor:
     """Sum of products of tensors, by an equation that names their dims: ``einsum("ij,jk->ik", a, b)``."""
 
-def empty(
-    *size: _Size,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def empty(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return memory as it is: ``empty(2, 3)`` or by name ``empty(N=2, C=3)``."""
 
-def empty_like(
-    input: _Tensor,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def empty_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return memory as it is, with the dims, names, type and device of `input`."""
 
 def eq(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -845,24 +550,13 @@ def expand_copy(input: _Tensor, *sizes: _Size, size: _Size | None = None) -> _Te
 def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Exponential minus 1, exact near 0."""
 
-def eye(
-    n: _int,
-    m: _int | None = None,
-    *,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-) -> _Tensor:
+def eye(n: _int, m: _int | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Return a matrix with ones on its diagonal."""
 
-def fake_quantize_per_channel_affine(
-    input: _Tensor, scale: _Any, zero_point: _Any, axis: _int | _str, quant_min: _int, quant_max: _int
-) -> _Tensor:
+def fake_quantize_per_channel_affine(input: _Tensor, scale: _Any, zero_point: _Any, axis: _int | _str, quant_min: _int, quant_max: _int) -> _Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each entry of `axis`."""
 
-def fake_quantize_per_tensor_affine(
-    input: _Tensor, scale: _Any, zero_point: _Any, quant_min: _int, quant_max: _int
-) -> _Tensor:
+def fake_quantize_per_tensor_affine(input: _Tensor, scale: _Any, zero_point: _Any, quant_min: _int, quant_max: _int) -> _Tensor:
     """Round to the numbers that codes can stand for: y = (clamp(rne(x·(1/s)) + z, qmin, qmax) - z)·s."""
 
 def fill(input: _Tensor, value: _Tensor | _Number) -> _Tensor:
@@ -883,17 +577,13 @@ def fliplr(input: _Tensor) -> _Tensor:
 def flipud(input: _Tensor) -> _Tensor:
     """Reverse the first dim: up and down change places."""
 
-def float_power(
-    input: _Tensor | _Number, exponent: _Tensor | _Number, *, out: _Tensor | None = None
-) -> _Tensor:
+def float_power(input: _Tensor | _Number, exponent: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Raise to a power in double precision: y = a^b as float64, or complex128 where one is complex. Names unify."""
 
 def floor(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Largest integer not above."""
 
-def floor_divide(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None
-) -> _Tensor:
+def floor_divide(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Divide and round down."""
 
 def fmax(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -911,31 +601,13 @@ def frac(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def from_numpy(array: _np.ndarray[_Any, _Any], *, names: _Sequence[_str | None] | None = None) -> _Tensor:
     """Return a tensor that shares the memory of `array`."""
 
-def full(
-    size: _Size | None = None,
-    fill_value: _Number | None = None,
-    *,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def full(size: _Size | None = None, fill_value: _Number | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return a tensor filled with one value: ``full((2, 3), 0.5)``, or by name ``full(fill_value=0.5, N=2, C=3)``."""
 
-def full_like(
-    input: _Tensor,
-    fill_value: _Number,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def full_like(input: _Tensor, fill_value: _Number, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return one value everywhere, with the dims, names, type and device of `input`."""
 
-def gather(
-    input: _Tensor, dim: _int | _str, index: _Any, *, sparse_grad: _bool = False, out: _Tensor | None = None
-) -> _Tensor:
+def gather(input: _Tensor, dim: _int | _str, index: _Any, *, sparse_grad: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j]."""
 
 def gcd(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -950,74 +622,34 @@ def geqrf(input: _Tensor, *, out: _Sequence[_Tensor] | None = None) -> _return_t
 def ger(input: _Tensor, vec2: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """All products of the values of two vectors: y[i, j] = a[i]·b[j]."""
 
-def gradient(
-    input: _Tensor,
-    *,
-    spacing: _Any = 1,
-    dim: _int | _str | _Sequence[_int | _str] | None = None,
-    edge_order: _int = 1,
-) -> _tuple[_Tensor, ...]:
+def gradient(input: _Tensor, *, spacing: _Any = 1, dim: _int | _str | _Sequence[_int | _str] | None = None, edge_order: _int = 1) -> _tuple[_Tensor, ...]:
     """Estimate the slope along each dim by differences: y_i = (x_{i+1} - x_{i-1}) / 2h inside."""
 
 def greater(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Greater."""
 
-def greater_equal(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None
-) -> _Tensor:
+def greater_equal(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Greater or equal."""
 
-def grid_sampler(
-    input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
-) -> _Tensor:
+def grid_sampler(input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> _Tensor:
     """Call `grid_sample` with its modes as numbers."""
 
-def grid_sampler_2d(
-    input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
-) -> _Tensor:
+def grid_sampler_2d(input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> _Tensor:
     """Call `grid_sample` on [N, C, H, W] with its modes as numbers, see `grid_sampler`."""
 
-def grid_sampler_3d(
-    input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
-) -> _Tensor:
+def grid_sampler_3d(input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> _Tensor:
     """Call `grid_sample` on [N, C, D, H, W] with its modes as numbers, see `grid_sampler`."""
 
-def group_norm(
-    input: _Tensor,
-    num_groups: _int,
-    weight: _Tensor | None = None,
-    bias: _Tensor | None = None,
-    eps: _float = 1e-05,
-) -> _Tensor:
+def group_norm(input: _Tensor, num_groups: _int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _float = 1e-05) -> _Tensor:
     """Scale each group of channels of [N, C, …] by its mean and variance: (x - E[x]) / √(Var[x] + ε)·weight + bias."""
 
 def gt(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Greater."""
 
-def hamming_window(
-    window_length: _int,
-    periodic: _bool = True,
-    alpha: _float = 0.54,
-    beta: _float = 0.46,
-    *,
-    dtype: _DTypeLike | None = None,
-    layout: _Any = None,
-    device: _Device | _str | None = None,
-    pin_memory: _bool = False,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return w_n = α - β cos(2πn / (N - 1)), where N is one more than the length if `periodic`."""
 
-def hann_window(
-    window_length: _int,
-    periodic: _bool = True,
-    *,
-    dtype: _DTypeLike | None = None,
-    layout: _Any = None,
-    device: _Device | _str | None = None,
-    pin_memory: _bool = False,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return w_n = sin²(πn / (N - 1)), where N is one more than the length if `periodic`."""
 
 def hardshrink(input: _Tensor, lambd: _float = 0.5) -> _Tensor:
@@ -1026,29 +658,13 @@ def hardshrink(input: _Tensor, lambd: _float = 0.5) -> _Tensor:
 def heaviside(input: _Tensor, values: _Any, *, out: _Tensor | None = None) -> _Tensor:
     """Step from 0 to 1: y = 0 below 0, `values` at 0, 1 above. Names unify from the right, sizes broadcast."""
 
-def hinge_embedding_loss(
-    input: _Tensor,
-    target: _Tensor,
-    margin: _float = 1.0,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-) -> _Tensor:
+def hinge_embedding_loss(input: _Tensor, target: _Tensor, margin: _float = 1.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """Distance x where the target is 1, max(0, margin - x) where it is -1: distances of like and of unlike pairs."""
 
-def histc(
-    input: _Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: _Tensor | None = None
-) -> _Tensor:
+def histc(input: _Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: _Tensor | None = None) -> _Tensor:
     """Count the values in `bins` bins of equal width between `min` and `max`, or if these are equal, over all values."""
 
-def histogram(
-    input: _Tensor,
-    bins: _Any,
-    *,
-    range: _Sequence[_float] | None = None,
-    weight: _Tensor | None = None,
-    density: _bool = False,
-) -> _return_types.Histogram:
+def histogram(input: _Tensor, bins: _Any, *, range: _Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False) -> _return_types.Histogram:
     """Count the values in bins, as a named tuple ``(hist, bin_edges)``."""
 
 def hsplit(input: _Tensor, indices_or_sections: _Any) -> _tuple[_Tensor, ...]:
@@ -1072,20 +688,10 @@ def igammac(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor 
 def imag(input: _Tensor) -> _Tensor:
     """Imaginary part of a complex tensor, as a view: y = Im x. Raises `DTypeError` for a real tensor."""
 
-def index_add(
-    input: _Tensor,
-    dim: _int | _str,
-    index: _Any,
-    source: _Any,
-    *,
-    alpha: _Number = 1,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def index_add(input: _Tensor, dim: _int | _str, index: _Any, source: _Any, *, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` to which entries of `source`, times alpha, are added at entries of a dim."""
 
-def index_copy(
-    input: _Tensor, dim: _int | _str, index: _Any, source: _Any, *, out: _Tensor | None = None
-) -> _Tensor:
+def index_copy(input: _Tensor, dim: _int | _str, index: _Any, source: _Any, *, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` in which entries of a dim are those of `source`."""
 
 def index_fill(input: _Tensor, dim: _int | _str, index: _Any, value: _Tensor | _Number) -> _Tensor:
@@ -1094,16 +700,7 @@ def index_fill(input: _Tensor, dim: _int | _str, index: _Any, value: _Tensor | _
 def index_put(input: _Tensor, indices: _Tensor, values: _Any, accumulate: _bool = False) -> _Tensor:
     """A copy of `input` with `values` written (or, with `accumulate`, added) at tensors of indices, one a dim."""
 
-def index_reduce(
-    input: _Tensor,
-    dim: _int | _str,
-    index: _Any,
-    source: _Any,
-    reduce: _str,
-    *,
-    include_self: _bool = True,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def index_reduce(input: _Tensor, dim: _int | _str, index: _Any, source: _Any, reduce: _str, *, include_self: _bool = True, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` into which the entries of `source` along `dim` are put at the entries that `index` names."""
 
 def index_select(input: _Tensor, dim: _int | _str, index: _Any, *, out: _Tensor | None = None) -> _Tensor:
@@ -1136,26 +733,13 @@ def is_nonzero(input: _Tensor) -> _bool:
 def is_signed(input: _Tensor) -> _bool:
     """Say whether the type of the values has negative numbers."""
 
-def isclose(
-    input: _Tensor | _Number,
-    other: _Tensor | _Number,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> _Tensor:
+def isclose(input: _Tensor | _Number, other: _Tensor | _Number, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _Tensor:
     """True where two are nearly equal: |a - b| ≤ atol + rtol·|b|. Names unify from the right, sizes broadcast."""
 
 def isfinite(input: _Tensor) -> _Tensor:
     """True where finite."""
 
-def isin(
-    elements: _Any,
-    test_elements: _Any,
-    *,
-    assume_unique: _bool = False,
-    invert: _bool = False,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def isin(elements: _Any, test_elements: _Any, *, assume_unique: _bool = False, invert: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Whether each element is one of the test elements; with `invert`, whether it is none."""
 
 def isinf(input: _Tensor) -> _Tensor:
@@ -1173,63 +757,22 @@ def isposinf(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def isreal(input: _Tensor) -> _Tensor:
     """True where the imaginary part is 0: everywhere in a real tensor. Names and sizes pass through."""
 
-def istft(
-    input: _Tensor,
-    n_fft: _int,
-    hop_length: _int | None = None,
-    win_length: _int | None = None,
-    window: _Any = None,
-    center: _bool = True,
-    normalized: _bool = False,
-    onesided: _bool | None = None,
-    length: _int | None = None,
-    return_complex: _bool = False,
-) -> _Tensor:
+def istft(input: _Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Any = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> _Tensor:
     """Inverse of `stft`: the signal whose spectra come nearest to those given, [T] or [N, T]."""
 
-def kaiser_window(
-    window_length: _int,
-    periodic: _bool = True,
-    beta: _float = 12.0,
-    *,
-    dtype: _DTypeLike | None = None,
-    layout: _Any = None,
-    device: _Device | _str | None = None,
-    pin_memory: _bool = False,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _DTypeLike | None = None, layout: _Any = None, device: _Device | _str | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
     """Return w_n = I₀(β √(1 - (2n / (N - 1) - 1)²)) / I₀(β), where N is one more than the length if `periodic`."""
 
-def kl_div(
-    input: _Tensor,
-    target: _Tensor,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-    log_target: _bool = False,
-) -> _Tensor:
+def kl_div(input: _Tensor, target: _Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', log_target: _bool = False) -> _Tensor:
     """Kullback-Leibler divergence of log-probabilities `input` from `target`: target·(ln target - x)."""
 
 def kron(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Kronecker product: every value of `input` times the whole of `other`."""
 
-def kthvalue(
-    input: _Tensor,
-    k: _int,
-    dim: _int | _str = -1,
-    keepdim: _bool = False,
-    *,
-    out: _Sequence[_Tensor] | None = None,
-) -> _return_types.ValuesIndices:
+def kthvalue(input: _Tensor, k: _int, dim: _int | _str = -1, keepdim: _bool = False, *, out: _Sequence[_Tensor] | None = None) -> _return_types.ValuesIndices:
     """The `k`-th smallest value along a dim (from 1) and where it stands, as a named tuple ``(values, indices)``."""
 
-def layer_norm(
-    input: _Tensor,
-    normalized_shape: _Size,
-    weight: _Tensor | None = None,
-    bias: _Tensor | None = None,
-    eps: _float = 1e-05,
-) -> _Tensor:
+def layer_norm(input: _Tensor, normalized_shape: _Size, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _float = 1e-05) -> _Tensor:
     """Scale each sample by the mean and variance of its last dims: (x - E[x]) / √(Var[x] + ε)·weight + bias."""
 
 def lcm(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -1256,15 +799,7 @@ def lgamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
     """Affine map of the last dim: y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]."""
 
-def linspace(
-    start: _float,
-    end: _float,
-    steps: _int,
-    *,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-) -> _Tensor:
+def linspace(start: _float, end: _float, steps: _int, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Return `steps` values from start to end, both included, evenly spaced."""
 
 def log(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -1309,53 +844,25 @@ def logical_xor(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Ten
 def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given."""
 
-def logspace(
-    start: _float,
-    end: _float,
-    steps: _int,
-    base: _float = 10.0,
-    *,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-) -> _Tensor:
+def logspace(start: _float, end: _float, steps: _int, base: _float = 10.0, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Return `steps` values from base**start to base**end, evenly spaced in their logarithm."""
 
-def logsumexp(
-    input: _Tensor, dim: _Dims | None, keepdim: _bool = False, *, out: _Tensor | None = None
-) -> _Tensor:
+def logsumexp(input: _Tensor, dim: _Dims | None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
 
 def lt(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Less."""
 
-def lu(
-    input: _Tensor, pivot: _bool = True, get_infos: _bool = False
-) -> _return_types.LUFactors | _return_types.LUFactorsWithInfo:
+def lu(input: _Tensor, pivot: _bool = True, get_infos: _bool = False) -> _return_types.LUFactors | _return_types.LUFactorsWithInfo:
     """Triangular factors in one matrix, and the row exchanges; see `linalg.lu_factor`."""
 
 def lu_solve(input: _Tensor, LU_data: _Tensor, LU_pivots: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Solution X of A X = `input` given what `linalg.lu_factor` made of A; see `linalg.lu_solve`."""
 
-def lu_unpack(
-    LU_data: _Tensor,
-    LU_pivots: _Tensor,
-    unpack_data: _bool = True,
-    unpack_pivots: _bool = True,
-    *,
-    out: _Sequence[_Tensor] | None = None,
-) -> _return_types.PLU:
+def lu_unpack(LU_data: _Tensor, LU_pivots: _Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: _Sequence[_Tensor] | None = None) -> _return_types.PLU:
     """The factors of A = P L U from what `linalg.lu_factor` returned; what is not unpacked is empty."""
 
-def margin_ranking_loss(
-    input1: _Tensor,
-    input2: _Tensor,
-    target: _Tensor,
-    margin: _float = 0,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-) -> _Tensor:
+def margin_ranking_loss(input1: _Tensor, input2: _Tensor, target: _Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """max(0, -t·(x₁ - x₂) + margin): x₁ is to be above x₂ where the target t is 1, below it where that is -1."""
 
 def masked_fill(input: _Tensor, mask: _Tensor, value: _Tensor | _Number) -> _Tensor:
@@ -1376,96 +883,62 @@ def matrix_exp(A: _Tensor) -> _Tensor:
 def matrix_power(A: _Tensor, n: _int, *, out: _Tensor | None = None) -> _Tensor:
     """Powers of square matrices: A multiplied n times, its inverse for negative n, the identity for 0."""
 
+
 @_overload
 def max(input: _Tensor) -> _Tensor:
     """Largest of all values; with `dim`, largest along it as a named tuple ``(values, indices)``."""
-
 @_overload
-def max(
-    input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None
-) -> _return_types.ValuesIndices: ...
+def max(input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None) -> _return_types.ValuesIndices: ...
+
 @_overload
 def max(input: _Tensor, dim: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 @_overload
 def max(input: _Tensor, *, other: _Tensor, out: _Tensor | None = None) -> _Tensor: ...
-def max_pool1d(
-    input: _Tensor,
-    kernel_size: _Size,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Size = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> _Any:
+
+def max_pool1d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, dilation: _Size = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> _Any:
     """Largest value of each window of [N, C, L] or [C, L]; `stride` defaults to the kernel size."""
 
-def max_pool2d(
-    input: _Tensor,
-    kernel_size: _Size,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Size = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> _Any:
+def max_pool2d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, dilation: _Size = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> _Any:
     """Largest value of each window of [N, C, H, W] or [C, H, W]; `stride` defaults to the kernel size."""
 
-def max_pool3d(
-    input: _Tensor,
-    kernel_size: _Size,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Size = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> _Any:
+def max_pool3d(input: _Tensor, kernel_size: _Size, stride: _Any = None, padding: _Any = 0, dilation: _Size = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> _Any:
     """Largest value of each window of [N, C, D, H, W] or [C, D, H, W]; `stride` defaults to the kernel size."""
 
 def maximum(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """The larger of two; NaN where one is."""
 
-def mean(
-    input: _Tensor,
-    dim: _Dims | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _DTypeLike | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def mean(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Arithmetic mean over one dim, several or all: y = Σ x / n. Integers need a floating `dtype`."""
+
 
 @_overload
 def median(input: _Tensor) -> _Tensor:
     """Middle value, the lower of two; with `dim`, along it as a named tuple ``(values, indices)``."""
-
 @_overload
-def median(
-    input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None
-) -> _return_types.ValuesIndices: ...
-def meshgrid(*tensors: _Tensor | _Sequence[_Tensor], indexing: _str = "ij") -> _tuple[_Tensor, ...]:
+def median(input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None) -> _return_types.ValuesIndices: ...
+
+def meshgrid(*tensors: _Tensor | _Sequence[_Tensor], indexing: _str = 'ij') -> _tuple[_Tensor, ...]:
     """Stretch vectors to the grid of all of their values: as many tensors, each varying along its own dim."""
+
 
 @_overload
 def min(input: _Tensor) -> _Tensor:
     """Smallest of all values; with `dim`, smallest along it as a named tuple ``(values, indices)``."""
-
 @_overload
-def min(
-    input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None
-) -> _return_types.ValuesIndices: ...
+def min(input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None) -> _return_types.ValuesIndices: ...
+
 @_overload
 def min(input: _Tensor, dim: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 @_overload
 def min(input: _Tensor, *, other: _Tensor, out: _Tensor | None = None) -> _Tensor: ...
+
 def minimum(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """The smaller of two; NaN where one is."""
 
 def mm(input: _Tensor, mat2: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Matrix product of two matrices: y[n, p] = Σ_m a[n, m]·b[m, p]."""
 
-def mode(
-    input: _Tensor, dim: _int | _str = -1, keepdim: _bool = False, *, out: _Sequence[_Tensor] | None = None
-) -> _return_types.ValuesIndices:
+def mode(input: _Tensor, dim: _int | _str = -1, keepdim: _bool = False, *, out: _Sequence[_Tensor] | None = None) -> _return_types.ValuesIndices:
     """Most frequent value along a dim and where it stands last, as a named tuple ``(values, indices)``."""
 
 def moveaxis(input: _Tensor, source: _Any, destination: _Any) -> _Tensor:
@@ -1474,14 +947,7 @@ def moveaxis(input: _Tensor, source: _Any, destination: _Any) -> _Tensor:
 def movedim(input: _Tensor, source: _Any, destination: _Any) -> _Tensor:
     """Move the dims `source`, one or several, to the positions `destination`; the others keep their order. A view."""
 
-def mse_loss(
-    input: _Tensor,
-    target: _Tensor,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-    weight: _Tensor | None = None,
-) -> _Tensor:
+def mse_loss(input: _Tensor, target: _Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', weight: _Tensor | None = None) -> _Tensor:
     """Squared difference: (x - target)²."""
 
 def msort(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -1490,9 +956,7 @@ def msort(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def mul(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply."""
 
-def multinomial(
-    input: _Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None
-) -> _Tensor:
+def multinomial(input: _Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None) -> _Tensor:
     """Return indices drawn with the weights in each row of `input`: dims [..., C] give [..., num_samples], int64."""
 
 def multiply(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -1504,53 +968,23 @@ def mv(input: _Tensor, vec: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def mvlgamma(input: _Tensor, p: _int, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the multivariate gamma function: y = p(p-1)/4·ln π + Σ_i ln Γ(x - (i-1)/2), i from 1 to p."""
 
-def nan_to_num(
-    input: _Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-    *,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def nan_to_num(input: _Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Put numbers in the place of NaN (0 by default) and of infinities (by default the largest of the type)."""
 
-def nanmean(
-    input: _Tensor,
-    dim: _Dims | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _DTypeLike | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def nanmean(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Mean over dims of the values that are numbers; NaN where there is none."""
+
 
 @_overload
 def nanmedian(input: _Tensor) -> _Tensor:
     """Middle of the values that are numbers, see `median`; NaN where there is none."""
-
 @_overload
-def nanmedian(
-    input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None
-) -> _return_types.ValuesIndices: ...
-def nanquantile(
-    input: _Tensor,
-    q: _Any,
-    dim: _int | _str | None = None,
-    keepdim: _bool = False,
-    *,
-    interpolation: _str = "linear",
-    out: _Tensor | None = None,
-) -> _Tensor:
+def nanmedian(input: _Tensor, dim: _Dim, keepdim: _bool = False, *, out: _tuple[_Tensor, _Tensor] | None = None) -> _return_types.ValuesIndices: ...
+
+def nanquantile(input: _Tensor, q: _Any, dim: _int | _str | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: _Tensor | None = None) -> _Tensor:
     """The q-th quantile of the values that are numbers, see `quantile`; NaN where there is none."""
 
-def nansum(
-    input: _Tensor,
-    dim: _Dims | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _DTypeLike | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def nansum(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Sum over dims of the values that are numbers: NaN counts as 0."""
 
 def narrow(input: _Tensor, dim: _int | _str, start: _Any, length: _int) -> _Tensor:
@@ -1559,26 +993,13 @@ def narrow(input: _Tensor, dim: _int | _str, start: _Any, length: _int) -> _Tens
 def narrow_copy(input: _Tensor, dim: _int | _str, start: _Any, length: _int) -> _Tensor:
     """As `narrow`, with memory of its own instead of a view."""
 
-def native_batch_norm(
-    input: _Tensor,
-    weight: _Tensor,
-    bias: _Tensor,
-    running_mean: _Tensor,
-    running_var: _Tensor,
-    training: _bool,
-    momentum: _float,
-    eps: _float,
-) -> _tuple[_Tensor, _Tensor, _Tensor]:
+def native_batch_norm(input: _Tensor, weight: _Tensor, bias: _Tensor, running_mean: _Tensor, running_var: _Tensor, training: _bool, momentum: _float, eps: _float) -> _tuple[_Tensor, _Tensor, _Tensor]:
     """`batch_norm`, with the mean and reciprocal deviation 1/√(Var + ε) of the batch it used: [0] if not `training`."""
 
-def native_group_norm(
-    input: _Tensor, weight: _Tensor, bias: _Tensor, N: _int, C: _int, HxW: _int, group: _int, eps: _float
-) -> _tuple[_Tensor, _Tensor, _Tensor]:
+def native_group_norm(input: _Tensor, weight: _Tensor, bias: _Tensor, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> _tuple[_Tensor, _Tensor, _Tensor]:
     """`group_norm`, with the mean and reciprocal deviation [N, group] it used."""
 
-def native_layer_norm(
-    input: _Tensor, normalized_shape: _Size, weight: _Tensor, bias: _Tensor, eps: _float
-) -> _tuple[_Tensor, _Tensor, _Tensor]:
+def native_layer_norm(input: _Tensor, normalized_shape: _Size, weight: _Tensor, bias: _Tensor, eps: _float) -> _tuple[_Tensor, _Tensor, _Tensor]:
     """`layer_norm`, with the mean and the reciprocal deviation 1/√(Var + ε) it used; no gradient flows through those."""
 
 def ne(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -1593,39 +1014,16 @@ def negative(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def nextafter(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """The next floating point number from the first towards the second."""
 
-def nll_loss(
-    input: _Tensor,
-    target: _Tensor,
-    weight: _Tensor | None = None,
-    size_average: _bool | None = None,
-    ignore_index: _int = -100,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-) -> _Tensor:
+def nll_loss(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """Negative log-likelihood of the classes `target` under log-probabilities `input`."""
 
 def nonzero(input: _Tensor, *, as_tuple: _bool = False) -> _Any:
     """Indices (int64) of the values that are not zero, one a row; with `as_tuple` one vector a dim."""
 
-def norm(
-    input: _Tensor,
-    p: _float | _str | None = "fro",
-    dim: _Dims | None = None,
-    keepdim: _bool = False,
-    out: _Tensor | None = None,
-    dtype: _DTypeLike | None = None,
-) -> _Tensor:
+def norm(input: _Tensor, p: _float | _str | None = 'fro', dim: _Dims | None = None, keepdim: _bool = False, out: _Tensor | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
     """Norm of all values or over dims: (Σ |x|^p)^{1/p}; ``"fro"`` is p = 2, ``"nuc"`` the sum of singular values."""
 
-def normal(
-    mean: _Any = 0.0,
-    std: _Any = 1.0,
-    size: _Size | None = None,
-    *,
-    names: _Sequence[_str | None] | None = None,
-    generator: _Generator | None = None,
-    **dims: _int,
-) -> _Tensor:
+def normal(mean: _Any = 0.0, std: _Any = 1.0, size: _Size | None = None, *, names: _Sequence[_str | None] | None = None, generator: _Generator | None = None, **dims: _int) -> _Tensor:
     """Return values drawn from normal distributions: mean and spread by tensor or number, or of one `size`."""
 
 def not_equal(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -1634,50 +1032,25 @@ def not_equal(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tenso
 def one_hot(input: _Tensor, num_classes: _int = -1) -> _Tensor:
     """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim."""
 
-def ones(
-    *size: _Size,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def ones(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return ones: ``ones(2, 3)`` or by name ``ones(N=2, C=3)``."""
 
-def ones_like(
-    input: _Tensor,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def ones_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return ones with the dims, names, type and device of `input`."""
 
 def orgqr(A: _Tensor, tau: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """The first columns of a product of reflectors: H₁ H₂ … H_k with H_i = I - τ_i v_i v_iᴴ."""
 
-def ormqr(
-    input: _Tensor | _Number,
-    tau: _Tensor,
-    other: _Tensor | _Number,
-    left: _bool = True,
-    transpose: _bool = False,
-    *,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def ormqr(input: _Tensor | _Number, tau: _Tensor, other: _Tensor | _Number, left: _bool = True, transpose: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Product of the whole Q that reflectors make with another matrix: Q C, or C Q; with `transpose` Qᴴ for Q."""
 
 def outer(input: _Tensor, vec2: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """All products of the values of two vectors: y[i, j] = a[i]·b[j]."""
 
-def pad(
-    input: _Tensor, pad: _Sequence[_int], mode: _str = "constant", value: _float | None = None
-) -> _Tensor:
+def pad(input: _Tensor, pad: _Sequence[_int], mode: _str = 'constant', value: _float | None = None) -> _Tensor:
     """Pad: `pad` lists (before, after) from the last dim backwards; negative widths cut. Names pass through."""
 
-def pairwise_distance(
-    x1: _Tensor, x2: _Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
-) -> _Tensor:
+def pairwise_distance(x1: _Tensor, x2: _Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> _Tensor:
     """Distance of rows pair by pair: the p-norm of x₁ - x₂ + ε over the last dim. [N, D], [N, D] -> [N]."""
 
 def pdist(input: _Tensor, p: _float = 2) -> _Tensor:
@@ -1701,16 +1074,7 @@ def pixel_unshuffle(input: _Tensor, downscale_factor: _int) -> _Tensor:
 def poisson(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
     """Return counts drawn from Poisson distributions of the rates in `input`. Dims, names and type stay."""
 
-def poisson_nll_loss(
-    input: _Tensor,
-    target: _Tensor,
-    log_input: _bool = True,
-    full: _bool = False,
-    size_average: _bool | None = None,
-    eps: _float = 1e-08,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-) -> _Tensor:
+def poisson_nll_loss(input: _Tensor, target: _Tensor, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """Negative log-likelihood of counts `target` under Poisson distributions."""
 
 def polar(abs: _Tensor, angle: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -1728,14 +1092,7 @@ def pow(input: _Tensor | _Number, exponent: _Tensor | _Number, *, out: _Tensor |
 def prelu(input: _Tensor, weight: _Tensor) -> _Tensor:
     """Rectified linear unit with learned slopes below 0: y = x above 0, w·x below."""
 
-def prod(
-    input: _Tensor,
-    dim: _Dims | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _DTypeLike | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def prod(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Product over one dim, several or all: y = Π x. Integers are multiplied as int64."""
 
 def put(input: _Tensor, index: _Any, source: _Any, accumulate: _bool = False) -> _Tensor:
@@ -1756,113 +1113,40 @@ def q_scale(input: _Tensor) -> _float:
 def q_zero_point(input: _Tensor) -> _int:
     """Return the zero point of a tensor that is quantized per tensor."""
 
-def qr(
-    input: _Tensor, some: _bool = True, *, out: _Sequence[_Tensor] | None = None
-) -> _return_types.QRResult:
+def qr(input: _Tensor, some: _bool = True, *, out: _Sequence[_Tensor] | None = None) -> _return_types.QRResult:
     """Orthonormal and upper triangular factor, reduced or (without `some`) complete; see `linalg.qr`."""
 
 def qscheme(input: _Tensor) -> _QScheme:
     """Return how a tensor is quantized."""
 
-def quantile(
-    input: _Tensor,
-    q: _Any,
-    dim: _int | _str | None = None,
-    keepdim: _bool = False,
-    *,
-    interpolation: _str = "linear",
-    out: _Tensor | None = None,
-) -> _Tensor:
+def quantile(input: _Tensor, q: _Any, dim: _int | _str | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: _Tensor | None = None) -> _Tensor:
     """The q-th quantile along a dim, or of all values: the value at rank q·(n - 1) of the sorted ones."""
 
-def quantize_per_channel(
-    input: _Tensor,
-    scales: _Any,
-    zero_points: _Any,
-    axis: _int | _str,
-    dtype: _DTypeLike,
-    *,
-    quant_min: _int | None = None,
-    quant_max: _int | None = None,
-) -> _Tensor:
+def quantize_per_channel(input: _Tensor, scales: _Any, zero_points: _Any, axis: _int | _str, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
     """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name."""
 
-def quantize_per_tensor(
-    input: _Tensor,
-    scale: _Any,
-    zero_point: _Any,
-    dtype: _DTypeLike,
-    *,
-    quant_min: _int | None = None,
-    quant_max: _int | None = None,
-) -> _Tensor:
+def quantize_per_tensor(input: _Tensor, scale: _Any, zero_point: _Any, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
     """Quantize float32 values: q = clamp(rne(x·(1/scale) + zero_point))."""
 
 def rad2deg(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angles in radians as degrees: y = x·180/π. Names and sizes pass through."""
 
-def rand(
-    *size: _Size,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    generator: _Generator | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def rand(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return values drawn evenly from [0, 1): ``rand(2, 3)`` or ``rand(N=2, C=3)``."""
 
-def rand_like(
-    input: _Tensor,
-    *,
-    dtype: _DTypeLike | None = None,
-    generator: _Generator | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def rand_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return values drawn evenly from [0, 1), with the dims, names and type of `input`."""
 
-def randint(
-    low: _int,
-    high: _Any = None,
-    size: _Size = (),
-    *,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    generator: _Generator | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def randint(low: _int, high: _Any = None, size: _Size = (), *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given."""
 
-def randint_like(
-    input: _Tensor,
-    low: _int,
-    high: _int | None = None,
-    *,
-    dtype: _DTypeLike | None = None,
-    generator: _Generator | None = None,
-) -> _Tensor:
+def randint_like(input: _Tensor, low: _int, high: _int | None = None, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:
     """Return whole numbers drawn evenly from [low, high), with the dims and names of `input`."""
 
-def randn(
-    *size: _Size,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    generator: _Generator | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def randn(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return values drawn from the standard normal: ``randn(2, 3)`` or ``randn(N=2, C=3)``."""
 
-def randn_like(
-    input: _Tensor,
-    *,
-    dtype: _DTypeLike | None = None,
-    generator: _Generator | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def randn_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return values drawn from the standard normal, with the dims, names and type of `input`."""
 
 def randperm(n: _int, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:
@@ -1883,14 +1167,10 @@ def relu(input: _Tensor, inplace: _bool = False) -> _Tensor:
 def remainder(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Remainder of the division that rounds down: it has the sign of the divisor."""
 
-def renorm(
-    input: _Tensor, p: _float, dim: _int | _str, maxnorm: _float, *, out: _Tensor | None = None
-) -> _Tensor:
+def renorm(input: _Tensor, p: _float, dim: _int | _str, maxnorm: _float, *, out: _Tensor | None = None) -> _Tensor:
     """Scale down the parts along `dim` whose p-norm is larger than `maxnorm`, to that norm."""
 
-def repeat_interleave(
-    input: _Tensor, repeats: _Any = None, dim: _int | _str | None = None, *, output_size: _int | None = None
-) -> _Tensor:
+def repeat_interleave(input: _Tensor, repeats: _Any = None, dim: _int | _str | None = None, *, output_size: _int | None = None) -> _Tensor:
     """Each entry along `dim` (without it, of all values in a row) repeated as often as `repeats` says, for all or each."""
 
 def reshape(input: _Tensor, *sizes: _Size, shape: _Any = None) -> _Tensor:
@@ -1902,9 +1182,7 @@ def resolve_conj(input: _Tensor) -> _Tensor:
 def resolve_neg(input: _Tensor) -> _Tensor:
     """Return the tensor itself: negatives are computed when they are asked for, none is pending."""
 
-def rms_norm(
-    input: _Tensor, normalized_shape: _Size, weight: _Tensor | None = None, eps: _float | None = None
-) -> _Tensor:
+def rms_norm(input: _Tensor, normalized_shape: _Size, weight: _Tensor | None = None, eps: _float | None = None) -> _Tensor:
     """Scale each sample by the root mean square of its last dims: x / √(E[x²] + ε)·weight."""
 
 def roll(input: _Tensor, shifts: _Any, dims: _Dims | None = None) -> _Tensor:
@@ -1925,45 +1203,16 @@ def rsqrt(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def rsub(input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1) -> _Tensor:
     """Subtract from the other: y = b - alpha·a. Names unify from the right, sizes broadcast."""
 
-def scatter(
-    input: _Tensor,
-    dim: _int | _str,
-    index: _Any,
-    src: _Any = None,
-    *,
-    value: _Tensor | _Number | None = None,
-    reduce: _str | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def scatter(input: _Tensor, dim: _int | _str, index: _Any, src: _Any = None, *, value: _Tensor | _Number | None = None, reduce: _str | None = None, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` in which the value at each index along `dim` is replaced by one of `src`, or by a number."""
 
-def scatter_add(
-    input: _Tensor, dim: _int | _str, index: _Any, src: _Any, *, out: _Tensor | None = None
-) -> _Tensor:
+def scatter_add(input: _Tensor, dim: _int | _str, index: _Any, src: _Any, *, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` to which each value of `src` is added at its index along `dim`."""
 
-def scatter_reduce(
-    input: _Tensor,
-    dim: _int | _str,
-    index: _Any,
-    src: _Any,
-    reduce: _str,
-    *,
-    include_self: _bool = True,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def scatter_reduce(input: _Tensor, dim: _int | _str, index: _Any, src: _Any, reduce: _str, *, include_self: _bool = True, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` into which each value of `src` is put at its index along `dim`."""
 
-def searchsorted(
-    sorted_sequence: _Tensor,
-    input: _Tensor,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-    side: _str | None = None,
-    sorter: _Any = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def searchsorted(sorted_sequence: _Tensor, input: _Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: _Any = None, out: _Tensor | None = None) -> _Tensor:
     """Where the values of `input` would be put into the sorted sequence: the first place, or with `right` the last."""
 
 def select(input: _Tensor, dim: _int | _str, index: _int) -> _Tensor:
@@ -1999,24 +1248,13 @@ def sinc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def sinh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic sine."""
 
-def slice(
-    input: _Tensor, dim: _int | _str = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
-) -> _Tensor:
+def slice(input: _Tensor, dim: _int | _str = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> _Tensor:
     """The entries of a dim from `start` up to `end`, every `step`-th, as Python slices them: a view."""
 
-def slice_copy(
-    input: _Tensor, dim: _int | _str = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
-) -> _Tensor:
+def slice_copy(input: _Tensor, dim: _int | _str = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> _Tensor:
     """As `slice`, with memory of its own instead of a view."""
 
-def slice_scatter(
-    input: _Tensor,
-    src: _Any,
-    dim: _int | _str = 0,
-    start: _int | None = None,
-    end: _int | None = None,
-    step: _int = 1,
-) -> _Tensor:
+def slice_scatter(input: _Tensor, src: _Any, dim: _int | _str = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> _Tensor:
     """A copy of `input` in which what `slice` shows is replaced by `src`."""
 
 def slogdet(A: _Tensor, *, out: _Sequence[_Tensor] | None = None) -> _return_types.SlogdetResult:
@@ -2025,14 +1263,7 @@ def slogdet(A: _Tensor, *, out: _Sequence[_Tensor] | None = None) -> _return_typ
 def softmax(input: _Tensor, dim: _int | _str, dtype: _DTypeLike | None = None) -> _Tensor:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
 
-def sort(
-    input: _Tensor,
-    dim: _int | _str = -1,
-    descending: _bool = False,
-    stable: _bool = False,
-    *,
-    out: _Sequence[_Tensor] | None = None,
-) -> _return_types.ValuesIndices:
+def sort(input: _Tensor, dim: _int | _str = -1, descending: _bool = False, stable: _bool = False, *, out: _Sequence[_Tensor] | None = None) -> _return_types.ValuesIndices:
     """Values along a dim in order and where they stood, as a named tuple ``(values, indices)``."""
 
 def split(tensor: _Tensor, split_size_or_sections: _Any, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
@@ -2041,14 +1272,10 @@ def split(tensor: _Tensor, split_size_or_sections: _Any, dim: _int | _str = 0) -
 def split_copy(tensor: _Tensor, split_size_or_sections: _Any, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
     """As `split`, with memory of its own instead of a view."""
 
-def split_with_sizes(
-    input: _Tensor, split_sizes: _Sequence[_int], dim: _int | _str = 0
-) -> _tuple[_Tensor, ...]:
+def split_with_sizes(input: _Tensor, split_sizes: _Sequence[_int], dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
     """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
 
-def split_with_sizes_copy(
-    input: _Tensor, split_sizes: _Sequence[_int], dim: _int | _str = 0
-) -> _tuple[_Tensor, ...]:
+def split_with_sizes_copy(input: _Tensor, split_sizes: _Sequence[_int], dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
     """As `split_with_sizes`, with memory of its own instead of a view."""
 
 def sqrt(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -2063,70 +1290,28 @@ def squeeze(input: _Tensor, dim: _Dims | None = None) -> _Tensor:
 def squeeze_copy(input: _Tensor, dim: _Dims | None = None) -> _Tensor:
     """As `squeeze`, with memory of its own instead of a view."""
 
-def stack(
-    tensors: _Sequence[_Any], dim: _int = 0, name: _str | None = None, *, out: _Tensor | None = None
-) -> _Tensor:
+def stack(tensors: _Sequence[_Any], dim: _int = 0, name: _str | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Put tensors of equal sizes one after another along a new dim, under `name` if given."""
 
-def std(
-    input: _Tensor,
-    dim: _Dims | None | _bool = None,
-    unbiased: _bool | None = None,
-    keepdim: _bool = False,
-    *,
-    correction: _float | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def std(input: _Tensor, dim: _Dims | None | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: _Tensor | None = None) -> _Tensor:
     """Standard deviation over dims: y = √(Σ |x - x̄|² / (n - correction))."""
 
-def std_mean(
-    input: _Tensor,
-    dim: _Dims | None | _bool = None,
-    unbiased: _bool | None = None,
-    keepdim: _bool = False,
-    *,
-    correction: _float | None = None,
-) -> _tuple[_Tensor, _Tensor]:
+def std_mean(input: _Tensor, dim: _Dims | None | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> _tuple[_Tensor, _Tensor]:
     """Standard deviation and mean over dims, see `std`."""
 
-def stft(
-    input: _Tensor,
-    n_fft: _int,
-    hop_length: _int | None = None,
-    win_length: _int | None = None,
-    window: _Any = None,
-    center: _bool = True,
-    pad_mode: _str = "reflect",
-    normalized: _bool = False,
-    onesided: _bool | None = None,
-    return_complex: _bool | None = None,
-    align_to_window: _bool | None = None,
-) -> _Tensor:
+def stft(input: _Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Any = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> _Tensor:
     """Short-time Fourier transform of [T] or [N, T]: the spectrum of every stretch of `n_fft` values."""
 
-def sub(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1, out: _Tensor | None = None
-) -> _Tensor:
+def sub(input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast."""
 
-def subtract(
-    input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1, out: _Tensor | None = None
-) -> _Tensor:
+def subtract(input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast."""
 
-def sum(
-    input: _Tensor,
-    dim: _Dims | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _DTypeLike | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def sum(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Sum over one dim, several or all: y = Σ x. Integers are summed as int64."""
 
-def svd(
-    input: _Tensor, some: _bool = True, compute_uv: _bool = True, *, out: _Sequence[_Tensor] | None = None
-) -> _return_types.OldSVDResult:
+def svd(input: _Tensor, some: _bool = True, compute_uv: _bool = True, *, out: _Sequence[_Tensor] | None = None) -> _return_types.OldSVDResult:
     """Singular value decomposition A = U diag(S) Vᴴ with V itself; see `linalg.svd`."""
 
 def swapaxes(input: _Tensor, axis0: _int | _str, axis1: _int | _str) -> _Tensor:
@@ -2144,9 +1329,7 @@ def t_copy(input: _Tensor) -> _Tensor:
 def take(input: _Tensor, index: _Any, *, out: _Tensor | None = None) -> _Tensor:
     """Values of the tensor taken as flat, in the shape (and with the names) of `index`."""
 
-def take_along_dim(
-    input: _Tensor, indices: _Tensor, dim: _int | _str | None = None, *, out: _Tensor | None = None
-) -> _Tensor:
+def take_along_dim(input: _Tensor, indices: _Tensor, dim: _int | _str | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Pick values along `dim` by indices that broadcast with `input`; without `dim` both are taken as flat."""
 
 def tan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -2155,14 +1338,7 @@ def tan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def tanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic tangent."""
 
-def tensor(
-    data: _Any,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    names: _Sequence[_str | None] | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def tensor(data: _Any, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, names: _Sequence[_str | None] | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
 
 def tensor_split(input: _Tensor, indices_or_sections: _Any, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
@@ -2177,15 +1353,7 @@ def threshold(input: _Tensor, threshold: _float, value: _float, inplace: _bool =
 def tile(input: _Tensor, *sizes: _Size, dims: _Dims | None = None) -> _Tensor:
     """The tensor several times along each dim: `dims` counts from the right, what is missing is 1. A copy."""
 
-def topk(
-    input: _Tensor,
-    k: _int,
-    dim: _int | _str = -1,
-    largest: _bool = True,
-    sorted: _bool = True,
-    *,
-    out: _Sequence[_Tensor] | None = None,
-) -> _return_types.ValuesIndices:
+def topk(input: _Tensor, k: _int, dim: _int | _str = -1, largest: _bool = True, sorted: _bool = True, *, out: _Sequence[_Tensor] | None = None) -> _return_types.ValuesIndices:
     """The `k` largest (or smallest) values along a dim and where they stood, as a named tuple ``(values, indices)``."""
 
 def trace(input: _Tensor) -> _Tensor:
@@ -2203,55 +1371,22 @@ def trapezoid(y: _Any, x: _Any = None, *, dx: _Any = None, dim: _int | _str = -1
 def trapz(y: _Any, x: _Any = None, *, dx: _Any = None, dim: _int | _str = -1) -> _Tensor:
     """Area under the values along a dim by trapezoids: Σ (y_i + y_{i+1})·(x_{i+1} - x_i)/2."""
 
-def triangular_solve(
-    input: _Tensor,
-    A: _Tensor,
-    upper: _bool = True,
-    transpose: _bool = False,
-    unitriangular: _bool = False,
-    *,
-    out: _Sequence[_Tensor] | None = None,
-) -> _return_types.TriangularSolution:
+def triangular_solve(input: _Tensor, A: _Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: _Sequence[_Tensor] | None = None) -> _return_types.TriangularSolution:
     """Solutions of A X = B with A triangular (or its transpose), and A again; see `linalg.solve_triangular`."""
 
 def tril(input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor:
     """The lower triangle of the last two dims, up to a diagonal above the main one; zeros elsewhere."""
 
-def tril_indices(
-    row: _int,
-    col: _int,
-    offset: _int = 0,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-) -> _Tensor:
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Rows and columns of the lower triangle of a matrix, [2, count], row by row."""
 
-def triplet_margin_loss(
-    anchor: _Tensor,
-    positive: _Tensor,
-    negative: _Tensor,
-    margin: _float = 1.0,
-    p: _float = 2,
-    eps: _float = 1e-06,
-    swap: _bool = False,
-    size_average: _bool | None = None,
-    reduce: _bool | None = None,
-    reduction: _str = "mean",
-) -> _Tensor:
+def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: _float = 1.0, p: _float = 2, eps: _float = 1e-06, swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), with the p-norm of differences as distance d."""
 
 def triu(input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor:
     """The upper triangle of the last two dims, from a diagonal above the main one on; zeros elsewhere."""
 
-def triu_indices(
-    row: _int,
-    col: _int,
-    offset: _int = 0,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-) -> _Tensor:
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Rows and columns of the upper triangle of a matrix, [2, count], row by row."""
 
 def true_divide(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -2272,21 +1407,10 @@ def unflatten(input: _Tensor, dim: _int | _str, sizes: _Any) -> _Tensor:
 def unfold_copy(input: _Tensor, dimension: _int | _str, size: _int, step: _int) -> _Tensor:
     """As `unfold`, with memory of its own instead of a view."""
 
-def unique(
-    input: _Tensor,
-    sorted: _bool = True,
-    return_inverse: _bool = False,
-    return_counts: _bool = False,
-    dim: _int | _str | None = None,
-) -> _Any:
+def unique(input: _Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | _str | None = None) -> _Any:
     """The distinct values in order, or with `dim` the distinct entries along it."""
 
-def unique_consecutive(
-    input: _Tensor,
-    return_inverse: _bool = False,
-    return_counts: _bool = False,
-    dim: _int | _str | None = None,
-) -> _Any:
+def unique_consecutive(input: _Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | _str | None = None) -> _Any:
     """The values without those equal to the one before them, or with `dim` the entries along it; see `unique`."""
 
 def unsqueeze(input: _Tensor, dim: _int, name: _str | None = None) -> _Tensor:
@@ -2295,25 +1419,10 @@ def unsqueeze(input: _Tensor, dim: _int, name: _str | None = None) -> _Tensor:
 def unsqueeze_copy(input: _Tensor, dim: _int, name: _str | None = None) -> _Tensor:
     """As `unsqueeze`, with memory of its own instead of a view."""
 
-def var(
-    input: _Tensor,
-    dim: _Dims | None | _bool = None,
-    unbiased: _bool | None = None,
-    keepdim: _bool = False,
-    *,
-    correction: _float | None = None,
-    out: _Tensor | None = None,
-) -> _Tensor:
+def var(input: _Tensor, dim: _Dims | None | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: _Tensor | None = None) -> _Tensor:
     """Variance over dims: y = Σ |x - x̄|² / (n - correction)."""
 
-def var_mean(
-    input: _Tensor,
-    dim: _Dims | None | _bool = None,
-    unbiased: _bool | None = None,
-    keepdim: _bool = False,
-    *,
-    correction: _float | None = None,
-) -> _tuple[_Tensor, _Tensor]:
+def var_mean(input: _Tensor, dim: _Dims | None | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> _tuple[_Tensor, _Tensor]:
     """Variance and mean over dims, see `var`."""
 
 def vdot(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
@@ -2325,9 +1434,7 @@ def view_as_complex(input: _Tensor) -> _Tensor:
 def view_as_real(input: _Tensor) -> _Tensor:
     """View complex numbers [...] as pairs [..., 2] of real and imaginary part, in the same memory."""
 
-def view_copy(
-    input: _Tensor, *shape: _Size, size: _Size | None = None, dtype: _DTypeLike | None = None
-) -> _Tensor:
+def view_copy(input: _Tensor, *shape: _Size, size: _Size | None = None, dtype: _DTypeLike | None = None) -> _Tensor:
     """As `view`, with memory of its own instead of a view."""
 
 def vsplit(input: _Tensor, indices_or_sections: _Any) -> _tuple[_Tensor, ...]:
@@ -2336,29 +1443,14 @@ def vsplit(input: _Tensor, indices_or_sections: _Any) -> _tuple[_Tensor, ...]:
 def vstack(tensors: _Sequence[_Any], *, out: _Tensor | None = None) -> _Tensor:
     """Put tensors below each other: along the first dim; vectors become rows."""
 
-def where(
-    condition: _Tensor, input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None
-) -> _Tensor:
+def where(condition: _Tensor, input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast."""
 
 def xlogy(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by a logarithm; 0 where the first is 0, whatever the logarithm."""
 
-def zeros(
-    *size: _Size,
-    names: _Sequence[_str | None] | None = None,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-    **dims: _int,
-) -> _Tensor:
+def zeros(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``."""
 
-def zeros_like(
-    input: _Tensor,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _Device | _str | None = None,
-    requires_grad: _bool = False,
-) -> _Tensor:
+def zeros_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return zeros with the dims, names, type and device of `input`."""
