@@ -74,7 +74,6 @@ from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
 from workbench.tensor.factories import (
     arange,
-    as_tensor,
     empty,
     empty_like,
     eye,
@@ -89,6 +88,8 @@ from workbench.tensor.factories import (
     zeros,
     zeros_like,
 )  # fmt: skip
+from workbench.tensor.facts import finfo, iinfo, is_tensor, numel, result_type
+from workbench.tensor.foreign import as_tensor, asarray, from_dlpack, frombuffer
 from workbench.tensor.random import (
     bernoulli,
     multinomial,
@@ -118,6 +119,7 @@ __all__ = [
     "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_rng_state", "special",
     "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
+__all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)

@@ -94,6 +94,15 @@ from workbench.func import vmap as vmap
 from workbench.kernels import get_num_threads as get_num_threads
 from workbench.kernels import set_num_threads as set_num_threads
 from workbench.tensor import Tensor as Tensor
+from workbench.tensor.facts import finfo as finfo
+from workbench.tensor.facts import iinfo as iinfo
+from workbench.tensor.facts import is_tensor as is_tensor
+from workbench.tensor.facts import numel as numel
+from workbench.tensor.facts import result_type as result_type
+from workbench.tensor.foreign import as_tensor as as_tensor
+from workbench.tensor.foreign import asarray as asarray
+from workbench.tensor.foreign import from_dlpack as from_dlpack
+from workbench.tensor.foreign import frombuffer as frombuffer
 from workbench import attribution as attribution
 from workbench import embedding as embedding
 from workbench import export as export
@@ -228,9 +237,6 @@ def as_strided_copy(input: _Tensor, size: _Size, stride: _Any, storage_offset: _
 
 def as_strided_scatter(input: _Tensor, src: _Any, size: _Size, stride: _Any, storage_offset: _int | None = None) -> _Tensor:
     """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
-
-def as_tensor(data: _Any, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
-    """Return `data` as a tensor, without a copy where it is one (or an array) of that type on that device already."""
 
 def asin(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose sine is given."""

@@ -53,6 +53,8 @@ class Backend:
     """Which of its devices an array is on; None if it has only one."""
     write: Callable[[Any, Any], None] | None = None
     """``write(array, source)`` overwrites an array; None if its arrays do not change, and a view owns its numbers."""
+    from_dlpack: Callable[[Any], Any] | None = None
+    """Take over the memory of another library's array on this device; None if it cannot."""
 
 
 _by_name: dict[str, Backend] = {}

@@ -20,6 +20,7 @@ import workbench
 from workbench import fft, linalg, nn, ops, return_types, special
 from workbench.base.quantized_array import QScheme
 from workbench.ops.device import move_or_cast
+from workbench.tensor import alike
 from workbench.tensor import random as random_tensors
 
 __all__ = ["main", "stubs"]
@@ -299,7 +300,12 @@ def _tensor_methods() -> str:
     """Return the stub of what the tensor has from the table: methods, and Python's operators."""
     methods: dict[str, Any] = {
         name: one
-        for name, one in {**ops.METHODS, **random_tensors.METHODS, "to": move_or_cast}.items()
+        for name, one in {
+            **ops.METHODS,
+            **random_tensors.METHODS,
+            **alike.METHODS,
+            "to": move_or_cast,
+        }.items()
         if inspect.isfunction(one) and name not in OWN
     }
     text = HEADER.format(doc="What a tensor has from the table: methods, and Python's operators.") + ALIASES

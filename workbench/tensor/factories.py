@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base import dlpack
 from workbench.base.dims import check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
@@ -17,8 +18,8 @@ from workbench.core.value import Value, new
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
-    "arange", "as_tensor", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like", "linspace",
-    "logspace", "ones", "ones_like", "sizes_of", "tensor", "zeros", "zeros_like",
+    "arange", "array_by_protocol", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like",
+    "linspace", "logspace", "ones", "ones_like", "sizes_of", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -50,6 +51,15 @@ def tensor(
     if isinstance(data, Tensor):
         names = data._names if names is None else names
         data = data.detach().cpu()._plain()
+    elif dlpack.is_capsule(data):
+        raise TypeError("tensor: a DLPack capsule is used up by reading it: write from_dlpack(capsule)")
+    elif isinstance(data, np.ndarray | np.generic):
+        _check_mask(data)
+    elif hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
+        if dlpack.device_code(data)[0] == dlpack.CPU_CODE:
+            data = dlpack.array_of(dlpack.capsule_of(data))
+    elif hasattr(data, "__array__"):
+        data = array_by_protocol(data)
     array = _array_of(data)
     if dtype is not None:
         array = array.astype(as_dtype(dtype).numpy)
@@ -83,30 +93,47 @@ def _array_of(data: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return `data` as a tensor, without a copy where it is one (or an array) of that type on that device already.
-
-    >>> import numpy as np
-    >>> array = np.zeros(2, np.float32)
-    >>> as_tensor(array).fill_(3.0), array.tolist()
-    (tensor([3.0000, 3.0000]), [3.0, 3.0])
-    """
-    if isinstance(data, Tensor):
-        result = data
-    elif isinstance(data, np.ndarray):
-        result = from_numpy(data)
-    else:
-        result = tensor(data)
-    targets = [one for one in (dtype, device) if one is not None]
-    return result.to(*targets) if targets else result
-
-
 def from_numpy(array: np.ndarray[Any, Any], *, names: Any = None) -> Tensor:
-    """Return a tensor that shares the memory of `array`."""
+    """Return a tensor that shares the memory of `array`.
+
+    Raises `DTypeError` for a type there is none of here, ValueError for memory that cannot be counted in whole values.
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     as_dtype(array.dtype)
+    if type(array) is not np.ndarray:
+        _check_mask(array)
+        array = array.view(np.ndarray)
+    if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+        raise ValueError(
+            f"given numpy array has strides {array.strides} that are no multiples of the element byte size "
+            f"{array.itemsize}, or begins between two values. Copy the numpy array to reallocate the memory."
+        )
     return finish(array, names, False)
+
+
+def _check_mask(array: Any) -> None:
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError(
+            "a masked array has values that are not there: say what stands for them with array.filled(…)"
+        )
+
+
+def array_by_protocol(data: Any) -> np.ndarray[Any, Any]:
+    """Return the array that ``data.__array__()`` gives; refuse one that is not of the shape `data` says it has."""
+    _check_mask(data)
+    array = np.asarray(data)
+    said = getattr(data, "shape", None)
+    if isinstance(said, tuple) and said != array.shape:
+        raise DimensionError(
+            f"{type(data).__name__} says that it has shape {list(said)}, and its __array__() gave {list(array.shape)}",
+            op="tensor",
+        )
+    if array.dtype.kind in "OUSMm":
+        raise DTypeError(
+            f"could not infer dtype of {type(data).__name__}: its values are not numbers but {array.dtype}"
+        )
+    return array
 
 
 OPTIONS = ("dtype", "device", "names", "requires_grad", "generator")

@@ -1044,6 +1044,21 @@ class Methods(Value):
     def negative_(self) -> _Tensor:
         """In-place version of `negative`: the result goes into this tensor's memory."""
 
+    def new_empty(self, *size: _Size, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, **options: _Any) -> _Tensor:
+        """Return memory as it is, of the type and on the device of this tensor."""
+
+    def new_full(self, size: _Size, fill_value: _Number, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, **options: _Any) -> _Tensor:
+        """Return one value everywhere, of the type and on the device of this tensor."""
+
+    def new_ones(self, *size: _Size, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, **options: _Any) -> _Tensor:
+        """Return ones of the type and on the device of this tensor."""
+
+    def new_tensor(self, data: _Any, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False) -> _Tensor:
+        """Return a tensor with a copy of `data`, of the type and on the device of this one."""
+
+    def new_zeros(self, *size: _Size, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, **options: _Any) -> _Tensor:
+        """Return zeros of the type and on the device of this tensor: ``x.new_zeros(2, 3)``, ``x.new_zeros(N=2)``."""
+
     def nextafter(self, other: _Tensor | _Number) -> _Tensor:
         """The next floating point number from the first towards the second."""
 

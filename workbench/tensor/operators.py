@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import as_dtype
 from workbench.core.op import ops
 from workbench.core.value import Value, new
 from workbench.ops import elementwise as e
@@ -22,7 +23,9 @@ def operand(other: Any) -> Any:
     if isinstance(other, Value) or type(other) in _SCALARS:
         return other
     if isinstance(other, np.ndarray | np.generic):
-        return new(np.asarray(other))
+        array = np.asarray(other)
+        as_dtype(array.dtype)
+        return new(array)
     if isinstance(other, int):
         return int(other)  # a kind of int that knows more than its value, such as the size of a traced dim
     raise TypeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from workbench.base import rich
 from workbench.base.devices import Device
 from workbench.base.dims import Dims, dim_index, unify_names
 from workbench.base.dtypes import DType, dtype_of
-from workbench.base.errors import AutogradError, DeviceError, DimensionError, DTypeError
+from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
-from workbench.core.backend import backend_of, device_of
+from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, write
 from workbench.core.op import ops
 from workbench.core.tape import Handle, Node, alias
@@ -22,7 +22,7 @@ from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
 from workbench.ops.filling import fill
 from workbench.tensor.annotations import Spec
-from workbench.tensor.copying import Copying
+from workbench.tensor.interchange import Interchange
 from workbench.tensor.methods import Methods
 from workbench.tensor.operators import PLAIN, Operators
 from workbench.tensor.printing import tensor_repr
@@ -32,7 +32,7 @@ __all__ = ["Tensor"]
 Backward = Callable[..., None]
 
 
-class Tensor(Methods, Operators, Copying):
+class Tensor(Methods, Operators, Interchange):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
@@ -145,81 +145,13 @@ class Tensor(Methods, Operators, Copying):
         """Number of values."""
         return dims_of(self).numel
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]
-
     def __repr__(self) -> str:
         return tensor_repr(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return rich.mimebundle("tensor", self)
 
-    # ---------------------------------------------------------------------------------- values in, out
-
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array that shares their memory."""
-        if self._requires_grad:
-            raise AutogradError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
-        if backend_of(self._array) is not None:
-            raise DeviceError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-                "memory first."
-            )
-        return self._plain()
-
-    def _plain(self) -> np.ndarray[Any, Any]:
-        array = dispatch.numbers(self)
-        if hasattr(array, "quantizer"):
-            raise DTypeError(
-                "a quantized tensor has no plain values: call dequantize() for numbers, int_repr() for codes"
-            )
-        return array  # type: ignore[no-any-return]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def item(self) -> Any:
-        """Return the value of a tensor that has only one, as a Python number."""
-        array = self._plain()
-        if array.size != 1:
-            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
-        return array.item()
-
-    def tolist(self) -> Any:
-        """Return the values as nested lists of Python numbers."""
-        return self._plain().tolist()
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        value = self.item()
-        if not isinstance(value, int):
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return value
-
-    def __bool__(self) -> bool:
-        array = self._plain()
-        if array.size != 1:
-            raise RuntimeError(
-                f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()"
-            )
-        return bool(array.item())
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(self.shape[0]))
+    # ---------------------------------------------------------------------------------- values by place
 
     def __getitem__(self, key: Any) -> Tensor:
         return indexing.getitem(self, key)  # type: ignore[no-any-return]
@@ -349,8 +281,25 @@ class Tensor(Methods, Operators, Copying):
 
     @property
     def data(self) -> Tensor:
-        """The same values off the tape; memory is shared."""
+        """The same values off the tape; memory is shared. Assign to put other memory of that shape and type here."""
         return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        here, there = self._array, value._array
+        if (type(here), here.dtype, tuple(here.shape)) != (type(there), there.dtype, tuple(there.shape)):
+            raise DTypeError(
+                "Attempted to set the data of a tensor to an incompatible tensor type: it has shape "
+                f"{list(here.shape)}, type {self.dtype.name} on {self.device}, the new data {list(there.shape)}, "
+                f"{value.dtype.name} on {value.device}. Make a new tensor, or cast the data first."
+            )
+        if self._view is not None:
+            raise AutogradError(
+                "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"
+            )
+        self._array = there
 
     # --------------------------------------------------------------------------------- in-place changes
 

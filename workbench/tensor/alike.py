@@ -1,0 +1,83 @@
+"""New tensors of the type and on the device of one that is there: ``x.new_zeros(2, 3)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.tensor import factories
+from workbench.tensor.tensor import Tensor
+
+__all__ = ["METHODS"]
+
+
+def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Return `keywords` with type and device of `self` where they say nothing of these."""
+    given = {word: value for word, value in keywords.items() if value is not None}
+    return {"dtype": self.dtype, "device": self.device, **given}
+
+
+def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    """Return zeros of the type and on the device of this tensor: ``x.new_zeros(2, 3)``, ``x.new_zeros(N=2)``.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1, 2]).new_zeros(2, 2).tolist()
+    [[0, 0], [0, 0]]
+    """
+    return factories.zeros(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
+
+
+def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    """Return ones of the type and on the device of this tensor.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1, 2]).new_ones(2)
+    tensor([1, 1])
+    """
+    return factories.ones(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
+
+
+def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    """Return memory as it is, of the type and on the device of this tensor.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1, 2]).new_empty(3).shape
+    (3,)
+    """
+    return factories.empty(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
+
+
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, **options: Any
+) -> Tensor:
+    """Return one value everywhere, of the type and on the device of this tensor.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1.0]).new_full((2,), 7)
+    tensor([7.0000, 7.0000])
+    """
+    return factories.full(size, fill_value, **_like(self, {"dtype": dtype, "device": device}), **options)
+
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Return a tensor with a copy of `data`, of the type and on the device of this one.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1.0]).new_tensor([1, 2])
+    tensor([1.0000, 2.0000])
+    """
+    wanted = _like(self, {"dtype": dtype, "device": device})
+    return factories.tensor(data, requires_grad=requires_grad, **wanted)
+
+
+METHODS: dict[str, Any] = {
+    "new_empty": new_empty,
+    "new_full": new_full,
+    "new_ones": new_ones,
+    "new_tensor": new_tensor,
+    "new_zeros": new_zeros,
+}
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)

@@ -1,0 +1,300 @@
+"""Values out of a tensor, and its memory into other libraries: Python numbers, NumPy's protocols, DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from workbench.base import dlpack
+from workbench.base.errors import AutogradError, DeviceError, DTypeError
+from workbench.core import dispatch
+from workbench.core.backend import backend_of, device_of
+from workbench.core.value import Value, dims_of
+from workbench.ops import METHODS
+from workbench.ops.moving import storage
+from workbench.tensor.copying import Copying
+from workbench.tensor.operators import operand
+
+__all__ = ["Interchange"]
+
+UFUNCS = {
+    **dict.fromkeys(("absolute", "fabs"), "abs"),
+    **{f"arc{name}{h}": f"a{name}{h}" for name in ("sin", "cos", "tan") for h in ("", "h")},
+    **{
+        name: name
+        for name in (
+            "add", "ceil", "copysign", "cos", "cosh", "deg2rad", "exp", "exp2", "expm1", "float_power",
+            "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "heaviside", "hypot", "isfinite",
+            "isinf", "isnan", "lcm", "ldexp", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+            "logical_and", "logical_not", "logical_or", "logical_xor", "matmul", "maximum", "minimum",
+            "nextafter", "positive", "rad2deg", "reciprocal", "remainder", "sign", "signbit", "sin", "sinh",
+            "sqrt", "square", "tan", "tanh", "trunc",
+        )
+    },
+    **{f"bitwise_{name}": f"bitwise_{name}" for name in ("and", "or", "xor")},
+    "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+    "arctan2": "atan2",
+    "conjugate": "conj",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+    "divide": "div",
+    "equal": "eq",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "power": "pow",
+    "rint": "round",
+    "subtract": "sub",
+}  # fmt: skip
+"""NumPy's universal functions that are ops here, under another name or the same."""
+
+
+class Interchange(Copying):
+    """How a tensor's values reach Python, NumPy and other libraries."""
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------------------------------------ numbers
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """Return the values as a NumPy array that shares their memory.
+
+        Raises `AutogradError` while a gradient is wanted and `DeviceError` for values that are elsewhere, unless
+        `force` asks for them all the same: off the tape, and copied to the CPU where they must be.
+        """
+        if force:
+            return self._plain()
+        if self._requires_grad:
+            raise AutogradError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if backend_of(self._array) is not None:
+            raise DeviceError(
+                f"can't convert {device_of(self._array)} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
+        return self._plain()
+
+    def _plain(self) -> np.ndarray[Any, Any]:
+        array = dispatch.numbers(self)
+        if hasattr(array, "quantizer"):
+            raise DTypeError(
+                "a quantized tensor has no plain values: call dequantize() for numbers, int_repr() for codes"
+            )
+        return array  # type: ignore[no-any-return]
+
+    def tolist(self) -> Any:
+        """Return the values as nested lists of Python numbers."""
+        return _readable(self._plain()).tolist()
+
+    def item(self) -> Any:
+        """Return the value of a tensor that has only one, as a Python number."""
+        array = self._plain()
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        return _readable(array).item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if not isinstance(value, int):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(value)
+
+    def __bool__(self) -> bool:
+        array = self._plain()
+        if array.size != 1:
+            raise RuntimeError(
+                f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()"
+            )
+        return bool(array.item())
+
+    def __format__(self, spec: str) -> str:
+        """Format the number of a tensor without dims; other tensors print as a whole, and take no width."""
+        return format(self.item(), spec) if spec and not self.ndim else object.__format__(self, spec)
+
+    # ----------------------------------------------------------------------------------------- a sequence
+
+    def __len__(self) -> int:
+        if not self._array.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._array.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return (self[i] for i in range(self._array.shape[0]))  # type: ignore[index]
+
+    def __reversed__(self) -> Any:
+        return METHODS["flip"](self, 0) if self.ndim else self
+
+    def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, Value | int | float | complex | np.generic):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool(METHODS["any"](METHODS["eq"](self, operand(element))))
+
+    # ---------------------------------------------------------------------------------- sizes and memory
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes a value takes."""
+        return int(self._array.dtype.itemsize)
+
+    def element_size(self) -> int:
+        """Return how many bytes a value takes.
+
+        >>> import workbench as wb
+        >>> wb.ones(2, dtype=wb.bfloat16).element_size()
+        2
+        """
+        return self.itemsize
+
+    def ndimension(self) -> int:
+        """Return the number of dims."""
+        return self.ndim
+
+    def nelement(self) -> int:
+        """Return the number of values."""
+        return dims_of(self).numel
+
+    def data_ptr(self) -> int:
+        """Return the address of the first value; 0 where there is none.
+
+        Raises `NoNumbersError` for a value without memory, `DeviceError` where the device does not say.
+        """
+        array = self._array
+        if backend_of(array) is not None:
+            interface = getattr(array, "__cuda_array_interface__", None)
+            if interface is None:
+                raise DeviceError(f"the device {str(device_of(array))!r} does not say where its memory is")
+            return int(interface["data"][0])
+        plain = _codes(dispatch.numbers(self))
+        return int(plain.__array_interface__["data"][0]) if plain.size else 0
+
+    def is_set_to(self, tensor: Any) -> bool:
+        """Say whether both are the same values in the same memory, seen in the same way.
+
+        >>> import workbench as wb
+        >>> x = wb.zeros(2, 3)
+        >>> x.is_set_to(x.detach()), x.is_set_to(x.clone()), x.is_set_to(x[:1])
+        (True, False, False)
+        """
+        if self._array is tensor._array:
+            return True
+        a, b = _codes(dispatch.numbers(self)), _codes(dispatch.numbers(tensor))
+        return (
+            a.dtype == b.dtype
+            and a.shape == b.shape
+            and (not a.size or (self.data_ptr() == tensor.data_ptr() and a.strides == b.strides))
+        )
+
+    def shares_storage(self, tensor: Any) -> bool:
+        """Say whether both lie in one piece of memory: a change of one may then be a change of the other.
+
+        >>> import workbench as wb
+        >>> x = wb.zeros(2, 3)
+        >>> x[0].shares_storage(x[1]), x.shares_storage(x.clone())
+        (True, False)
+        """
+        a, b = (storage(_codes(dispatch.numbers(one))) for one in (self, tensor))
+        return a is b or bool(np.may_share_memory(a, b))
+
+    # ---------------------------------------------------------------------------------- NumPy and DLPack
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(
+                    f"values of type {array.dtype} cannot be seen as {np.dtype(dtype)} without a copy: leave "
+                    "copy=False away"
+                )
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """Let NumPy's functions work on tensors: as ops where there is one, so that names and gradients stay."""
+        known = (int, float, complex, list, tuple, np.ndarray, np.generic, Value)
+        if not all(isinstance(one, known) for one in inputs):
+            return NotImplemented
+        out = keywords.get("out") or ()
+        if any(isinstance(one, Value) for one in out):
+            raise TypeError(
+                f"numpy.{ufunc.__name__}: out= takes arrays; for a tensor write x.copy_(...) or an op of workbench"
+            )
+        name = UFUNCS.get(ufunc.__name__)
+        if method == "__call__" and not keywords and name in METHODS:
+            return METHODS[name](
+                *[operand(np.asarray(one) if isinstance(one, list | tuple) else one) for one in inputs]
+            )
+        arrays = [one.numpy() if isinstance(one, Interchange) else one for one in inputs]
+        result = getattr(ufunc, method)(*arrays, **keywords)
+        if out or result is None:
+            return result
+        return tuple(map(_wrapped, result)) if isinstance(result, tuple) else _wrapped(result)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the kind and the index of the device, in DLPack's numbers."""
+        array = self._array
+        if backend_of(array) is None:
+            return dlpack.CPU_CODE, 0
+        if not hasattr(array, "__dlpack_device__"):
+            raise BufferError(
+                f"arrays on device {str(device_of(array))!r} are not shared by DLPack: call .cpu() first"
+            )
+        return dlpack.device_code(array)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a DLPack capsule that shares the memory. Raises BufferError where it cannot be shared as asked."""
+        if self._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        wishes = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        if backend_of(self._array) is not None:
+            self.__dlpack_device__()
+            given = {word: wish for word, wish in wishes.items() if wish is not None}
+            return self._array.__dlpack__(stream=stream, **given)
+        array = dispatch.numbers(self)
+        if hasattr(array, "quantizer"):
+            raise BufferError("a quantized tensor has no plain values: export dequantize() or int_repr()")
+        if stream is not None:
+            raise BufferError("values on the CPU have no stream: leave stream= away")
+        return dlpack.export(array, **wishes)
+
+
+def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """bfloat16 as float32: its own scalars are no Python numbers."""
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
+
+
+def _codes(array: Any) -> np.ndarray[Any, Any]:
+    return getattr(array, "codes", array)  # type: ignore[no-any-return]
+
+
+def _wrapped(result: Any) -> Any:
+    """Return what a function of NumPy made as a tensor, where there is such a type."""
+    return operand(result) if isinstance(result, np.ndarray | np.generic) else result
