@@ -33,6 +33,8 @@ class Dual(Abstract):
 
     __slots__ = ("owner", "primal", "tangent")
 
+    called = "with a tangent"
+
     def __init__(self, primal: Any, tangent: Any, owner: Forward) -> None:
         super().__init__(primal._array.shape, primal._array.dtype)
         self.primal = primal

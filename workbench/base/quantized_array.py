@@ -161,12 +161,10 @@ class QuantizedArray:
 
     def quantizer(self) -> list[str]:
         """Return how this is quantized, as the printed form of a tensor says it."""
-        scale = self.scale if self.axis is None else self.scale.tolist()
-        zero = self.zero_point if self.axis is None else self.zero_point.tolist()
         parts = [f"size={self.shape}", f"quantization_scheme={self.qscheme!r}"]
         if self.axis is None:
-            return [*parts, f"scale={scale}", f"zero_point={zero}"]
-        return [*parts, f"scale={_short(scale)}", f"zero_point={_short(zero)}", f"axis={self.axis}"]
+            return [*parts, f"scale={self.scale}", f"zero_point={self.zero_point}"]
+        return [*parts, f"scale={_short(self.scale)}", f"zero_point={_short(self.zero_point)}", f"axis={self.axis}"]
 
     def copy(self) -> QuantizedArray:
         """Return this: it never changes."""
@@ -195,6 +193,6 @@ def _entries(scale: Any, zero_point: Any, axis: int, shape: tuple[int, ...]) -> 
     return scales, zeros
 
 
-def _short(values: list[Any]) -> str:
-    shown = ", ".join(f"{one:.4g}" for one in values[:3])
+def _short(values: Array) -> str:
+    shown = ", ".join(f"{one:.4g}" for one in values[:3].tolist())
     return f"[{shown}, … {len(values)} in all]" if len(values) > 3 else f"[{shown}]"

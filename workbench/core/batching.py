@@ -36,6 +36,8 @@ class Batched(Abstract):
 
     __slots__ = ("batched", "owner", "value")
 
+    called = "one entry of a batch, without numbers"
+
     why = (
         "inside vmap a value stands for one entry of a batch and has no numbers of its own: .item(), .numpy(), "
         "printing, `if` and indices made of it would mean something else for each entry. Write wb.where(condition, "

@@ -64,6 +64,8 @@ class Abstract:
     __array_ufunc__ = None
     nbytes = 0
     """It takes no memory to speak of."""
+    called = "without numbers"
+    """What its printed form says in place of numbers, or beside those it does have."""
     why: str | None = None
     """Why there are no numbers, where the usual words do not fit."""
 

@@ -34,6 +34,8 @@ class Traced(Abstract):
 
     __slots__ = ("tracer", "value")
 
+    called = "a value of a graph, without numbers"
+
     def __init__(self, value: Value, tracer: Tracer) -> None:
         super().__init__(sizes_of(value), value.type.dtype)
         self.value = value

@@ -1,49 +1,134 @@
-"""How a tensor prints: as PyTorch's do, with names, and in bounded time whatever the size."""
+"""How a tensor prints: as PyTorch's do, with names, and in bounded time and text whatever the size.
+
+Only the values that are shown are read: those at the edges of every dim and, of a tensor with so many dims that even
+these are many, fewer of the leading dims.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from workbench.core.backend import backend_of, device_of
 from workbench.core.value import Abstract
 
-__all__ = ["tensor_repr"]
+__all__ = ["Options", "Shown", "options", "set_printoptions", "shown_of", "tensor_repr"]
 
-THRESHOLD = 1000
-"""Tensors of more values than this are summarised with their edges."""
+Array = np.ndarray[Any, Any]
+
+MOST = 1296
+"""Most values of a tensor above the threshold: six of each of four dims."""
+
+MOST_DEEP = 256
+"""Most values of one with more dims than `DEEP`, whose lines are long."""
+DEEP = 12
+
+MOST_FETCHED = 1 << 20
+"""Most values copied from a device whose arrays cannot be cut there."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How numbers and rows are written, see `set_printoptions`."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PROFILES = {"default": Options(), "short": Options(precision=2), "full": Options(threshold=math.inf)}
+
+_options = Options()
+
+
+def options() -> Options:
+    """Return the options in force."""
+    return _options
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Say how tensors print from now on; what is not given stays, but for `sci_mode`, which is then found by itself.
+
+    `precision` is the number of digits behind the point. A tensor of more than `threshold` values is summarised with
+    `edgeitems` at both ends of every dim (fewer of leading dims where these are many). Rows are broken at `linewidth`
+    characters. `sci_mode` writes exponents always (True) or never (False). `profile` sets all: "default", "short" (two
+    digits) or "full" (no summary). Raises ValueError for values that are none, and changes nothing then.
+
+    >>> import workbench as wb
+    >>> wb.set_printoptions(precision=2)
+    >>> wb.tensor([1 / 3])
+    tensor([0.33])
+    >>> wb.set_printoptions(profile="default")
+    """
+    global _options
+    if profile is not None and profile.lower() not in PROFILES:
+        raise ValueError(f"set_printoptions: there is no profile {profile!r}; there are {', '.join(PROFILES)}")
+    wanted = _options if profile is None else PROFILES[profile.lower()]
+    least = {"precision": 0, "edgeitems": 1, "linewidth": 1}
+    given = {"precision": precision, "edgeitems": edgeitems, "linewidth": linewidth}
+    for word, value in given.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not least[word] <= value <= 10_000:
+            raise ValueError(
+                f"set_printoptions: {word} is a whole number from {least[word]} to 10000, got {value!r}"
+            )
+    if threshold is not None and (not isinstance(threshold, int | float) or not threshold >= 0):
+        raise ValueError(f"set_printoptions: threshold is a number of values, 0 or more, got {threshold!r}")
+    if sci_mode not in (None, True, False):
+        raise ValueError(f"set_printoptions: sci_mode is True, False or None, got {sci_mode!r}")
+    changes: dict[str, Any] = {word: value for word, value in given.items() if value is not None}
+    if threshold is not None:
+        changes["threshold"] = threshold
+    _options = replace(wanted, **changes, sci_mode=sci_mode)
+
+
+# ------------------------------------------------------------------------------------------------ the whole
 
 
 def tensor_repr(tensor: Any) -> str:
     """Return ``tensor([[1.0000, 2.0000]], names=('N', 'C'), requires_grad=True)``."""
     array = tensor._array
     suffix = _suffix(tensor)
+    body = ""
     if isinstance(array, Abstract):
-        return (
-            f"tensor(without numbers, size={tuple(array.shape)}" + "".join(", " + one for one in suffix) + ")"
-        )
+        found = array.numbers(tensor)
+        if found is None or isinstance(found, Abstract):
+            body, suffix = array.called, [f"size={tuple(array.shape)}", *suffix]
+        else:
+            array, suffix = found, [*suffix, array.called]
     if hasattr(array, "quantizer"):
         suffix = [*array.quantizer(), *suffix]
-        array = array.dequantize()
-    prefix = "tensor("
-    if array.size == 0:
-        body = "[]"
-        suffix = [f"size={tuple(array.shape)}", *suffix]
-    else:
-        body = np.array2string(
-            array,
-            separator=", ",
-            prefix=prefix,
-            threshold=THRESHOLD,
-            edgeitems=3,
-            formatter=_formatter(array),  # type: ignore[arg-type]
-            max_line_width=88,
-        )
-    return prefix + body + "".join(", " + one for one in suffix) + ")"
+    if not body:
+        if math.prod(array.shape) == 0:
+            body, suffix = "[]", [f"size={tuple(array.shape)}", *suffix]
+        else:
+            shown = shown_of(array)
+            if shown is None:
+                body = f"its values stay on {str(device_of(array))!r}"
+                suffix = [f"size={tuple(array.shape)}", *suffix]
+            else:
+                body = _text(shown, len("tensor("))
+    return "tensor(" + body + "".join(", " + one for one in suffix) + ")"
 
 
 def _suffix(tensor: Any) -> list[str]:
     parts = []
+    if backend_of(tensor._array) is not None:
+        parts.append(f"device={str(device_of(tensor._array))!r}")
     name = tensor.dtype.name
     if name not in ("float32", "int64", "bool"):
         parts.append(f"dtype=workbench.{name}")
@@ -56,28 +141,129 @@ def _suffix(tensor: Any) -> list[str]:
     return parts
 
 
-def _formatter(array: Any) -> dict[str, Any] | None:
-    """Four decimals, or exponents where the shown values span too far for that."""
-    if array.dtype.kind != "f":
-        return None
-    shown = _edges(array)
-    finite = np.abs(shown[np.isfinite(shown)])
-    finite = finite[finite > 0]
-    far = finite.size > 0 and (
-        finite.max() >= 1e5 or finite.min() < 1e-4 or finite.max() / finite.min() > 1e6
+# ------------------------------------------------------------------------------------- which values are shown
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The values that are shown, with the place along each dim before which others were left out (None for none)."""
+
+    values: Array
+    cuts: tuple[int | None, ...]
+
+
+def shown_of(array: Any) -> Shown | None:
+    """Return what is shown of a payload, without reading more; None where its device does not give a part of it."""
+    counts = _counts(array.shape)
+    ends = backend_of(array) is None
+    places = [_places(size, count, ends) for size, count in zip(array.shape, counts, strict=True)]
+    cuts = tuple(
+        None if count == size else (count + 1) // 2 if ends else count
+        for size, count in zip(array.shape, counts, strict=True)
     )
-    texts = [f"{v:.4e}" if far else f"{v:.4f}" for v in shown.ravel().tolist()]
-    width = max((len(text) for text in texts), default=0)
-    pattern = f"{{:{width}.4e}}" if far else f"{{:{width}.4f}}"
-    return {"float_kind": lambda value: pattern.format(float(value))}
+    if hasattr(array, "quantizer"):
+        return Shown(_dequantized(array, places), cuts)
+    if not ends:
+        read = backend_of(array)
+        assert read is not None
+        if any(cut is not None for cut in cuts) and hasattr(type(array), "__getitem__"):
+            part = read.to_numpy(array[tuple(slice(0, count) for count in counts)])
+            return Shown(np.asarray(part), cuts)
+        if math.prod(array.shape) > MOST_FETCHED:
+            return None
+        array = read.to_numpy(array)
+    return Shown(_pick(array, places), cuts)
 
 
-def _edges(array: Any) -> Any:
-    """Return the values that are shown: all, or those at the edges of every dim."""
-    if array.size <= THRESHOLD:
-        return array
-    for axis in range(array.ndim):
-        size = array.shape[axis]
-        if size > 6:
-            array = np.take(array, [0, 1, 2, size - 3, size - 2, size - 1], axis=axis)
-    return array
+def _counts(shape: Sequence[int]) -> list[int]:
+    """Return how many entries of each dim are shown."""
+    if math.prod(shape) <= _options.threshold:
+        return list(shape)
+    edge = _options.edgeitems
+    counts = [min(size, 2 * edge) for size in shape]
+    most = max(MOST if len(shape) <= DEEP else MOST_DEEP, int(min(_options.threshold, 1 << 30)) - 1)
+    if len(shape) > DEEP:
+        most = MOST_DEEP
+    for fewer in (2, 1):
+        for axis in range(len(shape)):
+            if math.prod(counts) > most:
+                counts[axis] = min(counts[axis], fewer)
+    return [min(count, most) for count in counts]
+
+
+def _places(size: int, count: int, ends: bool) -> Array:
+    """Return which `count` entries of a dim are shown: those at both ends, or the first."""
+    if count == size or not ends:
+        return np.arange(count)
+    before = (count + 1) // 2
+    return np.concatenate([np.arange(before), np.arange(size - (count - before), size)])
+
+
+def _pick(array: Array, places: Sequence[Array]) -> Array:
+    """Return the values at all combinations of `places`, copied."""
+    sizes = [len(one) for one in places]
+    # Dims with one entry go first: NumPy takes few index arrays at once, and a view costs nothing.
+    part = array[tuple(int(one[0]) if len(one) == 1 else slice(None) for one in places)]
+    several = [one for one in places if len(one) != 1]
+    return np.asarray(part[np.ix_(*several)] if several else part).reshape(sizes)
+
+
+def _dequantized(array: Any, places: Sequence[Array]) -> Array:
+    codes = _pick(array.codes, places).astype(np.float64)
+    if array.axis is None:
+        return (codes - array.zero_point) * array.scale
+    along = tuple(-1 if axis == array.axis else 1 for axis in range(codes.ndim))
+    at = places[array.axis]
+    scales, zeros = array.scale[at].reshape(along), array.zero_point[at].reshape(along)
+    return np.asarray((codes - zeros) * scales)
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+def _text(shown: Shown, indent: int) -> str:
+    written = _written(shown.values)
+    if not shown.values.ndim:
+        return written[0]
+    width = max(map(len, written))
+    texts = np.array([text.rjust(width) for text in written], object).reshape(shown.values.shape)
+    return _rows(texts, shown.cuts, indent, max(1, (_options.linewidth - indent - shown.values.ndim) // (width + 2)))
+
+
+def _rows(texts: Array, cuts: Sequence[int | None], indent: int, across: int) -> str:
+    """Return nested rows; `across` values stand in a line."""
+    if texts.ndim == 1:
+        items = [str(one) for one in texts]
+    else:
+        items = [_rows(one, cuts[1:], indent + 1, across) for one in texts]
+    if cuts[0] is not None:
+        items.insert(cuts[0], "...")
+    begin = " " * (indent + 1)
+    if texts.ndim > 1:
+        return "[" + ("," + "\n" * (texts.ndim - 1) + begin).join(items) + "]"
+    lines = [", ".join(items[at : at + across]) for at in range(0, len(items), across)]
+    return "[" + (",\n" + begin).join(lines) + "]"
+
+
+def _written(values: Array) -> list[str]:
+    """Return each value as text, in row-major order: all with the same digits."""
+    if values.dtype.kind == "c":
+        real, imag = _formatter(values.real), _formatter(values.imag)
+        parts = [(real(one.real), imag(one.imag)) for one in values.ravel().tolist()]
+        return [f"{a}{'' if b.startswith('-') else '+'}{b}j" for a, b in parts]
+    if values.dtype.kind in "fV":
+        values = values.astype(np.float64)
+        return list(map(_formatter(values), values.ravel().tolist()))
+    return list(map(str, values.ravel().tolist()))
+
+
+def _formatter(values: Array) -> Callable[[float], str]:
+    """Digits behind the point, or exponents where the values span too far for that."""
+    far = _options.sci_mode
+    if far is None:
+        finite = np.abs(values[np.isfinite(values)].astype(np.float64))
+        finite = finite[finite > 0]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 1.0)
+        far = high >= 1e5 or low < 1e-4 or high > low * 1e6
+    pattern = f"{{:.{_options.precision}{'e' if far else 'f'}}}"
+    return pattern.format

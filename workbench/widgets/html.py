@@ -55,7 +55,7 @@ def tensor_html(tensor: Any) -> str:
     values = values_of(tensor)
     body = ""
     if values is None:
-        body = f'<div style="{QUIET}">no numbers: this value stands for one in a graph</div>'
+        body = f'<div style="{QUIET}">{escape(_without(tensor))}</div>'
     elif values.size == 0:
         body = f'<div style="{QUIET}">no values: a dim has size 0</div>'
     else:
@@ -63,11 +63,30 @@ def tensor_html(tensor: Any) -> str:
         body = _statistics_line(statistics)
         drawn = draw(values, state.dims, {}, statistics, MOST_VALUES)
         body += "" if drawn is None else _picture(drawn)
-    return f'<div class="wb-tensor-html" style="{BOX}">{_head_line(state)}{body}</div>'
+    return f'<div class="wb-tensor-html" style="{BOX}">{_head_line(state, tensor)}{body}{_gradient_line(tensor)}</div>'
 
 
-def _head_line(state: TensorState) -> str:
-    gradient = ("leaf, needs grad" if state.leaf else "needs grad") if state.requires_grad else ""
+def _without(tensor: Any) -> str:
+    """Say why no values are drawn."""
+    if str(tensor.device) != "cpu":
+        return f"the values stay on {tensor.device}: x.cpu() brings them here"
+    said = getattr(getattr(tensor, "_array", None), "called", "")
+    return "no numbers: this value stands for one " + ("entry of a batch" if "batch" in said else "in a graph")
+
+
+def _gradient_line(tensor: Any) -> str:
+    """Say what has gathered in ``.grad``."""
+    gradient = getattr(tensor, "grad", None)
+    values = None if gradient is None else values_of(gradient)
+    if values is None or not values.size:
+        return ""
+    return f'<div style="{QUIET}">grad</div>{_statistics_line(statistics_of(values))}'
+
+
+def _head_line(state: TensorState, tensor: Any) -> str:
+    made = getattr(getattr(tensor, "grad_fn", None), "name", "")
+    recorded = f"result of {made}, needs grad" if made else "needs grad"
+    gradient = ("leaf, needs grad" if state.leaf else recorded) if state.requires_grad else ""
     plural = "" if state.count == 1 else "s"
     facts = [f"{si(state.count)} value{plural}", byte_figure(state.nbytes), state.device, gradient]
     chips = "".join(map(dim_chip, state.dims[:16]))
@@ -170,10 +189,12 @@ def _describe(picture: Picture) -> str:
 
 def _legend(picture: Picture) -> str:
     shown = []
-    for slider in picture.sliders:
+    for slider in picture.sliders[:8]:
         tiled = slider.dim == picture.tile_dim
         entries = f"0 to {picture.tiles - 1}" if tiled and picture.tiles > 1 else f"{slider.index}"
         shown.append(f"{dim_chip(slider.dim)} {entries} shown")
+    if len(picture.sliders) > 8:
+        shown.append(f"… and the first entry of {len(picture.sliders) - 8} more dims")
     axes = [dim_chip(dim) for dim in (picture.row_dim, picture.column_dim) if dim]
     order = f"rows {axes[0]} columns {axes[1]}" if len(axes) == 2 and picture.kind == "heatmap" else ""
     text = " ".join(filter(None, [order, *shown]))

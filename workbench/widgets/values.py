@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.base.errors import DTypeError, NoNumbersError
+from workbench.base.errors import DeviceError, DTypeError, NoNumbersError
 from workbench.live.messages import Dim, Head, Picture, Slider, Statistics, TensorState
 
 __all__ = ["BINS", "EXACT", "Drawn", "draw", "statistics_of", "tensor_state", "values_of"]
@@ -30,6 +30,9 @@ BLOCK = 64
 BINS = 40
 """Bins of the small histogram."""
 
+MOST_FETCHED = 1 << 22
+"""Most bytes copied from a device for a picture."""
+
 MOST_TILES = 16
 """Most images drawn side by side."""
 
@@ -37,11 +40,16 @@ IMAGE_CHANNELS = (1, 3, 4)
 
 
 def values_of(tensor: Any) -> Array | None:
-    """Return the numbers of `tensor` without copying, a quantized one's codes; None if it has none (tracing)."""
+    """Return the numbers of `tensor` without copying, a quantized one's codes; None if it has none (tracing).
+
+    Values on a device are copied if they are few; None stands for the many, too.
+    """
     try:
         return np.asarray(tensor.detach().numpy())
     except NoNumbersError:
         return None
+    except DeviceError:
+        return tensor.numpy(force=True) if tensor.nbytes <= MOST_FETCHED else None  # type: ignore[no-any-return]
     except DTypeError:
         return np.asarray(tensor.int_repr().numpy())
 
@@ -70,7 +78,8 @@ def _sample(array: Array) -> Array:
     """At most `EXACT` values of `array`, as one dimension."""
     if array.size <= EXACT:
         return array.reshape(-1)
-    starts = np.linspace(0, array.size - BLOCK, EXACT // BLOCK).astype(np.int64)
+    # In whole numbers: of a view of 2^60 values, the last place is no float64.
+    starts = np.arange(EXACT // BLOCK, dtype=np.int64) * ((array.size - BLOCK) // (EXACT // BLOCK - 1))
     places = (starts[:, None] + np.arange(BLOCK)).reshape(-1)
     if array.flags.c_contiguous:
         return np.take(array.reshape(-1), places)
