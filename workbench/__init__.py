@@ -90,6 +90,7 @@ from workbench.tensor.factories import (
 )  # fmt: skip
 from workbench.tensor.facts import finfo, iinfo, is_tensor, numel, result_type
 from workbench.tensor.foreign import as_tensor, asarray, from_dlpack, frombuffer
+from workbench.tensor.printing import set_printoptions
 from workbench.tensor.random import (
     bernoulli,
     multinomial,
@@ -120,6 +121,7 @@ __all__ = [
     "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
+__all__ += ["set_printoptions"]
 __all__ += sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)

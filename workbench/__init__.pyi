@@ -103,6 +103,7 @@ from workbench.tensor.foreign import as_tensor as as_tensor
 from workbench.tensor.foreign import asarray as asarray
 from workbench.tensor.foreign import from_dlpack as from_dlpack
 from workbench.tensor.foreign import frombuffer as frombuffer
+from workbench.tensor.printing import set_printoptions as set_printoptions
 from workbench import attribution as attribution
 from workbench import embedding as embedding
 from workbench import export as export

@@ -19,6 +19,7 @@ from workbench.widgets.figures import byte_figure, figure, percent, si
 from workbench.widgets.html import tensor_html
 from workbench.widgets.png import encode_png
 from workbench.widgets.tensor import TensorModel
+from workbench.widgets.values import EXACT, _sample
 
 
 class Page(HTMLParser):
@@ -218,6 +219,57 @@ def test_quantized_values_and_values_without_numbers_are_described() -> None:
     assert "no numbers: this value stands for one in a graph" in tensor_html(Traced())
     assert "4.00" in tensor_html(Quantized())
     assert TensorModel(Traced()).snapshot().state.statistics is None  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "shape", [(2,) * 60, (10**8,), (10**4, 10**4), (1000, 3, 1000, 1000), (1,) * 64, (5,) * 25]
+)
+@pytest.mark.parametrize("names", [False, True])
+def test_html_reads_a_sample_whatever_the_size(shape: tuple[int, ...], names: bool) -> None:
+    x = wb.tensor(1.25).expand(shape)
+    if names:
+        x = x.rename(*[f"{'n' * 200}{i}" for i in range(len(shape))])
+    html = tensor_html(x)  # these views have no memory of their size: reading all of it would fail
+    assert len(html.encode()) <= 50_000
+    assert ("from a sample" in html) == (x.numel() > EXACT)
+    assert _sample(x.numpy()).size <= EXACT
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float64", "complex64", "complex128", "bool", "uint8", "int64"]
+)
+def test_html_of_every_type(dtype: str) -> None:
+    for shape in ((), (0,), (3,), (3, 4)):
+        html = tensor_html(wb.ones(shape, dtype=dtype))
+        assert f"<code>{wb.ones(0, dtype=dtype).dtype.short}</code>" in html
+
+
+def test_html_says_what_a_gradient_is() -> None:
+    x = wb.tensor([1.0, 2.0, float("inf")], requires_grad=True)
+    y = x * x
+    assert "result of mul, needs grad" in tensor_html(y)
+    y.sum().backward()
+    text = Page(tensor_html(x)).text
+    assert "leaf, needs grad" in text
+    assert text.count("inf 1") == 2, "one of the values and one of the gradient"
+    assert "grad" in text
+
+
+def test_html_of_values_that_stand_for_others() -> None:
+    from workbench import func
+
+    said: list[str] = []
+
+    def look(x: wb.Tensor) -> wb.Tensor:
+        said.append(Page(tensor_html(x)).text)
+        return x * 2
+
+    wb.graph.trace(look, wb.ones(2, 3))
+    func.vmap(look)(wb.ones(2, 3))
+    func.jvp(look, (wb.ones(2),), (wb.ones(2),))
+    assert "no numbers: this value stands for one in a graph" in said[0]
+    assert "no numbers: this value stands for one entry of a batch" in said[1]
+    assert "mean 1.00" in said[2]
 
 
 def test_a_notebook_shows_it() -> None:

@@ -32,6 +32,9 @@ Names = tuple[str | None, ...]
 MAXIMUM_DIMS = 64
 """NumPy's own limit on the number of dimensions."""
 
+LONGEST_NAME = 256
+"""Most characters of a name: they stand in every error, picture and printed form."""
+
 
 class Dims(NamedTuple):
     """The dims of one tensor: names and sizes, position by position."""
@@ -106,6 +109,10 @@ def check_names(names: Sequence[str | None] | None, ndim: int) -> Names | None:
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
         raise TypeError(f"a dimension name is a string or None, not {name!r}")
+    if len(name) > LONGEST_NAME:
+        raise DimensionError(
+            f"a dimension name has at most {LONGEST_NAME} characters, not {len(name)} characters: {name[:40]!r}…"
+        )
     if not (name.isascii() and name.isidentifier()):
         raise DimensionError(
             f"{name!r} is not a valid dimension name: names must contain alphabetical characters, digits and/or "

@@ -164,7 +164,12 @@ class QuantizedArray:
         parts = [f"size={self.shape}", f"quantization_scheme={self.qscheme!r}"]
         if self.axis is None:
             return [*parts, f"scale={self.scale}", f"zero_point={self.zero_point}"]
-        return [*parts, f"scale={_short(self.scale)}", f"zero_point={_short(self.zero_point)}", f"axis={self.axis}"]
+        return [
+            *parts,
+            f"scale={_short(self.scale)}",
+            f"zero_point={_short(self.zero_point)}",
+            f"axis={self.axis}",
+        ]
 
     def copy(self) -> QuantizedArray:
         """Return this: it never changes."""

@@ -260,7 +260,7 @@ def conj(input: Any) -> Any:
 
     >>> import workbench as wb
     >>> wb.conj(wb.tensor([1 + 2j]))
-    tensor([1.-2.j], dtype=workbench.complex64)
+    tensor([1.0000-2.0000j], dtype=workbench.complex64)
     """
     return CONJ(input) if is_complex_value(input) else input
 
@@ -270,7 +270,7 @@ def conj_physical(input: Any) -> Any:
 
     >>> import workbench as wb
     >>> wb.conj_physical(wb.tensor([1 + 2j]))
-    tensor([1.-2.j], dtype=workbench.complex64)
+    tensor([1.0000-2.0000j], dtype=workbench.complex64)
     """
     return conj(input)
 
@@ -335,7 +335,7 @@ def view_as_complex(input: Any) -> Any:
 
     >>> import workbench as wb
     >>> wb.view_as_complex(wb.tensor([[1.0, 2.0]]))
-    tensor([1.+2.j], dtype=workbench.complex64)
+    tensor([1.0000+2.0000j], dtype=workbench.complex64)
     """
     _check_parts("view_as_complex", input)
     return VIEW_AS_COMPLEX(input)
@@ -346,7 +346,7 @@ def complex(real: Any, imag: Any) -> Any:
 
     >>> import workbench as wb
     >>> wb.complex(wb.tensor([1.0]), wb.tensor([2.0]))
-    tensor([1.+2.j], dtype=workbench.complex64)
+    tensor([1.0000+2.0000j], dtype=workbench.complex64)
     """
     _check_parts("complex", real, imag)
     return COMPLEX(real, imag)
@@ -357,7 +357,7 @@ def polar(abs: Any, angle: Any) -> Any:
 
     >>> import workbench as wb
     >>> wb.polar(wb.tensor([2.0]), wb.tensor([0.0]))
-    tensor([2.+0.j], dtype=workbench.complex64)
+    tensor([2.0000+0.0000j], dtype=workbench.complex64)
     """
     _check_parts("polar", abs, angle)
     return COMPLEX(ops.mul(abs, ops.cos(angle)), ops.mul(abs, ops.sin(angle)))
@@ -381,7 +381,7 @@ def sgn(input: Any) -> Any:
 
     >>> import workbench as wb
     >>> wb.sgn(wb.tensor([-3.0, 0.0])), wb.sgn(wb.tensor([3 + 4j]))
-    (tensor([-1.0000,  0.0000]), tensor([0.6+0.8j], dtype=workbench.complex64))
+    (tensor([-1.0000,  0.0000]), tensor([0.6000+0.8000j], dtype=workbench.complex64))
     """
     return SGN(input)
 

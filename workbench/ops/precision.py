@@ -23,7 +23,7 @@ def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> import workbench as wb
     >>> x = wb.tensor([1.0]).half()
     >>> rounded_once(lambda x: x + 0.0004 + 0.0004)(x) == x, x + 0.0004 + 0.0004 == x
-    (tensor([False]), tensor([ True]))
+    (tensor([False]), tensor([True]))
     """
 
     @functools.wraps(function)

@@ -75,10 +75,12 @@ def set_printoptions(
     """
     global _options
     if profile is not None and profile.lower() not in PROFILES:
-        raise ValueError(f"set_printoptions: there is no profile {profile!r}; there are {', '.join(PROFILES)}")
+        raise ValueError(
+            f"set_printoptions: there is no profile {profile!r}; there are {', '.join(PROFILES)}"
+        )
     wanted = _options if profile is None else PROFILES[profile.lower()]
     least = {"precision": 0, "edgeitems": 1, "linewidth": 1}
-    given = {"precision": precision, "edgeitems": edgeitems, "linewidth": linewidth}
+    given: dict[str, Any] = {"precision": precision, "edgeitems": edgeitems, "linewidth": linewidth}
     for word, value in given.items():
         if value is None:
             continue
@@ -86,7 +88,8 @@ def set_printoptions(
             raise ValueError(
                 f"set_printoptions: {word} is a whole number from {least[word]} to 10000, got {value!r}"
             )
-    if threshold is not None and (not isinstance(threshold, int | float) or not threshold >= 0):
+    limit: Any = threshold
+    if limit is not None and (not isinstance(limit, int | float) or not limit >= 0):
         raise ValueError(f"set_printoptions: threshold is a number of values, 0 or more, got {threshold!r}")
     if sci_mode not in (None, True, False):
         raise ValueError(f"set_printoptions: sci_mode is True, False or None, got {sci_mode!r}")
@@ -211,7 +214,7 @@ def _pick(array: Array, places: Sequence[Array]) -> Array:
 def _dequantized(array: Any, places: Sequence[Array]) -> Array:
     codes = _pick(array.codes, places).astype(np.float64)
     if array.axis is None:
-        return (codes - array.zero_point) * array.scale
+        return np.asarray((codes - array.zero_point) * array.scale)
     along = tuple(-1 if axis == array.axis else 1 for axis in range(codes.ndim))
     at = places[array.axis]
     scales, zeros = array.scale[at].reshape(along), array.zero_point[at].reshape(along)
@@ -227,7 +230,9 @@ def _text(shown: Shown, indent: int) -> str:
         return written[0]
     width = max(map(len, written))
     texts = np.array([text.rjust(width) for text in written], object).reshape(shown.values.shape)
-    return _rows(texts, shown.cuts, indent, max(1, (_options.linewidth - indent - shown.values.ndim) // (width + 2)))
+    return _rows(
+        texts, shown.cuts, indent, max(1, (_options.linewidth - indent - shown.values.ndim) // (width + 2))
+    )
 
 
 def _rows(texts: Array, cuts: Sequence[int | None], indent: int, across: int) -> str:
@@ -237,7 +242,7 @@ def _rows(texts: Array, cuts: Sequence[int | None], indent: int, across: int) ->
     else:
         items = [_rows(one, cuts[1:], indent + 1, across) for one in texts]
     if cuts[0] is not None:
-        items.insert(cuts[0], "...")
+        items.insert(cuts[0], " ..." if texts.ndim == 1 else "...")
     begin = " " * (indent + 1)
     if texts.ndim > 1:
         return "[" + ("," + "\n" * (texts.ndim - 1) + begin).join(items) + "]"

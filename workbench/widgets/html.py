@@ -71,7 +71,9 @@ def _without(tensor: Any) -> str:
     if str(tensor.device) != "cpu":
         return f"the values stay on {tensor.device}: x.cpu() brings them here"
     said = getattr(getattr(tensor, "_array", None), "called", "")
-    return "no numbers: this value stands for one " + ("entry of a batch" if "batch" in said else "in a graph")
+    return "no numbers: this value stands for one " + (
+        "entry of a batch" if "batch" in said else "in a graph"
+    )
 
 
 def _gradient_line(tensor: Any) -> str:

@@ -49,7 +49,7 @@ def values_of(tensor: Any) -> Array | None:
     except NoNumbersError:
         return None
     except DeviceError:
-        return tensor.numpy(force=True) if tensor.nbytes <= MOST_FETCHED else None  # type: ignore[no-any-return]
+        return tensor.numpy(force=True) if tensor.nbytes <= MOST_FETCHED else None
     except DTypeError:
         return np.asarray(tensor.int_repr().numpy())
 
@@ -78,8 +78,11 @@ def _sample(array: Array) -> Array:
     """At most `EXACT` values of `array`, as one dimension."""
     if array.size <= EXACT:
         return array.reshape(-1)
-    # In whole numbers: of a view of 2^60 values, the last place is no float64.
-    starts = np.arange(EXACT // BLOCK, dtype=np.int64) * ((array.size - BLOCK) // (EXACT // BLOCK - 1))
+    # In whole numbers, which a place in a view of 2^60 values needs; the last block ends at the last value.
+    last = EXACT // BLOCK - 1
+    block = np.arange(last + 1, dtype=np.int64)
+    step, rest = divmod(array.size - BLOCK, last)
+    starts = block * step + block * rest // last
     places = (starts[:, None] + np.arange(BLOCK)).reshape(-1)
     if array.flags.c_contiguous:
         return np.take(array.reshape(-1), places)
