@@ -21,7 +21,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar, overload
 
-from workbench.base.dims import Dims, Names, check_names, near_miss, unify_names
+from workbench.base.dims import Dims, Names, check_names, misspelling, near_miss, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
 from workbench.ops.align import align_tensors
@@ -269,7 +269,8 @@ def align(*tensors: Tensor, order: Sequence[str] | None = None) -> tuple[Tensor,
                     fix="tensor.refine_names(...)",
                 )
             if name not in found:
-                _check_near(name, found, tensor)
+                if order is None:
+                    _check_near(name, found, tensor)
                 found.append(name)
     wanted = found if order is None else list(order)
     return tuple(tensor.align_to(*wanted) for tensor in tensors)
@@ -277,10 +278,10 @@ def align(*tensors: Tensor, order: Sequence[str] | None = None) -> tuple[Tensor,
 
 def _check_near(name: str, found: Sequence[str], tensor: Tensor) -> None:
     """Refuse a name that is nearly one of another tensor, which this one lacks."""
-    near = near_miss(name, [one for one in found if one not in tensor.names])
-    if near is not None and len(name) > 1:
+    near = misspelling(name, [one for one in found if one not in tensor.names])
+    if near is not None:
         raise DimensionError(
-            f"align: is {name!r} a misspelling of {near!r}? Two names so alike are not aligned side by side.",
+            f"align: is {name!r} a misspelling of {near!r}? Names so alike are two dims only where order= has both.",
             op="align",
             operands=(dims_of(tensor).operand("tensor", [tensor.names.index(name)]),),
             fix=f"tensor.rename({name}={near!r})",

@@ -275,5 +275,7 @@ def test_align_brings_all_to_one_order() -> None:
         wb.names.align(wb.ones(2))
     with pytest.raises(DimensionError, match="is 'chanels' a misspelling of 'channels'"):
         wb.names.align(wb.ones(channels=2), wb.ones(chanels=2))
+    assert wb.names.align(wb.ones(head1=2), wb.ones(head2=2))[0].names == ("head1", "head2")
+    assert wb.names.align(wb.ones(row=2), wb.ones(rows=2), order=("row", "rows"))[1].shape == (1, 2)
     with pytest.raises(DimensionError, match="Cannot find dim 'C'"):
         wb.names.align(wb.ones(C=2), order=("N",))

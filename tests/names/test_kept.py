@@ -87,6 +87,39 @@ def test_hooks_see_names_and_answer_under_them() -> None:
         handle.remove()
 
 
+def test_functions_of_ones_own_see_names_and_are_held_to_them() -> None:
+    seen: list[Any] = []
+
+    class Square(wb.autograd.Function):
+        answer: Any = None
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return (x * x).sum("N")
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            seen.append((gradient.names, x.names))
+            result = gradient * 2 * x
+            return result if Square.answer is None else result.rename(*Square.answer)
+
+    x = leaf(N=2, C=3)
+    Square.apply(x).sum().backward()
+    assert seen == [(("C",), ("N", "C"))]
+    assert x.grad is not None and x.grad.names == ("N", "C")
+    (first,) = wb.autograd.grad(Square.apply(x).sum(), x, create_graph=True)
+    (second,) = wb.autograd.grad(first.sum(), x)
+    assert second.tolist() == wb.full((2, 3), 2.0).tolist()
+    Square.answer = ("N", "K")
+    with pytest.raises(DimensionError, match="'C' and dim 'K'"):
+        Square.apply(x).sum().backward()
+    Square.answer = (None, None)
+    Square.apply(x).sum().backward()
+    assert x.grad.names == ("N", "C")
+
+
 def test_functional_derivatives_carry_names() -> None:
     x = wb.randn(N=2, C=3)
     gradient = wb.func.grad(lambda one: (one**2).sum())(x)

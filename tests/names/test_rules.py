@@ -290,6 +290,20 @@ def test_contractions_that_are_refused(call: Callable[[], Any], message: str) ->
     assert message in str(caught.value)
 
 
+def test_equations_by_name() -> None:
+    images, weight = wb.ones(N=2, channel=3), wb.ones(K=4, channel=3)
+    assert wb.einsum("N channel, K channel -> N K", images, weight).names == ("N", "K")
+    assert wb.einsum("ij,kj->ik", images, weight).names == ("N", "K")
+    heads = wb.einsum("N head1, K head2 -> N K", wb.ones(N=2, head1=3), wb.ones(K=2, head2=3))
+    assert heads.names == ("N", "K")  # summed each by itself, and told apart by a number
+    for call in (
+        lambda: wb.einsum("N chanel, K channel -> N K", images, weight),
+        lambda: wb.einsum("N channel, K chanel -> N K", images, weight.rename(channel="chanel")),
+    ):
+        with pytest.raises(DimensionError, match="Is one a misspelling of the other"):
+            call()
+
+
 def test_new_dims_have_no_name() -> None:
     assert wb.ones(C=3).expand(2, 3).names == (None, "C")
     assert wb.ones(C=3).broadcast_to((2, 3)).names == (None, "C")

@@ -84,7 +84,7 @@ def test_rename() -> None:
     assert x.rename(C=None).names == ("N", None, "H")
     assert x.rename(None).names == (None, None, None)
     assert wb.zeros(()).rename().names == ()
-    assert x.rename(None).data_ptr() == x.data_ptr() if hasattr(x, "data_ptr") else True
+    assert x.rename(None)._array is x._array
     assert x.rename_("a", ...) is x
     assert x.names == ("a", "C", "H")
 
@@ -152,8 +152,7 @@ def test_align_to() -> None:
     assert x.align_to(...).names == x.names
     assert x.rename("N", None, "H").align_to("H", ...).names == ("H", "N", None)
     assert x.align_to("B", ...).shape == (1, 2, 3, 4)
-    assert y.stride()[2] == 0 or y.shape[2] == 1  # a view, whatever stride the new dim has
-    y.zero_()
+    y.zero_()  # a view: memory is shared
     assert x.sum().item() == 0
     assert wb.zeros(()).align_to("N").names == ("N",)
 

@@ -58,6 +58,7 @@ def test_a_users_file_is_checked(root: Path, tmp_path: Path) -> None:
             'did you mean "dim"',
             "relu",
             "float",
+            "int",
         ],
         strict=True,
     ):

@@ -25,6 +25,8 @@ class Context:
         """Positions of arguments that forward changed in place."""
         self.constant: frozenset[int] = frozenset()
         """Positions of outputs without a gradient."""
+        self.names: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
+        """Names of the arguments and of the outputs, which gradients are given and held to."""
         self._given: dict[str, tuple[Any, ...]] = {}
         self._entries: dict[str, tuple[_Entry, ...]] = {}
         self._open: tuple[Any, ...] | None = None

@@ -16,10 +16,12 @@ from typing import Any
 
 from workbench.autograd.context import Context, zeros_for
 from workbench.autograd.levels import Unit, call_unit, refuse_twice
+from workbench.base.dims import Dims, Names, unify_names
 from workbench.base.errors import AutogradError
 from workbench.core.dispatch import grad_enabled, no_grad
 from workbench.core.op import ops
-from workbench.core.value import Value
+from workbench.core.tape import alias
+from workbench.core.value import Value, dims_of
 from workbench.tensor import Tensor
 
 __all__ = ["Context", "Function", "once_differentiable"]
@@ -117,24 +119,32 @@ class _Plain(Unit):
             with no_grad():
                 self.cls.setup_context(context, args, output)
         context.settle(args, output)
+        outputs = output if isinstance(output, tuple) else (output,)
+        context.names = _names_of(args), _names_of(outputs)
 
     def backward(
         self, context: Context, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
     ) -> tuple[Any, ...]:
-        context.open(inputs, outputs)
+        named_in, named_out = context.names
+        context.open(_under(inputs, named_in), _under(outputs, named_out))
         if context.materialize:
             gradients = zeros_for(gradients, outputs)
-        results = self.cls.backward(context, *gradients)
+        results = self.cls.backward(context, *_under(gradients, named_out))
         several = results if isinstance(results, tuple) else (results,)
         count = len(inputs)
         if len(several) < count or any(one is not None for one in several[count:]):
             raise AutogradError(
                 f"function {self.name} returned an incorrect number of gradients (expected {count}, got {len(several)})"
             )
-        return tuple([self._checked(i, one, inputs[i]) for i, one in enumerate(several[:count])])
+        return tuple(
+            [
+                self._checked(i, one, inputs[i], named_in[i] if i < len(named_in) else None)
+                for i, one in enumerate(several[:count])
+            ]
+        )
 
-    def _checked(self, i: int, gradient: Any, value: Any) -> Any:
-        """Return a gradient in the sizes of its input; refuse one that cannot be."""
+    def _checked(self, i: int, gradient: Any, value: Any, names: Names | None) -> Any:
+        """Return a gradient in the sizes of its input, without names; refuse sizes or names that cannot be."""
         if gradient is None or not isinstance(value, Value):
             if gradient is not None:
                 raise AutogradError(
@@ -147,6 +157,10 @@ class _Plain(Unit):
                 f"{self.name} returned {type(gradient)} at index {i}: a gradient is a Tensor or None"
             )
         given, wanted = tuple(gradient.shape), tuple(value._array.shape)
+        if gradient._names is not None:
+            if names is not None and len(names) == len(wanted):
+                unify_names(self.name, Dims(names, wanted), dims_of(gradient))
+            gradient = alias(gradient, None)
         if given == wanted:
             return gradient
         extra = len(given) - len(wanted)
@@ -171,6 +185,20 @@ class _Plain(Unit):
         if not (isinstance(result, tuple) and len(result) == 2):
             raise AutogradError(f"{self.cls.__name__}.vmap returns a tuple (output, out_dims)")
         return result
+
+
+def _names_of(values: Sequence[Any]) -> tuple[Names | None, ...]:
+    return tuple([one._names if isinstance(one, Value) else None for one in values])
+
+
+def _under(values: Sequence[Any], names: Sequence[Names | None]) -> tuple[Any, ...]:
+    """Return values, which come without names, under those that the caller gave or forward returned."""
+    named = []
+    for i, one in enumerate(values):
+        own = names[i] if i < len(names) else None
+        fits = own is not None and isinstance(one, Value) and len(own) == len(one._array.shape)
+        named.append(alias(one, own) if fits else one)
+    return tuple(named)
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:

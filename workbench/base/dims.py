@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,6 +24,7 @@ __all__ = [
     "check_names",
     "dim_index",
     "dim_indices",
+    "misspelling",
     "near_miss",
     "unify_names",
 ]
@@ -132,6 +134,17 @@ def near_miss(name: str, candidates: Iterable[str | None]) -> str | None:
             return candidate
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.75) if len(name) > 2 else []
     return close[0] if close else None
+
+
+def misspelling(name: str, candidates: Iterable[str | None]) -> str | None:
+    """Return the near miss of `name`, unless the two differ by a number only: those are two names of one family.
+
+    >>> misspelling("chanels", ["channels"]), misspelling("head1", ["head2"])
+    ('channels', None)
+    """
+    near = near_miss(name, candidates)
+    letters = [re.sub(r"\d+", "", one) for one in (name, near or "")]
+    return None if letters[0] == letters[1] and name.lower() != (near or "").lower() else near
 
 
 def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from workbench.base.dims import Dims, near_miss
+from workbench.base.dims import Dims, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
@@ -170,6 +170,7 @@ def _names(plan: Plan, dims: Sequence[Dims]) -> tuple[str | None, ...]:
 
     As in `matmul`, contracted dims may be called differently, but a name must not stand under two subscripts.
     """
+    _check_words(plan, dims)
     called: dict[Label, tuple[str, int]] = {}
     under: dict[str, tuple[Label, int]] = {}
     for i, (labels, own) in enumerate(zip(plan.terms, dims, strict=True)):
@@ -200,6 +201,22 @@ def _names(plan: Plan, dims: Sequence[Dims]) -> tuple[str | None, ...]:
                     dims,
                 )
     return tuple(called[label][0] if label in called else None for label in plan.out)
+
+
+def _check_words(plan: Plan, dims: Sequence[Dims]) -> None:
+    """Refuse two words so alike that one is meant, of which each is summed alone: what was to meet does not."""
+    alone = [
+        (label, i)
+        for i, labels in enumerate(plan.terms)
+        for label in labels
+        if len(label) > 2 and label not in plan.out and sum(label in other for other in plan.terms) == 1
+    ]
+    for at, (label, i) in enumerate(alone):
+        near = misspelling(label, [other for other, j in alone[:at] if j != i])
+        if near is not None:
+            raise _clash(
+                f"{near!r} and {label!r} are summed each by itself. Is one a misspelling of the other?", dims
+            )
 
 
 def _clash(message: str, dims: Sequence[Dims]) -> DimensionError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.base.dims import Names, check_names, near_miss
+from workbench.base.dims import Names, check_names, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
@@ -133,7 +133,7 @@ class Naming(Value):
         check_names(given, len(given))
         for name in given:
             if name not in self.names:
-                near = near_miss(name, [one for one in self.names if one not in given])
+                near = misspelling(name, [one for one in self.names if one not in given])
                 if near is not None:
                     raise DimensionError(
                         f"align_to: there is no dim {name!r} in Tensor{list(self.names)}. Is {name!r} a misspelling of "
