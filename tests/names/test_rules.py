@@ -311,6 +311,14 @@ def test_new_dims_have_no_name() -> None:
     assert X[:, None].names == ("N", None, "C", "H")
 
 
+def test_quantiles_come_first_under_their_name() -> None:
+    shares = wb.tensor([0.25, 0.5], names=("share",))
+    assert X.quantile(shares, "C").names == ("share", "N", "H")
+    assert X.quantile(shares.rename(None), "C").names == (None, "N", "H")
+    with pytest.raises(DimensionError, match="would be called 'N'"):
+        X.quantile(shares.rename("N"), "C")
+
+
 def test_diagonals() -> None:
     assert X.diagonal(0, "N", "H").names == ("C", None)
     assert wb.diag_embed(wb.ones(N=2, C=3)).names == ("N", None, None)

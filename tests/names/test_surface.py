@@ -63,6 +63,16 @@ def test_none_is_a_wildcard_and_may_repeat() -> None:
     assert wb.zeros(2, 3).names == (None, None)
 
 
+def test_there_are_at_most_64_dims() -> None:
+    assert wb.ones(*[1] * 64).ndim == 64
+    for call in (
+        lambda: wb.ones(*[1] * 65),
+        lambda: wb.ones(*[1] * 64)[None],
+        lambda: wb.ones(*[1] * 64).unsqueeze(0),
+    ):
+        assert "only support up to 64 dims" in refused(call)
+
+
 def test_names_are_assigned_in_place() -> None:
     x = wb.zeros(2, 3)
     x.names = ("N", "C")

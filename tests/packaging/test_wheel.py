@@ -71,6 +71,7 @@ def test_without_a_compiler_the_wheel_is_pure_python_and_says_why(root: Path, tm
 def test_the_wheel_holds_package_panels_and_widgets(root: Path, tmp_path: Path) -> None:
     with build(root, tmp_path / "wheels") as wheel:
         names = wheel.namelist()
+        assert {"workbench/py.typed", "workbench/__init__.pyi", "workbench/tensor/methods.pyi"} <= set(names)
         kernels = [name for name in names if name.startswith("workbench/_kernels")]
         assert bool(kernels) == record(wheel)["built"]
         assert wheel.filename is not None

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.base.dims import Dims, Names
+from workbench.base.dims import MAXIMUM_DIMS, Dims, Names
 from workbench.base.dtypes import half_width, promote
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError, Operand
 from workbench.base.places import calling_frame, place
@@ -297,6 +297,8 @@ def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[
 
 def _some(dims: Any) -> Names | None:
     names: Names = dims[0]
+    if len(names) > MAXIMUM_DIMS:
+        raise DimensionError(f"tensors only support up to {MAXIMUM_DIMS} dims, this would have {len(names)}.")
     return None if names == UNNAMED[len(names)] else names
 
 

@@ -89,7 +89,15 @@ def _quantile(name: str, input: Any, q: Any, dim: int | str | None, keepdim: boo
     kept = tuple(1 if i in reduced else dims.sizes[i] for i in out_dims)
     names = tuple(dims.names[i] for i in out_dims)
     if several:
-        found, kept, names = ops.permute(found, dim=(1, 0)), (asked, *kept), (None, *names)
+        label = dims_of(q).names[0]
+        if label is not None and label in names:
+            raise DimensionError(
+                f"{name}() makes a first dim of the quantiles, and both it and another would be called {label!r}.",
+                op=name,
+                operands=(dims.operand("input", [dims.names.index(label)]), dims_of(q).operand("q", [0])),
+                fix=f"q.rename({label}='quantile')",
+            )
+        found, kept, names = ops.permute(found, dim=(1, 0)), (asked, *kept), (label, *names)
     found = ops.reshape(found, sizes=kept)
     return ops.rename(found, names=names) if any(names) else found
 
@@ -104,7 +112,7 @@ def quantile(
 ) -> Any:
     """The q-th quantile along a dim, or of all values: the value at rank q·(n - 1) of the sorted ones.
 
-    `q` is a number in [0, 1] or a vector of them, which makes a new first dim. Between two ranks `interpolation`
+    `q` is a number in [0, 1] or a vector of them, whose dim (and name) comes first. Between two ranks `interpolation`
     decides: linear, lower, higher, midpoint, nearest. NaN where there is one.
 
     >>> import workbench as wb

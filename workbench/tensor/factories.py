@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base import dlpack
-from workbench.base.dims import check_names, near_miss
+from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.places import calling_frame
@@ -152,6 +152,10 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
         size, names = tuple(dims.values()), tuple(dims)
     elif len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
+    if len(size) > MAXIMUM_DIMS:
+        raise DimensionError(
+            f"tensors only support up to {MAXIMUM_DIMS} dims, this would have {len(size)}.", op=op
+        )
     sizes = []
     for one in size:
         if isinstance(one, bool) or not isinstance(one, int | np.integer):
