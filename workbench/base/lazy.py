@@ -25,6 +25,8 @@ class Lazy:
         self._used = False
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)  # whoever looks over all there is does not mean to import it
         found = getattr(importlib.import_module(self._name), name)
         if not self._used:
             self._used = True

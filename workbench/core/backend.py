@@ -53,6 +53,8 @@ class Backend:
     """Which of its devices an array is on; None if it has only one."""
     write: Callable[[Any, Any], None] | None = None
     """``write(array, source)`` overwrites an array; None if its arrays do not change, and a view owns its numbers."""
+    shares: Callable[[Any, Any], bool] | None = None
+    """Says whether two of its arrays share memory. Where it is given, views are those that do."""
     from_dlpack: Callable[[Any], Any] | None = None
     """Take over the memory of another library's array on this device; None if it cannot."""
 
@@ -111,11 +113,12 @@ def _ask() -> None:
             continue
         try:
             found = entry.load()
+            if entry.name not in _by_name:  # importing it may have registered it
+                register_backend(found if isinstance(found, Backend) else found())
         except ImportError as error:
             _unavailable[entry.name] = f"cannot be imported: {error}"
-            continue
-        if entry.name not in _by_name:  # importing it may have registered it
-            register_backend(found if isinstance(found, Backend) else found())
+        except DeviceError as error:
+            _unavailable[entry.name] = str(error)
 
 
 def find(device: Any) -> tuple[Device, Backend | None]:
@@ -202,7 +205,15 @@ def run(
         kernel = op.forward
     if kernel is not None:
         own = [move(array, device) if isinstance(array, np.ndarray) else array for array in arrays]
-        return kernel(*_cast(op, own, backend, device, cast), **params)
+        own, half = _cast(op, own, backend, device, cast)
+        out = kernel(*own, **params)
+        if half is None:
+            return out
+        dtypes = op.dtype.result(half, params)
+        if not isinstance(out, tuple):
+            return _to(out, dtypes, backend, device)
+        dtypes = dtypes if isinstance(dtypes, tuple) else (dtypes,) * len(out)
+        return tuple([_to(one, dtype, backend, device) for one, dtype in zip(out, dtypes, strict=True)])
     if not backend.fallback:
         raise DeviceError(
             f"the backend {backend.name!r} has no kernel for op {op.name!r} and does not allow the CPU to stand in. "
@@ -224,17 +235,32 @@ def run(
 
 def _cast(
     op: Op, arrays: list[Any], backend: Backend, device: Device, cast: Callable[[Op, list[Any]], Any]
-) -> list[Any]:
-    """Bring arrays to the type that the op's rule asks for, on their device where the backend can."""
+) -> tuple[list[Any], np.dtype[Any] | None]:
+    """Bring arrays to the type that the op's rule asks for, on their device where the backend can.
+
+    Returns the 16-bit type to go back to where the op is computed in float32 in its stead, else None.
+    """
     kinds = [np.empty((0,) * array.ndim, array.dtype) if backend_of(array) else array for array in arrays]
-    wanted = cast(op, kinds)[0]
+    wanted, half = cast(op, kinds)
+    return [
+        array if backend_of(array) is None else _to(array, kind.dtype, backend, device)
+        for array, kind in zip(arrays, wanted, strict=True)
+    ], half
+
+
+def _to(array: Any, dtype: np.dtype[Any], backend: Backend, device: Device) -> Any:
+    if array.dtype == dtype:
+        return array
     convert = backend.kernels.get("to")
-    result = []
-    for array, kind in zip(arrays, wanted, strict=True):
-        if backend_of(array) is None or array.dtype == kind.dtype:
-            result.append(array)
-        elif convert is not None:
-            result.append(convert(array, dtype=kind.dtype))
-        else:
-            result.append(backend.from_numpy(backend.to_numpy(array).astype(kind.dtype), device))
-    return result
+    if convert is not None:
+        return convert(array, dtype=dtype)
+    return backend.from_numpy(backend.to_numpy(array).astype(dtype), device)
+
+
+def is_view(backend: Backend, op: Op, array: Any, viewed: Any) -> bool:
+    """Say whether the output of a view op counts as a view of `viewed`: what is written there is written here."""
+    if backend.shares is None:
+        return True
+    if backend.kernels.get(op.name) is None and not backend.generic(op):
+        return True  # a copy by way of the CPU, which refuses to be written to
+    return backend.shares(array, viewed)

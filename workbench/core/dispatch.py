@@ -289,7 +289,8 @@ def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[
     out = backend.run(op, arrays, params, cast, compute)
     if op.outputs == 1:
         result = new(out, _some(dims))
-        if op.view:
+        found = backend.backend_of(out)
+        if op.view and (found is None or backend.is_view(found, op, out, arrays[0])):
             remember(op, inputs[0], params, result)
         return result
     return tuple([new(one, _some(d)) for one, d in zip(out, dims, strict=True)])

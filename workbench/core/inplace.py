@@ -41,7 +41,7 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     result = _fitting(target, result, name)
     names = _names_together(target, result, name)
     backend = backend_of(target._array)
-    if backend is not None and backend.write is not None:
+    if backend is not None and backend.write is not None and _in_view(backend, target):
         backend.write(target._array, result._array)
     elif backend is not None or isinstance(target._array, Abstract):
         _replace_payload(target, result, name)
@@ -103,6 +103,13 @@ def _fitting(target: Any, result: Any, name: str) -> Any:
             f"Cast first, or use the op without its underscore."
         )
     return ops.to(result, dtype=here.dtype)
+
+
+def _in_view(backend: Any, target: Any) -> bool:
+    """Say whether what is written to `target` reaches the memory of what it views, if it views anything."""
+    if target._view is None or backend.shares is None:
+        return True
+    return bool(backend.shares(target._array, target._view[0]._array))
 
 
 def _replace_payload(target: Any, result: Any, name: str) -> None:
