@@ -71,6 +71,27 @@ def test_an_upstream_gradient_under_other_names_is_refused(names: tuple[str, ...
     assert x.grad is not None and x.grad.names == ("N", "C")
 
 
+def test_an_assigned_gradient_must_fit() -> None:
+    x = leaf(N=2, C=3)
+    for wrong, error, message in (
+        (wb.ones(K=2, C=3), DimensionError, "'N' and dim 'K'"),
+        (wb.ones(N=2, C=4), DimensionError, "assigned grad has data of a different size"),
+        (wb.ones(N=2, C=3, dtype=wb.float64), wb.DTypeError, "assigned grad has data of a different type"),
+        (3.0, TypeError, "expected to be a Tensor or None but got grad of type float"),
+    ):
+        with pytest.raises(error, match=message):
+            x.grad = wrong  # type: ignore[assignment]
+        assert x.grad is None
+    gradient = wb.ones(2, 3)
+    x.grad = gradient
+    assert x.grad is gradient
+    (x * 2).sum().backward()
+    assert x.grad.names == ("N", "C")
+    assert x.grad[0].tolist() == [3.0, 3.0, 3.0]
+    x.grad = None
+    assert x.grad is None
+
+
 def test_hooks_see_names_and_answer_under_them() -> None:
     x = leaf(N=2, C=3)
     seen: list[Any] = []

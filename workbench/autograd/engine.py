@@ -239,15 +239,15 @@ def backward(
             # The rule may have handed out its input, or a view of memory that others see: a leaf owns its gradient.
             array = gradient._array
             if create_graph:
-                leaf.grad = alias(gradient, leaf._names)
+                leaf._grad = alias(gradient, leaf._names)
             elif type(array) is np.ndarray and (
                 array.base is not None or gradient is seed or not array.flags.writeable
             ):
-                leaf.grad = new(array.copy(), leaf._names)
+                leaf._grad = new(array.copy(), leaf._names)
             else:
-                leaf.grad = new(array, leaf._names)
+                leaf._grad = new(array, leaf._names)
         else:
-            leaf.grad = alias(ops.add(alias(before, None), gradient), leaf._names)
+            leaf._grad = alias(ops.add(alias(before, None), gradient), leaf._names)
         for hook in leaf._after_gathering or ():
             hook(leaf)
 

@@ -46,8 +46,7 @@ class Tensor(Methods, Operators, Interchange):
 
     __slots__ = ()
     __array_priority__ = 1000
-    grad: Tensor | None = None
-    """The gradient that `backward` has accumulated here (leaves only)."""
+    _grad: Tensor | None = None
     _backward: Backward | None = None
     """Set once on the class, by the autograd room."""
     _hooks: list[Callable[[Tensor], Tensor | None]] | None = None
@@ -168,6 +167,17 @@ class Tensor(Methods, Operators, Interchange):
             write(self, "__setitem__", lambda old: indexing.setitem(old, key, value))
 
     # -------------------------------------------------------------------------------------- gradients
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` has accumulated here (leaves only). Assign one of the same dims and type."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None:
+        if gradient is not None:
+            _check_gradient(self, gradient)
+        self._grad = gradient
 
     @property
     def requires_grad(self) -> bool:
@@ -327,6 +337,26 @@ class Tensor(Methods, Operators, Interchange):
 
 
 PLAIN.add(Tensor)
+
+
+def _check_gradient(value: Tensor, gradient: object) -> None:
+    """Refuse what cannot be the gradient of `value`."""
+    if not isinstance(gradient, Tensor):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(gradient).__name__}"
+        )
+    own, given = dims_of(value), dims_of(gradient)
+    if own.sizes != given.sizes:
+        raise DimensionError(
+            "assigned grad has data of a different size.",
+            op="grad",
+            operands=(own.operand("tensor"), given.operand("gradient")),
+        )
+    if value.dtype != gradient.dtype:
+        raise DTypeError(
+            f"assigned grad has data of a different type: {gradient.dtype.name}, where the tensor is {value.dtype.name}"
+        )
+    unify_names("grad", own, given)
 
 
 def _under_names(hook: Callable[[Tensor], Tensor | None], dims: Dims) -> Callable[[Tensor], Tensor | None]:
