@@ -46,6 +46,9 @@ DECLARED: dict[str, dict[str, str]] = {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",
     },
+    "workbench.interop.cupy": {
+        "cupy": "optional, adapted in this file only, and loaded when its device is asked for"
+    },
     "workbench.kernels.loader": {"?": "the compiled module exists only where it could be built"},
 }
 """Modules that may import within a function: the target (``?`` for a name made at run time), and why."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
@@ -161,7 +160,7 @@ LOGSIGMOID = unary(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Any:
+def settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Any:
     """Return the result, or write it into the operand where that was asked for."""
     function = rounded_once(function)
     return write(input, f"{name}_", function) if inplace else function(input)
@@ -196,7 +195,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
-    return _settled("hardtanh", input, inplace, lambda x: HARDTANH(x, low=min_val, high=max_val))
+    return settled("hardtanh", input, inplace, lambda x: HARDTANH(x, low=min_val, high=max_val))
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
@@ -206,7 +205,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.hardsigmoid(wb.tensor([-4.0, 0.0, 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
-    return _settled("hardsigmoid", input, inplace, lambda x: ops.div(relu6(ops.add(x, 3.0)), 6.0))
+    return settled("hardsigmoid", input, inplace, lambda x: ops.div(relu6(ops.add(x, 3.0)), 6.0))
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
@@ -216,7 +215,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.hardswish(wb.tensor([-4.0, 1.0, 4.0]))
     tensor([-0.0000,  0.6667,  4.0000])
     """
-    return _settled("hardswish", input, inplace, lambda x: ops.div(ops.mul(x, relu6(ops.add(x, 3.0))), 6.0))
+    return settled("hardswish", input, inplace, lambda x: ops.div(ops.mul(x, relu6(ops.add(x, 3.0))), 6.0))
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
@@ -226,7 +225,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     >>> wb.nn.functional.leaky_relu(wb.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
-    return _settled("leaky_relu", input, inplace, lambda x: LEAKY_RELU(x, slope=negative_slope))
+    return settled("leaky_relu", input, inplace, lambda x: LEAKY_RELU(x, slope=negative_slope))
 
 
 def prelu(input: Any, weight: Any) -> Any:
@@ -265,7 +264,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     >>> wb.nn.functional.elu(wb.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
-    return _settled("elu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1.0))
+    return settled("elu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1.0))
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
@@ -277,7 +276,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _settled("celu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1 / alpha))
+    return settled("celu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1 / alpha))
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -292,48 +291,9 @@ def selu(input: Any, inplace: bool = False) -> Any:
     >>> wb.selu(wb.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
-    return _settled(
+    return settled(
         "selu", input, inplace, lambda x: ELU(x, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)
     )
-
-
-def silu(input: Any, inplace: bool = False) -> Any:
-    """Sigmoid linear unit, also called swish: y = x/(1 + e^-x). Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.silu(wb.tensor([-1.0, 2.0]))
-    tensor([-0.2689,  1.7616])
-    """
-    if input._array.dtype.kind == "c":
-        return _settled("silu", input, inplace, lambda x: ops.mul(x, ops.sigmoid(x)))
-    return _settled("silu", input, inplace, ops.silu)
-
-
-def mish(input: Any, inplace: bool = False) -> Any:
-    """Self-regularized unit: y = x·tanh(ln(1 + e^x)). Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.mish(wb.tensor([-1.0, 2.0]))
-    tensor([-0.3034,  1.9440])
-    """
-    return _settled("mish", input, inplace, lambda x: ops.mul(x, ops.tanh(softplus(x))))
-
-
-@rounded_once
-def gelu(input: Any, approximate: str = "none") -> Any:
-    """Gaussian error linear unit: y = x·Φ(x), or with "tanh" x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
-
-    Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.gelu(wb.tensor([-1.0, 2.0]))
-    tensor([-0.1587,  1.9545])
-    """
-    if approximate == "none":
-        return ops.gelu(input)
-    if approximate != "tanh":
-        raise ValueError(f"approximate argument must be either none or tanh, got {approximate!r}")
-    return ops.gelu_tanh(input)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
@@ -358,115 +318,29 @@ def logsigmoid(input: Any) -> Any:
     return LOGSIGMOID(input)
 
 
-@rounded_once
-def softsign(input: Any) -> Any:
-    """Softly bounded: y = x/(1 + |x|). Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.softsign(wb.tensor([-1.0, 3.0]))
-    tensor([-0.5000,  0.7500])
-    """
-    return ops.div(input, ops.add(ops.abs(input), 1.0))
-
-
-@rounded_once
-def tanhshrink(input: Any) -> Any:
-    """What tanh takes away: y = x - tanh x. Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.tanhshrink(wb.tensor([0.0, 2.0]))
-    tensor([0.0000, 1.0360])
-    """
-    return ops.sub(input, ops.tanh(input))
-
-
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """Move values towards 0: y = x - λ above λ, x + λ below -λ, 0 between. Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.softshrink(wb.tensor([-2.0, 0.3, 2.0]))
-    tensor([-1.5000,  0.0000,  1.5000])
-    """
-    if lambd < 0:
-        raise ValueError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return ops.sub(input, ops.clamp(input, low=-lambd, high=lambd))
-
-
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """Drop values near 0: y = x where |x| > λ, 0 elsewhere. Names and sizes pass through.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.hardshrink(wb.tensor([-2.0, 0.3, 2.0]))
-    tensor([-2.0000,  0.0000,  2.0000])
-    """
-    near = ops.logical_and(ops.ge(input, -lambd), ops.le(input, lambd))
-    return ops.where(near, 0.0, input)
-
-
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """Replace what is not above a threshold: y = x where x > threshold, value elsewhere. Names pass through.
-
-    >>> import workbench as wb
-    >>> wb.threshold(wb.tensor([-2.0, 0.3, 2.0]), 0.5, 9.0)
-    tensor([9.0000, 9.0000, 2.0000])
-    """
-    bounds = (threshold, value)
-    if input._array.dtype.kind in "iu":
-        bounds = (int(threshold), int(value))
-    return _settled("threshold", input, inplace, lambda x: ops.where(ops.le(x, bounds[0]), bounds[1], x))
-
-
-@rounded_once
-def glu(input: Any, dim: int | str = -1) -> Any:
-    """Gated linear unit: y = a·sigmoid(b), where a and b are the halves along `dim`, which keeps its name.
-
-    Raises `DimensionError` unless the size of that dim is even.
-
-    >>> import workbench as wb
-    >>> wb.nn.functional.glu(wb.tensor([1.0, 2.0, 0.0, 100.0]))
-    tensor([0.5000, 2.0000])
-    """
-    dims = dims_of(input)
-    if not dims.sizes:
-        raise DimensionError("glu does not support 0-dimensional tensors", op="glu")
-    axis = dim_index(dims, dim, "glu")
-    if dims.sizes[axis] % 2:
-        raise DimensionError(
-            f"Halving dimension must be even, but dimension {axis} is size {dims.sizes[axis]}",
-            op="glu",
-            operands=(dims.operand("input", [axis]),),
-        )
-    half = dims.sizes[axis] // 2
-    before = (slice(None),) * axis
-    value, gate = input[(*before, slice(0, half))], input[(*before, slice(half, None))]
-    return ops.mul(value, ops.sigmoid(gate))
-
-
 FUNCTIONS: dict[str, Any] = {
     "relu": relu,
     "celu": celu,
     "selu": selu,
     "prelu": prelu,
-    "threshold": threshold,
-    "hardshrink": hardshrink,
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("celu", "selu", "threshold")
+NOT_METHODS = ("celu", "selu")
 """Functions that are no methods of a tensor."""
 
 NN: dict[str, Any] = {
     function.__name__: function
     for function in (
-        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, prelu, elu, celu, selu, silu, mish, gelu,
-        softplus, logsigmoid, softsign, tanhshrink, softshrink, hardshrink, threshold, glu,
+        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, prelu, elu, celu, selu, softplus,
+        logsigmoid,
     )
 }  # fmt: skip
 """What `workbench.nn.functional` offers of this file."""
 
 NN |= {
     f"{name}_": in_place(f"{name}_", NN[name])
-    for name in ("relu", "hardtanh", "leaky_relu", "elu", "celu", "selu", "threshold")
+    for name in ("relu", "hardtanh", "leaky_relu", "elu", "celu", "selu")
 }
 
 INPLACE = ("relu",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,6 @@ from workbench.core.tape import Call
 from workbench.core.value import Value
 from workbench.ops.complexes import MAGNITUDE, conjugate, real_only, zeros
 from workbench.ops.offer import also, offer
-from workbench.ops.precision import rounded_once
 
 NOTHING = Saves((), output=False)
 OUTPUT = Saves((), output=True)
@@ -254,7 +252,7 @@ NEXTAFTER = binary(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
+def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
     """Return alpha·other; an integer result cannot take a fraction of it."""
     if alpha == 1:
         return other
@@ -274,7 +272,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     >>> wb.add(wb.tensor([1.0, 2.0]), wb.tensor([10.0, 20.0]), alpha=2)
     tensor([21.0000, 42.0000])
     """
-    return ADD(input, _scaled("add", input, other, alpha))
+    return ADD(input, scaled("add", input, other, alpha))
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -284,7 +282,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     >>> wb.sub(wb.tensor([1.0, 2.0]), wb.tensor([10.0, 20.0]), alpha=2)
     tensor([-19.0000, -38.0000])
     """
-    return SUB(input, _scaled("sub", input, other, alpha))
+    return SUB(input, scaled("sub", input, other, alpha))
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -294,7 +292,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     >>> wb.rsub(wb.tensor([1.0, 2.0]), 10)
     tensor([9.0000, 8.0000])
     """
-    return SUB(other, _scaled("rsub", input, input, alpha))
+    return SUB(other, scaled("rsub", input, input, alpha))
 
 
 _ROUNDED = {"floor": DIV_FLOOR, "trunc": DIV_TRUNC}
@@ -340,54 +338,6 @@ def positive(input: Any) -> Any:
     return input
 
 
-@rounded_once
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
-
-    >>> import workbench as wb
-    >>> wb.addcmul(wb.tensor([1.0]), wb.tensor([2.0]), wb.tensor([3.0]), value=10)
-    tensor([61.0000])
-    """
-    return ADD(input, _scaled("addcmul", input, MUL(tensor1, tensor2), value))
-
-
-@rounded_once
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
-
-    Raises `DTypeError` for two integers.
-
-    >>> import workbench as wb
-    >>> wb.addcdiv(wb.tensor([1.0]), wb.tensor([6.0]), wb.tensor([3.0]), value=10)
-    tensor([21.0000])
-    """
-    if all(one._array.dtype.kind in "biu" for one in (tensor1, tensor2)):
-        raise DTypeError(
-            "Integer division with addcdiv is not supported: write input + value * tensor1 / tensor2 for a quotient in "
-            "floats, or div(..., rounding_mode='trunc') for one in integers"
-        )
-    return ADD(input, DIV(_scaled("addcdiv", input, tensor1, value), tensor2))
-
-
-@rounded_once
-def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """Go from one to the other: y = a + w·(b - a). Names of all three unify from the right, sizes broadcast.
-
-    From half of the way on it is reckoned from the end, so that a weight of 1 gives exactly the end.
-
-    >>> import workbench as wb
-    >>> wb.lerp(wb.tensor([1.0, 2.0]), wb.tensor([3.0, 10.0]), 0.5)
-    tensor([2.0000, 6.0000])
-    """
-    way = SUB(end, input)
-    if not isinstance(weight, Value):
-        if builtins.abs(weight) < 0.5:
-            return ADD(input, MUL(way, weight))
-        return SUB(end, MUL(way, 1 - weight))
-    early = ops.lt(ABS(weight), 0.5)
-    return ops.where(early, ADD(input, MUL(weight, way)), SUB(end, MUL(way, SUB(1, weight))))
-
-
 _neg = offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])")
 _abs = offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])")
 _mul = offer(MUL, ("[1.0, 2.0]", "[10.0, 20.0]"), "tensor([10.0000, 40.0000])")
@@ -417,9 +367,6 @@ FUNCTIONS: dict[str, Any] = {
     "hypot": offer(HYPOT, ("[3.0, 1.0]", "[4.0, 1.0]"), "tensor([5.0000, 1.4142])"),
     "copysign": offer(COPYSIGN, ("[1.0, -2.0]", "[-1.0, 1.0]"), "tensor([-1.0000,  2.0000])"),
     "nextafter": offer(NEXTAFTER, ("[1.0]", "[2.0]"), "tensor([1.0000])"),
-    "addcmul": addcmul,
-    "addcdiv": addcdiv,
-    "lerp": lerp,
 }
 """What `workbench` offers of this file by name."""
 
