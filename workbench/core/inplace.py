@@ -136,7 +136,9 @@ def _copy_numbers(target: Any, result: Any, name: str) -> None:
 
 def _copy_array(target: Any, source: np.ndarray[Any, Any], name: str) -> None:
     array = dispatch.numbers(target)
-    if any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)):
+    if array.size and any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    ):
         raise DimensionError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation.",
