@@ -134,6 +134,7 @@ _LATER = (
     "export",
     "func",
     "graph",
+    "interop",
     "live",
     "quantization",
     "testing",

@@ -109,6 +109,7 @@ from workbench import embedding as embedding
 from workbench import export as export
 from workbench import func as func
 from workbench import graph as graph
+from workbench import interop as interop
 from workbench import live as live
 from workbench import quantization as quantization
 from workbench import testing as testing

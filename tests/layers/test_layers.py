@@ -46,9 +46,10 @@ DECLARED: dict[str, dict[str, str]] = {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",
     },
-    "workbench.interop.cupy": {
-        "cupy": "optional, adapted in this file only, and loaded when its device is asked for"
-    },
+    "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
+    "workbench.interop.pandas": {"pandas": "not needed by the package, slow to import, used when asked for"},
+    "workbench.interop.torch": {"torch": "not needed by the package, slow to import, used when asked for"},
+    "workbench.interop.xarray": {"xarray": "not needed by the package, slow to import, used when asked for"},
     "workbench.kernels.loader": {"?": "the compiled module exists only where it could be built"},
 }
 """Modules that may import within a function: the target (``?`` for a name made at run time), and why."""
