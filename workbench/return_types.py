@@ -11,7 +11,8 @@ from workbench.ops.linalg_ldl import LDLFactors, LDLFactorsWithInfo
 from workbench.ops.linalg_lu import PLU, LUFactors, LUFactorsWithInfo
 from workbench.ops.linalg_qr import QRResult, Reflectors
 from workbench.ops.linalg_solve import InverseWithInfo, SolutionWithInfo, TriangularSolution
-from workbench.ops.linalg_spectral import EighResult, EigResult, OldSVDResult, SVDResult
+from workbench.ops.linalg_spectral import EighResult, EigResult
+from workbench.ops.linalg_svd import OldSVDResult, SVDResult
 
 __all__ = [
     "PLU", "CholeskyWithInfo", "EigResult", "EighResult", "Histogram", "InverseWithInfo", "LDLFactors",

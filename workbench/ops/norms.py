@@ -13,7 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
-from workbench.ops.linalg_spectral import svdvals
+from workbench.ops.linalg_svd import svdvals
 from workbench.ops.reduce import EVERYTHING, Dim, axes_of, kept, reduction, reduction_samples
 from workbench.ops.statistics import REAL
 
