@@ -149,3 +149,73 @@ def test_no_function_drops_a_name_without_a_reason(room: str) -> None:
         dropped += [(name, names) for names in made if name not in MADE]
     assert dropped == [], "if it must, say why in this file"
     assert called > 0.6 * sum(place == room for place, _, _ in EVERY)
+
+
+SECOND = {"other", "target", "exponent", "input2", "x2", "end", "tensor1", "src", "source", "value"}
+UNCOMPARED = {
+    "cdist": "compares the columns alone, as vectors",
+    "equal": "answers False",
+    "expand_as": "takes the sizes alone",
+    "reshape_as": "takes the sizes alone",
+    "sum_to_size": "takes the sizes alone",
+    "type_as": "takes the type alone",
+    "view_as": "takes the sizes alone",
+    "kron": "each dim of the result is one of either operand, multiplied out",
+    "multilabel_margin_loss": "a target's last dim lists classes",
+}
+"""Functions of two tensors alike that take any names, and why."""
+
+
+def called_with(function: Callable[..., Any], first: Tensor, second: Tensor) -> Any:
+    """Return the result for the first kind of tensors that it takes, or why it takes none."""
+    required = [
+        one
+        for one in inspect.signature(function).parameters.values()
+        if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
+    ]
+    refusal: Exception | None = None
+    for cast in (lambda x: x, lambda x: x.long(), lambda x: x > 0):
+        try:
+            return function(cast(first), cast(second), *(cast(second) for _ in required[2:]))
+        except wb.DimensionError as error:
+            return error
+        except (RuntimeError, TypeError, ValueError, AttributeError, IndexError) as error:
+            refusal = error
+    return refusal
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_two_tensors_alike_are_compared_by_name_in_every_function() -> None:
+    first = wb.full(fill_value=0.5, N=3, channel=3)
+    others = {
+        "align_as(": wb.full(fill_value=0.5, channel=3, N=3),
+        "misspelling": wb.full(fill_value=0.5, N=3, chanel=3),
+        "do not match": wb.full(fill_value=0.5, N=3, K=3),
+    }
+    compared, accepted = 0, []
+    for _, name, function in EVERY:
+        parameters = list(inspect.signature(function).parameters)
+        if len(parameters) < 2 or parameters[1] not in SECOND or name in UNCOMPARED:
+            continue
+        if isinstance(called_with(function, first, first), Exception):
+            continue
+        compared += 1
+        for words, second in others.items():
+            result = called_with(function, first, second)
+            if not isinstance(result, wb.DimensionError) or words not in str(result):
+                accepted.append((name, words))
+    assert not accepted, accepted
+    assert compared > 80
+
+
+def test_losses_of_classes_compare_rows() -> None:
+    scores = wb.randn(N=2, classes=3)
+    for loss, target in (
+        (wb.nn.functional.multilabel_margin_loss, wb.zeros(M=2, classes=3, dtype=wb.int64)),
+        (wb.nn.functional.multi_margin_loss, wb.zeros(M=2, dtype=wb.int64)),
+        (wb.nn.functional.cross_entropy, wb.zeros(M=2, dtype=wb.int64)),
+        (wb.nn.functional.nll_loss, wb.zeros(M=2, dtype=wb.int64)),
+    ):
+        with pytest.raises(wb.DimensionError, match="'N' and dim 'M'"):
+            loss(scores, target)
+        assert loss(scores, target.rename(M="N"), reduction="none").names == ("N",)

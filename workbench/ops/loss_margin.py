@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
@@ -208,6 +208,9 @@ def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, .
             operands=(x.operand("input"), dims_of(target).operand("target")),
         )
     if len(x.sizes) == 2:
+        # The rows of both are the same; what lies along a target's other dim is a list of classes.
+        rows = Dims(dims_of(target).names[:1], wanted[:1])
+        unify_names(op, Dims(x.names[:1], sizes[:1]), rows)
         return input, target, True
     return ops.reshape(input, sizes=sizes), ops.reshape(target, sizes=wanted), False
 
