@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib as _importlib
+from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from workbench import autograd, data, fft, kernels, linalg, models, names, nn, optim, return_types, special
@@ -109,17 +110,20 @@ __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
     "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "arange",
     "as_tensor", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
-    "complex64", "data", "default_generator", "device", "empty", "empty_like", "enable_grad", "eye",
-    "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like", "func",
-    "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "inference_mode",
-    "initial_seed", "int16", "int32", "int64", "int8", "is_grad_enabled",
+    "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad",
+    "eye", "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
+    "func", "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "inf",
+    "inference_mode", "initial_seed", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "is_inference_mode_enabled", "kernels", "linalg", "linspace", "logspace", "manual_seed",
-    "models", "multinomial", "names", "nn", "no_grad", "normal", "ones", "ones_like", "optim",
-    "poisson", "promote_types", "qint32", "qint8", "quint8", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "register_backend", "return_types", "seed",
-    "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_rng_state", "special",
-    "tensor", "uint8", "vmap", "zeros", "zeros_like",
+    "models", "multinomial", "names", "nan", "newaxis", "nn", "no_grad", "normal", "ones",
+    "ones_like", "optim", "pi", "poisson", "promote_types", "qint32", "qint8", "quint8", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "register_backend",
+    "return_types", "seed", "set_default_dtype", "set_grad_enabled", "set_num_threads",
+    "set_rng_state", "special", "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
+
+newaxis = None
+"""In an index: a new dim of size 1."""
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += ["set_printoptions"]
 __all__ += sorted(_FUNCTIONS)

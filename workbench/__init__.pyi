@@ -32,6 +32,10 @@ _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
 _Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from workbench import autograd as autograd
 from workbench import data as data
 from workbench import fft as fft

@@ -12,7 +12,7 @@ from workbench.base.dims import broadcast
 from workbench.base.errors import AutogradError
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, binary, grid, per_value, unary
+from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, new
@@ -260,7 +260,7 @@ ZETA = binary(
     "Hurwitz zeta function.",
     "y = Σ_k 1/(k + b)^a",
     lambda x, q: np.asarray(scipy_special.zeta(x, q)).astype(np.result_type(x, q), copy=False),
-    NOT_DIFFERENTIABLE,
+    Absent("its derivative with respect to the exponent has no closed form"),
     dtype=real_only("zeta", FLOAT),
     domain=(1.3, 3.0),
 )
