@@ -92,6 +92,17 @@ def test_arrays_keep_their_memory_and_other_functions_give_tensors() -> None:
         np.add(x, "a")
 
 
+def test_other_functions_of_numpy_see_arrays() -> None:
+    x = wb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert np.sum(x) == 10
+    assert np.mean(x, axis=0).tolist() == [2.0, 3.0]
+    assert np.concatenate([x, x]).shape == (4, 2)
+    assert type(np.reshape(x, (4,))) is np.ndarray
+    assert np.allclose(x, x.numpy())
+    with pytest.raises(wb.AutogradError, match="detach"):
+        np.sum(wb.ones(2, requires_grad=True))
+
+
 def test_memory_that_tensors_cannot_count_is_refused() -> None:
     odd = np.zeros(4, np.dtype([("a", "<f4"), ("b", "u1")]))["a"]
     with pytest.raises(ValueError, match="Copy the numpy array"):

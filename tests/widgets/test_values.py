@@ -185,6 +185,21 @@ def test_doubles_beyond_float32_are_drawn_as_infinite() -> None:
     assert math.isinf(drawn.values.reshape(-1)[0])
 
 
+def test_dims_that_lie_one_after_another_count_as_one() -> None:
+    array = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    for seen, ndim in (
+        (array, 1),
+        (array[:, :, ::2], 2),
+        (array.transpose(1, 0, 2, 3), 3),
+        (array[:1, :, :1], 2),
+    ):
+        fewer = room._fewer_dims(seen)
+        assert fewer.ndim <= ndim
+        np.testing.assert_array_equal(fewer.ravel(), seen.ravel())
+    assert room._fewer_dims(np.broadcast_to(np.float32(1), (2,) * 60)).ndim == 1
+    assert room._fewer_dims(np.float32(1)[None][0].reshape(())).size == 1
+
+
 def test_the_sample_is_read_in_blocks() -> None:
     array = np.arange(10 * EXACT)
     sample = room._sample(array)

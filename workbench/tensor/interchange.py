@@ -251,6 +251,12 @@ class Interchange(Copying):
             return result
         return tuple(map(_wrapped, result)) if isinstance(result, tuple) else _wrapped(result)
 
+    def __array_function__(
+        self, function: Any, types: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """Let NumPy's other functions see the values as arrays, and give arrays."""
+        return function(*_arrays(inputs), **_arrays(keywords))
+
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the kind and the index of the device, in DLPack's numbers."""
         array = self._array
@@ -284,6 +290,15 @@ class Interchange(Copying):
         if stream is not None:
             raise BufferError("values on the CPU have no stream: leave stream= away")
         return dlpack.export(array, **wishes)
+
+
+def _arrays(given: Any) -> Any:
+    """Return arguments of a function of NumPy with arrays in the places of tensors."""
+    if isinstance(given, Interchange):
+        return given.numpy()
+    if isinstance(given, dict):
+        return {word: _arrays(one) for word, one in given.items()}
+    return type(given)(map(_arrays, given)) if type(given) in (list, tuple) else given
 
 
 def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
