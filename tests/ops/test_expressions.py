@@ -1,6 +1,6 @@
 """A thousand random expressions in float32: compiled kernels, NumPy's code, a graph and a batch compute one function.
 
-Derivatives forwards and backwards are the transposes of each other. (`tests/autograd/test_expressions.py` has the same in
+Derivatives forwards and backwards are transposes of each other. (`tests/autograd/test_expressions.py` has the same in
 double precision, to second order.)
 """
 

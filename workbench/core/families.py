@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,7 +14,7 @@ from workbench.core.dtype_rules import FLOAT, PREDICATE, PROMOTE
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 
-__all__ = ["binary", "grid", "per_value", "unary", "unbroadcast"]
+__all__ = ["alike", "binary", "grid", "per_value", "unary", "unbroadcast"]
 
 NOT_QUANTIZED = Absent("no integer form of this op has been defined")
 NOT_DIFFERENTIABLE = Absent("the output is constant almost everywhere")
@@ -80,6 +81,20 @@ def unbroadcast(gradient: Any, value: Any) -> Any:
     """Sum a gradient over the dims along which `value` was stretched."""
     sizes = value._array.shape if hasattr(value, "_array") else ()
     return gradient if gradient._array.shape == sizes else ops.sum_to(gradient, sizes=sizes)
+
+
+def alike(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return array code that takes Python numbers in the type of the arrays beside them.
+
+    NumPy's own functions do; others, or types that NumPy does not know, make float64 of both.
+    """
+
+    @functools.wraps(function)
+    def call(*values: Any) -> Any:
+        dtype = next((value.dtype for value in values if isinstance(value, np.ndarray)), None)
+        return function(*[value if hasattr(value, "dtype") else np.asarray(value, dtype) for value in values])
+
+    return call
 
 
 def binary(

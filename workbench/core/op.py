@@ -115,7 +115,8 @@ class Op(OpBase):  # type: ignore[misc]
     """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can),
     moves (only moves values: it works on any type), elementwise (each value out depends on the values at its own
     place only; inputs broadcast), same (dims pass through unchanged and unchecked), estimate
-    (the gradient rule is a useful stand-in for the derivative, such as a straight-through one)."""
+    (the gradient rule is a useful stand-in for the derivative, such as a straight-through one), unsettled (values are
+    known up to signs, phases or their order, which a batch or a nearby input may settle in another way)."""
     outputs: int = 1
     tolerance: float = 1e-6
     """Largest relative error of the gradient check in float64."""

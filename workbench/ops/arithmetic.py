@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base.errors import DTypeError
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import binary, unary
+from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value
@@ -242,7 +242,7 @@ NEXTAFTER = binary(
     "nextafter",
     "The next floating point number from the first towards the second.",
     "y = a ± 1 ulp",
-    np.nextafter,
+    alike(lambda x, y: np.nextafter(x, y)),
     lambda c, g: ((lambda: g), (lambda: zeros(g))),
     saves=NOTHING,
     dtype=real_only("nextafter", FLOAT),

@@ -122,7 +122,11 @@ def _pairs_dims(x: Dims) -> Dims:
 
 def _as_complex(x: Any) -> Any:
     if x.dtype.kind != "f":
-        x = x.astype(np.float32)
+        x = x.astype(np.float32) if x.dtype.kind != "V" else x
+    if x.itemsize == 2:
+        raise DTypeError(
+            f"view_as_complex: there are no complex numbers of two {x.dtype}. Cast first: x.float()"
+        )
     if x.size and x.strides[-1] != x.itemsize:
         x = np.ascontiguousarray(x)
     return x.view(complex_type(x.dtype))[..., 0]
@@ -145,7 +149,10 @@ VIEW_AS_COMPLEX = Op(
     saves=NOTHING,
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
-    samples=lambda: [Sample((np.arange(12).reshape(3, 2, 2),), names=(("N", "C", None),))],
+    samples=lambda: [
+        Sample((np.arange(12).reshape(3, 2, 2),), names=(("N", "C", None),)),
+        Sample((grid(3, 2),)),
+    ],
     bad=lambda: [BadInput((grid(3, 3),), {}, DimensionError, "last dimension of size 2")],
     properties=frozenset({"linear", "view"}),
 )

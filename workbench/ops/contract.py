@@ -187,6 +187,15 @@ MATMUL = Op(
 
 
 def _linear_dims(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
+    if len(weight.sizes) != 2 or (bias is not None and bias.sizes not in ((), (1,), weight.sizes[:1])):
+        raise DimensionError(
+            f"the weight must be [out_features, in_features] and the bias [out_features], they are "
+            f"{list(weight.sizes)} and {None if bias is None else list(bias.sizes)}.",
+            op="linear",
+            operands=(weight.operand("weight"),)
+            if bias is None
+            else (weight.operand("weight"), bias.operand("bias")),
+        )
     if not x.sizes or x.sizes[-1] != weight.sizes[1]:
         given = x.sizes[-1] if x.sizes else "nothing"
         raise DimensionError(
@@ -266,8 +275,12 @@ def matmul(input: Any, other: Any) -> Any:
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Affine map of the last dim: y[…, o] = Σ_i x[…, i]·w[o, i] + b[o].
 
-    Shapes: input [..., in_features], weight [out_features, in_features], bias [out_features].
+    Shapes: input [..., in_features], weight [out_features, in_features], bias [out_features]; a weight [in_features]
+    makes one number of each last dim.
     """
+    if len(weight._array.shape) == 1:
+        product = ops.matmul(input, weight)
+        return product if bias is None else ops.add(product, bias)
     return ops.linear(input, weight) if bias is None else ops.linear(input, weight, bias)
 
 

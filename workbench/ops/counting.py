@@ -24,6 +24,10 @@ class Histogram(NamedTuple):
 
 
 def _histc(x: Any, bins: int, low: float, high: float) -> Any:
+    if x.dtype.kind == "c":
+        raise DTypeError(
+            "histc is not supported for complex tensors, which have no order: take abs() or real first"
+        )
     values = x.reshape(-1)
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import binary, unary
-from workbench.core.op import Op, Saves, ops
+from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.complexes import conjugate, real_only
 from workbench.ops.filling import clamp
@@ -109,7 +109,7 @@ LOGIT = unary(
 )
 
 
-def _together(name: str, doc: str, equation: str, forward: Any, power: str) -> Op:
+def _together(name: str, doc: str, equation: str, forward: Any, power: str, dtype: DTypeRule = FLOAT) -> Op:
     """Declare a sum in logarithms; each operand's share of the gradient is its share of the sum."""
 
     def gradient(c: Call, g: Any) -> Any:
@@ -121,7 +121,7 @@ def _together(name: str, doc: str, equation: str, forward: Any, power: str) -> O
 
         return (lambda: share(a, b)), (lambda: share(b, a))
 
-    return binary(name, doc, equation, forward, gradient, dtype=FLOAT, properties=["commutative"])
+    return binary(name, doc, equation, forward, gradient, dtype=dtype, properties=["commutative"])
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
@@ -140,6 +140,7 @@ LOGADDEXP2 = _together(
     "y = log₂(2^a + 2^b)",
     np.logaddexp2,
     "exp2",
+    real_only("logaddexp2", FLOAT),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import binary, unary
+from workbench.core.families import alike, binary, unary
 from workbench.core.op import Op, Saves, ops
 from workbench.ops.complexes import real_only
 
@@ -82,7 +82,7 @@ def _gated(
         f"{name}_gradient",
         f"Take a gradient through {name}.",
         "y = g·f'(x)",
-        lambda g, x: g * slope(x),
+        alike(lambda g, x: g * slope(x)),
         lambda c, u: (
             lambda: getattr(ops, f"{name}_gradient")(u, c.inputs[1]),
             lambda: ops.mul(ops.mul(u, c.inputs[0]), curvature(c.inputs[1])),

@@ -43,6 +43,8 @@ def _fitting(op: str, x: Dims, index: Dims, dim: int, label: str = "input") -> N
 
 
 def _checked(index: Any, dim: int, size: int, op: str) -> None:
+    if index.dtype.kind not in "iu":
+        raise DTypeError(f"{op}(): Expected dtype int64 for index, got {index.dtype}. Cast it: index.long()")
     if index.size and (index.max() >= size or index.min() < 0):
         wrong = int(index.max()) if index.max() >= size else int(index.min())
         raise DimensionIndexError(

@@ -109,6 +109,7 @@ EIGH: Op = matrix_op(
     rule="rows of the eigenvectors are called as those of A, the dim of the eigenvalues has no name",
     forward=lambda a, uplo: lapack_spectra.eigh(a, uplo),
     vjp=_eigh_vjp,
+    properties=frozenset({"unsettled"}),
     samples=_hermitian_samples,
 )
 
@@ -190,6 +191,7 @@ EIG: Op = matrix_op(
     rule="rows of the eigenvectors are called as those of A, the dim of the eigenvalues has no name",
     forward=lambda a: lapack_spectra.eig(a),
     vjp=_eig_vjp,
+    properties=frozenset({"unsettled"}),
     samples=lambda: [
         Sample((square(3) + 0.3j * grid(3, 3),), names=(("N", None),)),
         Sample((np.zeros((2, 0, 0), complex),)),
@@ -205,6 +207,7 @@ EIGVALS: Op = matrix_op(
     rule="batch names stay, the dim of the eigenvalues has no name",
     forward=lambda a: lapack_spectra.eig(a, vectors=False)[0],
     vjp=Absent("the gradient needs the eigenvectors in the order of these values, which linalg.eig gives"),
+    properties=frozenset({"unsettled"}),
     samples=lambda: [Sample((np.zeros((2, 0, 0)),)), Sample((grid(2, 3, 3),), names=(("B", "N", None),))],
 )
 

@@ -38,6 +38,8 @@ def _states(targets: Any, lengths: Any, blank: int) -> tuple[Any, Any, Any]:
 
 
 def _check_ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> None:
+    if log_probs.dtype.kind == "c":
+        raise DTypeError("ctc_loss is not defined for complex log-probabilities: take real first")
     time = log_probs.shape[0]
     longest = int(input_lengths.max(initial=0))
     if longest > time or (input_lengths < 0).any():

@@ -259,7 +259,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
             op="roll",
             operands=(own.operand(),),
         )
-    return ops.roll(input, shifts=steps, dim=tuple(dim_index(own, dim, "roll") for dim in where))
+    positions = tuple(dim_index(own, dim, "roll") for dim in where)
+    return ops.roll(input, shifts=steps, dim=positions) if own.sizes else ops.clone(input)
 
 
 def rot90(input: Any, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Any:

@@ -99,7 +99,10 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 
                 f"addr: Expected 1-D argument {label}, but got {len(dims.sizes)}-D",
                 operands=(dims.operand(label),),
             )
-    return _added("addr", input, outer(vec1, vec2), alpha, beta)
+    product = outer(vec1, vec2)
+    if input._array.dtype == product._array.dtype == bool:
+        alpha, beta = bool(alpha), bool(beta)  # truth values have no multiples
+    return _added("addr", input, product, alpha, beta)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:

@@ -12,7 +12,7 @@ from workbench.base.dims import broadcast
 from workbench.base.errors import AutogradError
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
+from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, per_value, unary
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, new
@@ -138,7 +138,7 @@ def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
         dims=lambda a, x: broadcast(name, a, x),
         rule="names unify from the right, sizes broadcast",
         dtype=real_only(name, FLOAT),
-        forward=lambda a, x: getattr(scipy_special, name)(a, x),
+        forward=alike(lambda a, x: getattr(scipy_special, name)(a, x)),
         vjp=lambda c, g: tuple(
             ops.sum_to(function(), sizes=value._array.shape) if need else None
             for function, value, need in zip(gradient(c, g), c.inputs, c.needs, strict=True)
@@ -237,7 +237,7 @@ XLOGY = binary(
     "xlogy",
     "Multiply by a logarithm; 0 where the first is 0, whatever the logarithm.",
     "y = a·ln b, 0 where a = 0",
-    lambda x, y: scipy_special.xlogy(x, y),
+    alike(lambda x, y: scipy_special.xlogy(x, y)),
     lambda c, g: (
         lambda: _where_both(ops.eq(c.inputs[0], 0.0), ops.le(c.inputs[1], 0.0), ops.xlogy(g, c.inputs[1])),
         lambda: ops.mul(g, ops.div(c.inputs[0], c.inputs[1])),
@@ -248,7 +248,7 @@ XLOG1PY = binary(
     "xlog1py",
     "Multiply by the logarithm of 1 + b; 0 where the first is 0, whatever the logarithm.",
     "y = a·ln(1 + b), 0 where a = 0",
-    lambda x, y: scipy_special.xlog1py(x, y),
+    alike(lambda x, y: scipy_special.xlog1py(x, y)),
     lambda c, g: (
         lambda: _where_both(ops.eq(c.inputs[0], 0.0), ops.le(c.inputs[1], -1.0), ops.xlog1py(g, c.inputs[1])),
         lambda: ops.mul(g, ops.div(c.inputs[0], ops.add(c.inputs[1], 1.0))),

@@ -162,6 +162,14 @@ AS_STRIDED_SCATTER = writer(
 
 # -------------------------------------------------------------------------------- bits as another type
 
+
+def _bits(x: Any, dtype: np.dtype[Any], last: int) -> Any:
+    here, there = (x.shape[-1], last) if x.ndim else (1, 1)
+    if here * x.itemsize != there * dtype.itemsize:
+        raise DTypeError(f"view: the bits of {here} {x.dtype} are not those of {there} {dtype}")
+    return x.view(dtype)
+
+
 VIEW_DTYPE = move(
     "view_dtype",
     "The same bits read as another data type.",
@@ -169,7 +177,7 @@ VIEW_DTYPE = move(
     dims=lambda x, dtype, last: Dims(x.names, (*x.sizes[:-1], last)) if x.sizes else x,
     rule="names pass through; the last dim grows or shrinks with the size of a value",
     dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
-    forward=lambda x, dtype, last: x.view(dtype),
+    forward=_bits,
     vjp=Absent("bits are no numbers: a step from one to the next has no size"),
     samples=lambda: [
         Sample((grid(2, 3),), {"dtype": np.dtype("i8"), "last": 3}, names=(("N", "C"),)),

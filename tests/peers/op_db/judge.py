@@ -79,6 +79,8 @@ def _array(value: Any) -> Any:
     value = value.detach()
     if value.is_conj() or value.is_neg():
         value = value.resolve_conj().resolve_neg()
+    if not value.numel() or value._is_zerotensor():
+        return _numbers(value.clone()).copy()
     memory = _numbers(torch.empty(0, dtype=value.dtype).set_(value.untyped_storage())).copy()
     return np.ndarray(
         tuple(value.shape),
