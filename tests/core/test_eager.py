@@ -55,7 +55,7 @@ def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
         return name, (x,), {"sizes": x.shape[start:]}
     if name == "expand":
         return name, (x,), {"sizes": (4, *x.shape)}
-    other = draw(st.sampled_from([shape, shape[1:], shape[:-1] + (1,) if shape else (), (1,), "number"]))
+    other = draw(st.sampled_from([shape, shape[1:], (*shape[:-1], 1) if shape else (), (1,), "number"]))
     if other == "number":
         return name, (x, draw(st.sampled_from([2.5, -1, 0.0]))), {}
     return name, (x, arrays(draw, other, dtype)), {}
