@@ -17,7 +17,7 @@ from workbench.core import dispatch, tape
 from workbench.core.backend import device_of, move
 from workbench.core.bases import eager
 from workbench.core.op import ops
-from workbench.core.tape import Call, Node, alias, leaf_of
+from workbench.core.tape import Call, Keep, Node, alias, leaf_of
 from workbench.core.value import Value, dims_of, new
 from workbench.tensor import Tensor
 
@@ -89,6 +89,8 @@ class _Walk:
         """Serials of calls and identities of leaves on a way to what is asked for; None if all are."""
         self.leaves: dict[int, tuple[Any, Any]] = {}
         """Leaves and the sums of the gradients that have reached them, in the order of first arrival."""
+        self.shown: dict[int, Any] = {}
+        """Payloads that somebody has besides the walk, by identity."""
         self.at_end: list[Callable[[], None]] = []
         """Called once when the walk is over."""
         self.pending: dict[int, list[Any]] = {}
@@ -116,10 +118,10 @@ class _Walk:
         while heap:
             node = heapq.heappop(heap)[1]
             gradients = pending.pop(node.serial)
-            if node.hooks or node.before:
-                _run_hooks(node, gradients)
             if self.stops:
                 self._stop(node, gradients)
+            if node.hooks or node.before:
+                _run_hooks(node, gradients)
             call = node.call()
             if leading is not None:
                 places = [
@@ -157,13 +159,23 @@ class _Walk:
                 self.sink(wanted, gradient)
 
 
+def _show(*gradients: Any) -> None:
+    """Note that somebody besides the walk has seen these gradients, and may keep them."""
+    walk = current_walk.get()
+    if walk is not None:
+        walk.shown.update((id(one._array), one._array) for one in gradients if one is not None)
+
+
 def _run_hooks(node: Node, gradients: list[Any]) -> None:
     """Let the hooks on a call's outputs see, and replace, the gradients of these."""
-    for output, hook in tuple(node.hooks or ()):
+    for output, hook in sorted(node.hooks or (), key=lambda entry: isinstance(entry[1], Keep)):
         if gradients[output] is not None:
+            _show(gradients[output])
             changed = hook(gradients[output])
             gradients[output] = gradients[output] if changed is None else alias(changed, None)
+            _show(gradients[output])
     for hook in tuple(node.before or ()):
+        _show(*gradients)
         changed = hook(tuple(gradients))
         if changed is not None:
             gradients[:] = changed if isinstance(changed, tuple) else (changed,)
@@ -171,6 +183,7 @@ def _run_hooks(node: Node, gradients: list[Any]) -> None:
 
 def _run_after(node: Node, results: tuple[Any, ...], gradients: list[Any]) -> tuple[Any, ...]:
     for hook in tuple(node.after or ()):
+        _show(*results, *gradients)
         changed = hook(results, tuple(gradients))
         if changed is not None:
             results = changed if isinstance(changed, tuple) else (changed,)
@@ -231,28 +244,58 @@ def backward(
     seed = _seed(tensor, gradient)
 
     def accumulate(leaf: Tensor, gradient: Tensor) -> None:
-        for hook in leaf._hooks or ():
-            changed = hook(alias(gradient, leaf._names))
-            gradient = gradient if changed is None else alias(changed, None)
+        gradient = _hooked(leaf, gradient)
         before = leaf.grad
         if before is None:
-            # The rule may have handed out its input, or a view of memory that others see: a leaf owns its gradient.
+            # The rule may have handed out its input, or memory that others see: a leaf owns its gradient.
             array = gradient._array
             if create_graph:
                 leaf._grad = alias(gradient, leaf._names)
             elif type(array) is np.ndarray and (
-                array.base is not None or gradient is seed or not array.flags.writeable
+                array.base is not None or id(array) in shown or not array.flags.writeable
             ):
                 leaf._grad = new(array.copy(), leaf._names)
             else:
+                shown[id(array)] = array
                 leaf._grad = new(array, leaf._names)
-        else:
+        elif create_graph or not _added(leaf, before, gradient):
             leaf._grad = alias(ops.add(alias(before, None), gradient), leaf._names)
         for hook in leaf._after_gathering or ():
             hook(leaf)
 
     retain = create_graph if retain_graph is None else retain_graph
-    _walk([(tensor, seed)], _Walk(retain, accumulate, {}, None), create_graph)
+    walk = _Walk(retain, accumulate, {}, None)
+    shown = walk.shown
+    shown[id(seed._array)] = seed._array
+    _walk([(tensor, seed)], walk, create_graph)
+
+
+def _hooked(leaf: Tensor, gradient: Any) -> Any:
+    """Return the gradient of a leaf as the hooks on it leave it."""
+    for hook in tuple(leaf._hooks or ()):
+        _show(gradient)
+        changed = hook(alias(gradient, leaf._names))
+        gradient = gradient if changed is None else alias(changed, None)
+        _show(gradient)
+    return gradient
+
+
+def _added(leaf: Tensor, before: Tensor, gradient: Tensor) -> bool:
+    """Add a gradient to what has gathered, in its memory; return False where that cannot be done."""
+    here, there = before._array, gradient._array
+    if (
+        type(here) is not np.ndarray
+        or type(there) is not np.ndarray
+        or (here.dtype, here.shape) != (there.dtype, there.shape)
+        or not here.flags.writeable
+        or before._requires_grad
+        or before._inference
+    ):
+        return False
+    np.add(here, there, out=here)
+    before._version += 1
+    before._names = leaf._names
+    return True
 
 
 def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
@@ -310,7 +353,7 @@ def grad(
             key = _key(value._grad_fn, value._output)
             found[key] = _plus(found.get(key), gradient)
         elif id(value) in leaves:
-            found[id(value)] = _plus(found.get(id(value)), gradient)
+            found[id(value)] = _plus(found.get(id(value)), _hooked(value, gradient))
 
     keep = create_graph if retain_graph is None else retain_graph
     seeded = [(end, _seed(end, seed)) for end, seed in zip(ends, seeds, strict=True)]

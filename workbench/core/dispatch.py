@@ -163,7 +163,7 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
                     if several[0]._array.dtype.kind in "fcV":
                         record(op, inputs, params, several)
                     break
-    elif state.inference:
+    elif state.inference and not (op.view and isinstance(inputs[0], Value) and not inputs[0]._inference):
         _mark(results)
     return results
 

@@ -19,12 +19,13 @@ from workbench.base.dtypes import can_cast, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoNumbersError
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
+from workbench.core.bases import next_serial
 from workbench.core.op import ops
-from workbench.core.tape import alias, move
+from workbench.core.tape import alias, move, needs_of
 from workbench.core.value import Abstract, Value, dims_of
-from workbench.core.views import changed, refresh
+from workbench.core.views import changed, check_turned, refresh
 
-__all__ = ["in_place", "overwrite", "reshaping", "taking_out", "write"]
+__all__ = ["in_place", "overwrite", "plainly", "reshaping", "taking_out", "writable", "write"]
 
 
 def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
@@ -37,8 +38,16 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     _check_leaf(target, name)
     if target._view is not None:
         refresh(target)
-    result = function(alias(target, target._names))
+        if dispatch.grad_enabled() and target._view[0]._requires_grad:
+            check_turned(target)
+    start = next_serial()
+    old = alias(target, target._names)
+    result = function(old)
     result = _fitting(target, result, name)
+    if result._grad_fn is not None and type(old._array) is np.ndarray and _reads(result, old, start):
+        # The gradient is computed from the numbers as they were.
+        old._changes, old._owner = old._version, None
+        old._array = old._array.copy()
     names = _names_together(target, result, name)
     backend = backend_of(target._array)
     if backend is not None and backend.write is not None and _in_view(backend, target):
@@ -52,6 +61,41 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
         changed(target, result)
     return target
+
+
+def _reads(result: Any, old: Any, start: int) -> bool:
+    """Say whether a call recorded since `start`, on the way to `result`, reads the numbers of `old` later."""
+    pending, seen = [result._grad_fn], set()
+    while pending:
+        node = pending.pop()
+        if node is None or node.serial < start or node.serial in seen:
+            continue
+        seen.add(node.serial)
+        inputs = node.inputs or ()
+        read = node.op.saves.read(needs_of(inputs))
+        for i, value in enumerate(inputs):
+            if value is old:
+                if i in read:
+                    return True
+            elif isinstance(value, Value):
+                pending.append(value._grad_fn)
+    return False
+
+
+def plainly(target: Any, value: Any = None) -> bool:
+    """Say whether numbers may be written into `target` without the tape knowing; refuse inference tensors outside."""
+    _check_inference(target)
+    if type(target._array) is not np.ndarray:
+        return False
+    if dispatch.computes_only():
+        return True
+    if getattr(value, "_requires_grad", False):
+        return False
+    while target is not None:
+        if target._requires_grad:
+            return False
+        target = target._view[0] if target._view is not None else None
+    return True
 
 
 def _check_inference(target: Any) -> None:
@@ -135,18 +179,31 @@ def _copy_numbers(target: Any, result: Any, name: str) -> None:
 
 
 def _copy_array(target: Any, source: np.ndarray[Any, Any], name: str) -> None:
-    array = dispatch.numbers(target)
+    np.copyto(writable(dispatch.numbers(target), source.ndim == 0, name), source, casting="unsafe")
+
+
+def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[Any, Any]:
+    """Return the array to write into where `array` is to be written: with `one` number, or with one an entry.
+
+    Entries that share a place (after ``expand``) can all be set to one number; else that is refused.
+    """
     if array.size and any(
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
     ):
-        raise DimensionError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation.",
-            op=name,
-        )
+        if not one:
+            raise DimensionError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation.",
+                op=name,
+            )
+        array = array[tuple([slice(0, 1) if stride == 0 else slice(None) for stride in array.strides])]
     if not array.flags.writeable:
-        raise ValueError(f"{name}: the memory of this tensor is read-only: clone() it first")
-    np.copyto(array, source, casting="unsafe")
+        array = array.view()
+        try:
+            array.setflags(write=True)  # what was stretched is marked as read-only, its memory need not be
+        except ValueError as error:
+            raise ValueError(f"{name}: the memory of this tensor is read-only: clone() it first") from error
+    return array
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,10 +223,19 @@ def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        _check_inference(self)
         _check_leaf(self, name)
-        view = function(alias(self, self._names), *arguments, **keywords)
+        if self._view is not None:
+            refresh(self)
+        former = alias(self, self._names)
+        former._view, former._seen = self._view, self._seen
+        view = function(former, *arguments, **keywords)
         self._array, self._names = view._array, view._names
         self._version += 1
+        if self._view is not None and view._view is not None:
+            self._view, self._seen, former._seen = view._view, self._version, self._version
+        elif view._view is not None:
+            self._turned = self._version
         if dispatch.grad_enabled() and self._requires_grad:
             move(view, self)
         return self

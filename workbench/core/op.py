@@ -56,12 +56,25 @@ class Saves:
     """True where the gradient of an input does not read that input itself, as for a product: what nobody else's
     gradient is wanted for need not be kept."""
 
+    own: tuple[int, ...] = ()
+    """Where `crossed`: positions of inputs that their own gradient reads all the same."""
+    outputs: tuple[int, ...] | None = None
+    """Where the rule reads outputs: which; None for all of them."""
+    output_for: tuple[int, ...] | None = None
+    """Where the rule reads outputs: for the gradients of which inputs; None for all of them."""
+
+    def reads_output(self, i: int, needs: Sequence[bool]) -> bool:
+        """Say whether the rule reads output `i` when the gradients `needs` are wanted."""
+        if not self.output or (self.outputs is not None and i not in self.outputs):
+            return False
+        return self.output_for is None or any(needs[j] for j in self.output_for if j < len(needs))
+
     def read(self, needs: Sequence[bool]) -> tuple[int, ...]:
         """Return the positions of the inputs that the rule reads when the gradients `needs` are wanted."""
         found = range(len(needs)) if self.inputs is None else self.inputs
         if not self.crossed:
             return tuple(found)
-        return tuple(i for i in found if any(need for j, need in enumerate(needs) if j != i))
+        return tuple(i for i in found if any(need for j, need in enumerate(needs) if j != i or i in self.own))
 
 
 @dataclass(frozen=True)

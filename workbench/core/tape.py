@@ -6,6 +6,8 @@ import contextvars
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dims import Names
 from workbench.base.dtypes import DIFFERENTIABLE
 from workbench.base.errors import AutogradError
@@ -14,7 +16,7 @@ from workbench.core.bases import CallBase, NodeBase, eager, next_serial
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, new
 
-__all__ = ["Call", "Node", "record"]
+__all__ = ["Call", "Keep", "Node", "record"]
 
 watching: int = 0
 """How many want more of each recorded call than it keeps by itself: the place in the program where it was made
@@ -79,6 +81,8 @@ class Node(NodeBase):  # type: ignore[misc]
     """Where the call was made, if somebody wanted to know."""
     packed: dict[tuple[str, int], tuple[Any, Callable[[Any], Any]]] | None
     """What was packed of inputs and outputs, and how to unpack it."""
+    overwritten: frozenset[int] = frozenset()
+    """Which of the payloads in `saved` were changed in place."""
     inputs: tuple[Any, ...] | None
     op: Op
     params: dict[str, Any]
@@ -112,6 +116,13 @@ class Node(NodeBase):  # type: ignore[misc]
         inputs = self.sources()
         needs = needs_of(inputs)
         self._check_versions(inputs, needs)
+        for i in self.overwritten:
+            if self.op.saves.reads_output(i, needs):
+                raise AutogradError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"output {i} of '{self.op.name}' (shape {list((self.saved or ())[i].shape)}), which its gradient "
+                    "is computed from. Change a clone() of it instead, or change it after backward()."
+                )
         outs: list[Any] = []
         saved = self.saved
         if self.packed:
@@ -126,6 +137,13 @@ class Node(NodeBase):  # type: ignore[misc]
             alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs
         )
         return Call(self.op, bare, self.params, tuple(outs), needs)
+
+    def notice(self, array: Any) -> None:
+        """Take note that the memory of `array` was changed, which may be that of a saved output."""
+        for i, one in enumerate(self.saved or ()):
+            if type(one) is np.ndarray and type(array) is np.ndarray and np.may_share_memory(one, array):
+                self.overwritten |= {i}
+                self.packed = self.packed or {}  # sends the compiled walk to `call`, which says what is wrong
 
     def _unpacked(self, inputs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
         """Return inputs and payloads of outputs with the numbers that were packed."""
@@ -187,6 +205,17 @@ class Node(NodeBase):  # type: ignore[misc]
         self.packed = None
 
 
+class Keep:
+    """A hook that keeps the gradient of `value`: it follows the value along the tape and runs after other hooks."""
+
+    def __init__(self, value: Any, keep: Callable[[Any], None]) -> None:
+        self.value, self._keep = value, keep
+
+    def __call__(self, gradient: Any) -> None:
+        """Keep the gradient."""
+        self._keep(gradient)
+
+
 class Gathering:
     """Where the gradient of a leaf gathers: the end of a way along `Node.next_functions`."""
 
@@ -246,6 +275,13 @@ def move(source: Any, target: Any) -> None:
     """Put `target` where `source` is on the tape; calls recorded before go on to see it where it was."""
     past = target._past = target._past or []
     past.append((next_serial(), target._grad_fn, target._output, target._requires_grad))
+    node = target._grad_fn
+    if node is not None and node.hooks:
+        for entry in tuple(node.hooks):
+            if isinstance(entry[1], Keep) and entry[1].value is target:
+                node.hooks.remove(entry)
+                source._grad_fn.hooks = source._grad_fn.hooks or []
+                source._grad_fn.hooks.append((source._output, entry[1]))
     target._requires_grad = source._requires_grad
     target._grad_fn = source._grad_fn
     target._output = source._output
@@ -277,7 +313,15 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
         )
     node = Node(op, inputs, params)
     if saves.output:
-        node.saved = tuple([value._array for value in results])
+        needs = needs_of(inputs)
+        node.saved = tuple(
+            [
+                value._array
+                if value._array.nbytes <= LARGE or saves.reads_output(i, needs)
+                else Abstract(value._array.shape, value._array.dtype)
+                for i, value in enumerate(results)
+            ]
+        )
     for i, value in enumerate(inputs):
         if isinstance(value, Value) and value._inference and i in saves.read(needs_of(inputs)):
             raise AutogradError(

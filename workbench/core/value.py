@@ -44,6 +44,8 @@ class Value(ValueBase):
     """True for results of `inference_mode`: never kept for a gradient."""
     _past: list[tuple[int, Node | None, int, bool]] | None
     """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
+    _turned: int = 0
+    """The version at which its own dims were last changed in place; views made before know it by other dims."""
     _origin: tuple[str, int] | None = None
     """File and line where it was made; set by factories only."""
 
@@ -54,7 +56,11 @@ class Value(ValueBase):
 
     @_version.setter
     def _version(self, version: int) -> None:
-        (self if self._owner is None else self._owner)._changes = version
+        owner = self if self._owner is None else self._owner
+        owner._changes = version
+        node = owner._grad_fn if owner._past is None else owner._past[0][1]
+        if node is not None and node.saved is not None:
+            node.notice(owner._array)
 
 
 class Abstract:

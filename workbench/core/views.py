@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.errors import AutogradError
 from workbench.core.op import Op, ops
 from workbench.core.tape import Call, alias, move
 from workbench.core.value import Abstract, Value, new
 
-__all__ = ["changed", "refresh", "remember", "see"]
+__all__ = ["changed", "check_turned", "refresh", "remember", "see"]
 
 
 def see(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
@@ -33,6 +34,7 @@ def remember(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
     """Remember that `view` is the output of view op `op` on `viewed`."""
     owner = viewed if viewed._owner is None else viewed._owner
     view._owner = owner
+    view._inference = viewed._inference
     view._view = (viewed, op, params)
     view._seen = owner._changes
 
@@ -45,10 +47,22 @@ def refresh(view: Any) -> None:
     viewed, op, params = view._view
     if viewed._view is not None:
         refresh(viewed)
+    if viewed._requires_grad:
+        check_turned(view)
     view._seen = version
     if viewed._requires_grad:
         again = op(_history(viewed), **params)
         move(again, view)
+
+
+def check_turned(view: Any) -> None:
+    """Refuse a view whose base had its own dims changed in place since: by which way it views is not known."""
+    viewed = view._view[0]
+    if viewed._turned > view._seen:
+        raise AutogradError(
+            "this tensor is a view of one whose dims were changed in place afterwards (transpose_, squeeze_, …), so "
+            "that gradients cannot be followed through it. Make the view after the change."
+        )
 
 
 def changed(target: Any, result: Any) -> None:

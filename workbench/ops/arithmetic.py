@@ -130,9 +130,9 @@ DIV = binary(
     np.true_divide,
     lambda c, g: (
         (lambda: ops.div(g, conjugate(c.inputs[1]))),
-        (lambda: ops.neg(ops.mul(g, conjugate(ops.div(c.out, c.inputs[1]))))),
+        (lambda: ops.neg(ops.mul(g, conjugate(ops.div(ops.div(c.inputs[0], c.inputs[1]), c.inputs[1]))))),
     ),
-    saves=Saves((1,), output=True),
+    saves=Saves(output=False, crossed=True, own=(1,)),
     dtype=FLOAT,
 )
 

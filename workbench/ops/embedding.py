@@ -228,7 +228,7 @@ BAG_MAX = Op(
     dtype=DTypeRule("as the rows", None, lambda dtype, params: (dtype, np.dtype(np.int64))),
     forward=_bag_max,
     vjp=_bag_max_vjp,
-    saves=Saves((), output=True),
+    saves=Saves((), output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [

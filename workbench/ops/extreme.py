@@ -166,7 +166,7 @@ def selection(
         dtype=PICKED,
         forward=forward,
         vjp=vjp,
-        saves=Saves((), output=True),
+        saves=Saves((), output=True, outputs=(1,)),
         quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=samples,

@@ -10,6 +10,7 @@ from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid
+from workbench.core.inplace import writable
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.moving import MOVES, move, on_codes, out_of_bounds
@@ -240,7 +241,15 @@ def assign(array: Any, key: Any, value: Any) -> None:
     target = Dims((None,) * array.ndim, array.shape)
     shown, dims, picks = split_key(target, key)
     part = _index(array, shown)
+    one = not isinstance(value, np.ndarray) or value.ndim == 0
+    part = writable(part, one and not picks, "__setitem__")
+    if isinstance(value, complex) and array.dtype.kind != "c":
+        raise DTypeError(
+            f"value {value} cannot be converted to {array.dtype.name} without losing its imaginary part: write its "
+            ".real, or make the tensor complex first"
+        )
     if not picks:
+        _fits_part(value, part.shape)
         part[...] = value
         return
     indices = tuple(numbers(one) for one in picks)
@@ -249,9 +258,25 @@ def assign(array: Any, key: Any, value: Any) -> None:
     shape = together(target, shapes(indices))
     rest, at = layout(part.ndim, dims, shapes(indices), len(shape))
     sizes = (*(part.shape[i] for i in rest[:at]), *shape, *(part.shape[i] for i in rest[at:]))
+    _fits_part(value, sizes)
     part.transpose((*dims, *rest))[indices] = fronted(
         np.broadcast_to(value, sizes), indices, dims, part.shape
     )
+
+
+def _fits_part(value: Any, sizes: tuple[int, ...]) -> None:
+    """Refuse numbers whose sizes do not broadcast to those of the part they are written to."""
+    shape = np.shape(value)
+    while shape and len(shape) > len(sizes) and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) > len(sizes) or any(
+        size not in (1, own) for size, own in zip(reversed(shape), reversed(sizes), strict=False)
+    ):
+        raise DimensionError(
+            f"shape mismatch: value of shape {list(shape)} cannot be broadcast to the part of shape {list(sizes)} "
+            "that the index selects",
+            op="index",
+        )
 
 
 def shows_all(key: tuple[Any, ...]) -> bool:

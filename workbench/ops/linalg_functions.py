@@ -167,6 +167,7 @@ SLOGDET: Op = matrix_op(
     rule="the two matrix dims go, with their names",
     forward=lapack.sign_and_logarithm,
     vjp=_slogdet_vjp,
+    saves=Saves(None, output=True, outputs=(0,)),
     samples=lambda: [
         Sample((square(3),), names=(("M", "N"),)),
         Sample((square(2, 3),), names=(("B", None, None),)),

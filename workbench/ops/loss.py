@@ -206,7 +206,7 @@ NLL_LOSS = Op(
     dtype=KEEP,
     forward=_nll,
     vjp=_nll_vjp,
-    saves=Saves(None, output=True),
+    saves=Saves(None, output=True, output_for=(2,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=_nll_samples,

@@ -95,7 +95,7 @@ BATCH_NORM = Op(
     dtype=FLOAT,
     forward=_batch_norm,
     vjp=_batch_norm_vjp,
-    saves=Saves((0, 1), output=True),
+    saves=Saves((0, 1), output=True, outputs=(1, 2)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 6.0 * dims[0].numel,
     samples=lambda: [

@@ -122,7 +122,7 @@ GROUP_NORM = Op(
     dtype=FLOAT,
     forward=_group_norm,
     vjp=_group_norm_vjp,
-    saves=Saves(None, output=True),
+    saves=Saves(None, output=True, outputs=(1, 2)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 8.0 * dims[0].numel,
     samples=lambda: [

@@ -75,7 +75,7 @@ LAYER_NORM = Op(
         x, weight, bias, _last(x.ndim, count), eps
     ),
     vjp=_layer_norm_vjp,
-    saves=Saves(None, output=True),
+    saves=Saves(None, output=True, outputs=(1, 2)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 8.0 * dims[0].numel,
     samples=lambda: [
@@ -185,7 +185,7 @@ RMS_NORM = Op(
     dtype=FLOAT,
     forward=_rms_norm,
     vjp=_rms_norm_vjp,
-    saves=Saves(None, output=True),
+    saves=Saves(None, output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 5.0 * dims[0].numel,
     samples=lambda: [

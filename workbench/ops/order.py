@@ -58,7 +58,7 @@ SORT = Op(
     dtype=PICKED,
     forward=_sort,
     vjp=_back,
-    saves=Saves((), output=True),
+    saves=Saves((), output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: out.numel * float(np.log2(max(out.sizes or (1,), default=1) + 1)),
     samples=lambda: [
@@ -131,7 +131,7 @@ TOPK = Op(
     dtype=PICKED,
     forward=_topk,
     vjp=_back,
-    saves=Saves((), output=True),
+    saves=Saves((), output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [

@@ -181,7 +181,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
         dtype=VALUES_AND_INDICES,
         forward=_max_pool,
         vjp=vjp,
-        saves=Saves((), output=True),
+        saves=Saves((), output=True, outputs=(1,)),
         quantized=quantized,
         cost=_cost,
         samples=lambda: [

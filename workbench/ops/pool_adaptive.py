@@ -77,7 +77,7 @@ ADAPTIVE_MAX_POOL = Op(
     dtype=VALUES_AND_INDICES,
     forward=_adaptive_max,
     vjp=_adaptive_vjp,
-    saves=Saves((), output=True),
+    saves=Saves((), output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [

@@ -89,7 +89,14 @@ def _pow_gradient(c: Call, g: Any) -> Any:
     return base, exponent
 
 
-POW = binary("pow", "Raise to a power.", "y = a^b", _pow, _pow_gradient, saves=Saves(None, output=True))
+POW = binary(
+    "pow",
+    "Raise to a power.",
+    "y = a^b",
+    _pow,
+    _pow_gradient,
+    saves=Saves(None, output=True, output_for=(1,)),
+)
 
 # ---------------------------------------------------------------------------------- the words people use
 

@@ -193,7 +193,7 @@ CUMMAX = scan(
     "y_i = max_{j ≤ i} x_j",
     _running(np.maximum.accumulate),
     _running_vjp,
-    saves=Saves((), output=True),
+    saves=Saves((), output=True, outputs=(1,)),
     dtype=PICKED,
     outputs=2,
 )
@@ -203,7 +203,7 @@ CUMMIN = scan(
     "y_i = min_{j ≤ i} x_j",
     _running(np.minimum.accumulate),
     _running_vjp,
-    saves=Saves((), output=True),
+    saves=Saves((), output=True, outputs=(1,)),
     dtype=PICKED,
     outputs=2,
 )

@@ -14,9 +14,9 @@ from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.backend import device_of
-from workbench.core.inplace import overwrite, write
+from workbench.core.inplace import overwrite, plainly, write
 from workbench.core.op import ops
-from workbench.core.tape import Handle, Node, alias
+from workbench.core.tape import Handle, Keep, Node, alias, move
 from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops import index as indexing
 from workbench.ops import shape as shapes
@@ -156,10 +156,9 @@ class Tensor(Methods, Operators, Interchange):
         return indexing.getitem(self, key)  # type: ignore[no-any-return]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        recorded = self._requires_grad or getattr(value, "_requires_grad", False)
         # What has names is checked like any op.
-        recorded = recorded or (self._names is not None and getattr(value, "_names", None) is not None)
-        if type(self._array) is np.ndarray and (dispatch.computes_only() or not recorded):
+        named = self._names is not None and getattr(value, "_names", None) is not None
+        if plainly(self, value) and (not named or dispatch.computes_only()):
             source = dispatch.numbers(value) if isinstance(value, Tensor) else value
             indexing.assign(self._array, key, source)
             self._version += 1
@@ -267,10 +266,13 @@ class Tensor(Methods, Operators, Interchange):
         self._retains_grad = True
 
         def keep(gradient: Tensor) -> None:
-            own = gradient.rename(None) if self._names is None else gradient.rename(*self._names)
+            own = alias(gradient, self._names)
+            if not own._requires_grad and type(own._array) is np.ndarray:
+                own = new(own._array.copy(), self._names)
             self.grad = own if self.grad is None else self.grad + own
 
-        self.register_hook(keep)
+        hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
+        hooks.append((self._output, Keep(self, keep)))
 
     @property
     def retains_grad(self) -> bool:
@@ -287,7 +289,17 @@ class Tensor(Methods, Operators, Interchange):
             return ops.detach(self)  # type: ignore[no-any-return]  # a graph must know that gradients end here
         other: Tensor = new(self._array, self._names)
         other._owner = self if self._owner is None else self._owner
+        other._inference = self._inference
         return other
+
+    def detach_(self) -> Tensor:
+        """Take this tensor off the tape; views cannot be."""
+        if self._view is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead.")
+        if self._grad_fn is not None:
+            move(self.detach(), self)
+        self._requires_grad = False
+        return self
 
     @property
     def data(self) -> Tensor:
@@ -315,7 +327,7 @@ class Tensor(Methods, Operators, Interchange):
 
     def fill_(self, value: Any) -> Tensor:
         """Set every value to one number, or to that of a 0-dim tensor."""
-        if not isinstance(value, Tensor) and type(self._array) is np.ndarray and not self._requires_grad:
+        if not isinstance(value, Tensor) and plainly(self):
             overwrite(self, "fill_", np.asarray(value))
             return self
         return write(self, "fill_", lambda old: fill(old, value))  # type: ignore[no-any-return]
