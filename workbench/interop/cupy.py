@@ -35,7 +35,7 @@ GENERIC = frozenset(
         "layer_norm_gradient", "lcm", "le", "leaky_relu", "log", "log10", "log1p", "log2",
         "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
         "logical_xor", "logsigmoid", "logsumexp", "lt", "max_dim", "maximum", "min_dim", "minimum",
-        "mul", "nan_to_num", "ne", "neg", "nextafter", "permute", "pow", "prod", "real",
+        "mul", "nan_to_num", "ne", "neg", "permute", "pow", "prod", "real",
         "reciprocal", "relu", "remainder", "rename", "repeat", "reshape", "rms_norm",
         "rms_norm_gradient", "roll", "round", "rsqrt", "sgn", "sigmoid", "sign", "signbit", "sin",
         "sinc", "sinh", "softmax", "softplus", "sqrt", "squeeze", "std", "sub", "tan", "tanh",
