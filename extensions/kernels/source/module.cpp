@@ -1,6 +1,6 @@
 // The module workbench._kernels: each file binds its own family.
 #include "convolution.hpp"
-#include "eager.hpp"
+#include "eager/module.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
 #include "index.hpp"

@@ -3,8 +3,6 @@
 
 #include <Python.h>
 
-#include <memory>
-
 namespace workbench {
 
 // Adds the types and functions to the module; false with an exception set where that fails.

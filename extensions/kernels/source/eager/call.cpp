@@ -1,0 +1,376 @@
+#include "call.hpp"
+
+#include "small.hpp"
+#include "types.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace workbench::eager {
+namespace {
+
+constexpr npy_intp LARGE = 4096; // bytes; as in workbench.core.tape
+constexpr Py_ssize_t MOST_INPUTS = 8;
+constexpr Py_ssize_t MOST_PARAMETERS = 16;
+constexpr Py_ssize_t MOST_CACHED = 512;
+
+PyObject* word_kernel = nullptr;
+PyObject* word_accepts = nullptr;
+PyObject* word_run = nullptr;
+PyObject* word_least = nullptr;
+PyObject* word_watching = nullptr;
+
+// Hands the call to `workbench.core.dispatch.apply`.
+PyObject* whole_way(PyObject* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    std::array<PyObject*, 32> few;
+    std::unique_ptr<PyObject*[]> many;
+    PyObject** all = few.data();
+    if (n + words + 1 > static_cast<Py_ssize_t>(few.size())) {
+        many.reset(new (std::nothrow) PyObject*[n + words + 1]);
+        if (!many) return PyErr_NoMemory();
+        all = many.get();
+    }
+    all[0] = op;
+    std::copy(args, args + n + words, all + 1);
+    return PyObject_Vectorcall(known.apply, all, n + 1, kwnames);
+}
+
+// Clears an ordinary exception, so that the whole way can say what is wrong; leaves an interrupt.
+bool recoverable() {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+    PyErr_Clear();
+    return true;
+}
+
+PyObject* parameters(PyObject* const* values, PyObject* kwnames) {
+    Ref params(PyDict_New());
+    if (!params || !kwnames) return params.release();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i)
+        if (PyDict_SetItem(params.object, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0) return nullptr;
+    return params.release();
+}
+
+PyObject* tuple_of(PyObject* const* values, Py_ssize_t n) {
+    PyObject* tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; ++i) PyTuple_SET_ITEM(tuple, i, Py_NewRef(values[i]));
+    return tuple;
+}
+
+PyObject* shape_of(PyArrayObject* array) {
+    Ref shape(PyTuple_New(PyArray_NDIM(array)));
+    for (int d = 0; shape && d < PyArray_NDIM(array); ++d) {
+        PyObject* size = PyLong_FromSsize_t(PyArray_DIM(array, d));
+        if (!size) return nullptr;
+        PyTuple_SET_ITEM(shape.object, d, size);
+    }
+    return shape.release();
+}
+
+// Says by its owner's count of changes whether a view's place on the tape is out of date.
+bool stale(const Value* value) { return some(value->view) && version_of(value) != value->seen; }
+
+struct Call {
+    Op* op;
+    PyObject* const* args;
+    Py_ssize_t n;
+    PyObject* kwnames;
+    std::array<PyObject*, MOST_INPUTS + MOST_PARAMETERS> arrays; // then the parameters, as for a vectorcall
+    Py_ssize_t held = 0;     // so many of the arrays are kept alive: NumPy computes without the GIL, and meanwhile
+                             // another thread may give a tensor new memory
+    bool recorded = false;   // some input requires a gradient
+    bool moved = false;      // some input's memory was changed, or is shared
+    bool large = false;      // some input is too large to be kept for nothing
+    bool wants_rule = false; // some input has names that only the dims rule can put together
+    npy_intp size = 0;
+
+    Call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) : op(op), args(args), n(n), kwnames(kwnames) {}
+    Call(const Call&) = delete;
+    ~Call() {
+        while (held) Py_DECREF(arrays[--held]);
+    }
+
+    Py_ssize_t words() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
+
+    // Looks at the inputs; false where this call is not a common one.
+    bool look() {
+        if (n < 1 || n > MOST_INPUTS || words() > MOST_PARAMETERS) return false;
+        int type = -1;
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            PyObject* one = args[i];
+            if (is_value(one)) {
+                auto* value = as_value(one);
+                if (!has_array(value) || stale(value) || value->inference) return false;
+                PyArrayObject* array = as_array(value->array);
+                int number = PyArray_TYPE(array);
+                if (op->keeps) {
+                    if (op->widens && (number == NPY_HALF || number >= NPY_USERDEF)) return false;
+                } else if (i >= op->skip) {
+                    if ((number != NPY_FLOAT && number != NPY_DOUBLE) || (type >= 0 && number != type)) return false;
+                    type = number;
+                }
+                recorded |= value->requires_grad;
+                moved |= value->changes != 0 || some(value->owner);
+                large |= PyArray_NBYTES(array) > LARGE;
+                size = std::max(size, PyArray_SIZE(array));
+                one = value->array;
+            } else if (!PyFloat_CheckExact(one) && !PyLong_CheckExact(one) && one != Py_None) {
+                return false;
+            }
+            arrays[held++] = Py_NewRef(one);
+        }
+        return op->keeps || type >= 0;
+    }
+
+    // Finds the names of an elementwise result, if they need no thought.
+    bool simple_names(PyObject*& names) {
+        names = nullptr;
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            if (!is_value(args[i])) continue;
+            PyObject* here = as_value(args[i])->names;
+            int dims = PyArray_NDIM(as_array(arrays[i]));
+            if (!some(here) || dims == 0) {
+                if (dims != 0) wants_rule = true;
+                continue;
+            }
+            if (!names) {
+                names = here;
+            } else if (names != here) {
+                int equal = PyObject_RichCompareBool(names, here, Py_EQ);
+                if (equal < 0) PyErr_Clear();
+                if (equal != 1) return false;
+            }
+        }
+        return !(wants_rule && names); // named and unnamed together: the rule knows
+    }
+
+    // Names, shapes and parameters, on which alone the names of the outputs depend.
+    PyObject* key() {
+        Ref key(PyTuple_New(2 * n + 2 * words()));
+        if (!key) return nullptr;
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            bool value = is_value(args[i]);
+            PyObject* names = value ? as_value(args[i])->names : nullptr;
+            PyTuple_SET_ITEM(key.object, 2 * i, Py_NewRef(names ? names : Py_None));
+            PyObject* shape = value ? shape_of(as_array(arrays[i])) : Py_NewRef(Py_None);
+            if (!shape) return nullptr;
+            PyTuple_SET_ITEM(key.object, 2 * i + 1, shape);
+        }
+        for (Py_ssize_t i = 0; i < words(); ++i) {
+            PyTuple_SET_ITEM(key.object, 2 * n + 2 * i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+            PyTuple_SET_ITEM(key.object, 2 * n + 2 * i + 1, Py_NewRef(args[n + i]));
+        }
+        return key.release();
+    }
+
+    // Finds the names of the outputs by the dims rule, or from what it said of the same dims before.
+    PyObject* names_by_rule() {
+        Ref known_as(key());
+        if (!known_as) return nullptr;
+        PyObject* found = PyDict_GetItemWithError(op->cache, known_as.object);
+        if (found) return Py_NewRef(found);
+        bool cached = !PyErr_Occurred();
+        if (!cached && !recoverable()) return nullptr; // a parameter that has no hash, such as a slice or an array
+        Ref inputs(tuple_of(args, n));
+        Ref params(inputs ? parameters(args + n, kwnames) : nullptr);
+        if (!params) return nullptr;
+        PyObject* arguments[] = {reinterpret_cast<PyObject*>(op), inputs.object, params.object};
+        Ref names(PyObject_Vectorcall(known.names_of, arguments, 3, nullptr));
+        if (!names) return nullptr;
+        if (!PyTuple_Check(names.object) || PyTuple_GET_SIZE(names.object) != op->outputs) {
+            PyErr_Format(PyExc_RuntimeError, "the dims rule of %R gave other than the dims of %d outputs", op, op->outputs);
+            return nullptr;
+        }
+        if (cached) {
+            if (PyDict_GET_SIZE(op->cache) >= MOST_CACHED) PyDict_Clear(op->cache);
+            if (PyDict_SetItem(op->cache, known_as.object, names.object) < 0) return nullptr;
+        }
+        return names.release();
+    }
+
+    // Runs the kernel if it takes the call. Returns nullptr without an exception where it does not.
+    PyObject* by_kernel() {
+        Ref kernel(PyObject_GetAttr(reinterpret_cast<PyObject*>(op), word_kernel));
+        if (!kernel || kernel.object == Py_None) return nullptr;
+        Ref least(PyObject_GetAttr(kernel.object, word_least));
+        npy_intp bound = least ? PyLong_AsSsize_t(least.object) : -1;
+        if ((bound == -1 && PyErr_Occurred()) || size < bound) return nullptr;
+        Ref accepts(PyObject_GetAttr(kernel.object, word_accepts));
+        Ref answer(accepts ? PyObject_Vectorcall(accepts.object, arrays.data(), n, kwnames) : nullptr);
+        if (!answer || PyObject_IsTrue(answer.object) != 1) return nullptr;
+        Ref run(PyObject_GetAttr(kernel.object, word_run));
+        return run ? PyObject_Vectorcall(run.object, arrays.data(), n, kwnames) : nullptr;
+    }
+
+    // Computes here what is small, else runs the kernel, or the op's own array code.
+    PyObject* compute() {
+        std::copy(args + n, args + n + words(), arrays.data() + n);
+        if (op->small == Small::expand) {
+            PyObject* out = n == 1 && words() == 1 ? stretch(arrays[0], arrays[1]) : nullptr;
+            if (out || PyErr_Occurred()) return out;
+        } else if (op->small != Small::none && size <= SMALL) {
+            PyObject* out = small_call(op->small, arrays.data(), n, kwnames);
+            if (out || PyErr_Occurred()) return out;
+        }
+        PyObject* out = by_kernel();
+        if (out || PyErr_Occurred()) return out;
+        // Infinities and NaN are values like others: an op does not warn of them.
+        Ref token(PyContextVar_Set(known.warnings, known.quiet));
+        if (!token) return nullptr;
+        out = PyObject_Vectorcall(op->forward, arrays.data(), n, kwnames);
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        if (PyContextVar_Reset(known.warnings, token.object) < 0) PyErr_Clear();
+        PyErr_Restore(type, value, trace);
+        return out;
+    }
+};
+
+// Remembers that `result` views the first input, if it does share its memory.
+bool see(const Call& call, Value* result) {
+    PyObject* base = PyArray_BASE(as_array(result->array));
+    if (!base || !is_value(call.args[0])) return true;
+    if (base != call.arrays[0] && base != PyArray_BASE(as_array(call.arrays[0]))) return true;
+    auto* viewed = as_value(call.args[0]);
+    PyObject* owner = some(viewed->owner) ? viewed->owner : call.args[0];
+    Ref params(parameters(call.args + call.n, call.kwnames));
+    if (!params) return false;
+    result->owner = Py_NewRef(owner);
+    result->view = PyTuple_Pack(3, call.args[0], reinterpret_cast<PyObject*>(call.op), params.object);
+    result->seen = as_value(owner)->changes;
+    return result->view != nullptr;
+}
+
+// Says whether a result can have a gradient.
+bool floating(PyObject* result) {
+    int number = PyArray_TYPE(as_array(as_value(result)->array));
+    return PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number) || number >= NPY_USERDEF;
+}
+
+PyObject* versions_of(const Call& call) {
+    Ref versions(PyTuple_New(call.n));
+    for (Py_ssize_t i = 0; versions && i < call.n; ++i) {
+        PyObject* version = PyLong_FromLongLong(is_value(call.args[i]) ? version_of(as_value(call.args[i])) : 0);
+        if (!version) return nullptr;
+        PyTuple_SET_ITEM(versions.object, i, version);
+    }
+    return versions.release();
+}
+
+// Puts the call on the tape, as workbench.core.tape.record does.
+bool on_tape(const Call& call, PyObject* results) {
+    Ref inputs(tuple_of(call.args, call.n));
+    Ref params(inputs ? parameters(call.args + call.n, call.kwnames) : nullptr);
+    if (!params) return false;
+    PyObject* watching = PyDict_GetItemWithError(known.tape, word_watching);
+    int watched = watching ? PyObject_IsTrue(watching) : PyErr_Occurred() ? -1 : 0;
+    if (watched < 0) return false;
+    if (watched || (call.large && call.op->saves_part)) {
+        PyObject* arguments[] = {reinterpret_cast<PyObject*>(call.op), inputs.object, params.object, results};
+        return bool(Ref(PyObject_Vectorcall(known.record, arguments, 4, nullptr)));
+    }
+    auto* type = reinterpret_cast<PyTypeObject*>(known.node_type);
+    Ref made_node(type->tp_alloc(type, 0));
+    if (!made_node) return false;
+    Node* node = as_node(made_node.object);
+    node->op = Py_NewRef(reinterpret_cast<PyObject*>(call.op));
+    node->inputs = inputs.release();
+    node->params = params.release();
+    node->serial = serial++;
+    Py_ssize_t outputs = PyTuple_GET_SIZE(results);
+    if (call.op->saves_output) {
+        node->saved = PyTuple_New(outputs);
+        if (!node->saved) return false;
+        for (Py_ssize_t i = 0; i < outputs; ++i)
+            PyTuple_SET_ITEM(node->saved, i, Py_NewRef(as_value(PyTuple_GET_ITEM(results, i))->array));
+    }
+    if (call.moved && !(node->versions = versions_of(call))) return false;
+    for (Py_ssize_t i = 0; i < outputs; ++i) {
+        auto* value = as_value(PyTuple_GET_ITEM(results, i));
+        if (!floating(PyTuple_GET_ITEM(results, i))) continue; // indices beside values
+        value->requires_grad = 1;
+        Py_XSETREF(value->grad_fn, Py_NewRef(made_node.object));
+        value->output = static_cast<int>(i);
+    }
+    return true;
+}
+
+// Wraps what was computed: a value, or a tuple of values. nullptr without an exception where that is not plain.
+PyObject* wrap(const Call& call, PyObject* out, PyObject* names) {
+    if (call.op->outputs == 1) {
+        Ref array;
+        if (PyArray_CheckExact(out))
+            array = Ref(Py_NewRef(out));
+        else if (PyArray_IsScalar(out, Generic))
+            array = Ref(PyArray_FromScalar(out, nullptr));
+        if (!array) return nullptr;
+        Value* result = made(array.object, names);
+        if (result && call.op->view && !see(call, result)) Py_CLEAR(result);
+        return reinterpret_cast<PyObject*>(result);
+    }
+    if (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != call.op->outputs) return nullptr;
+    Ref several(PyTuple_New(call.op->outputs));
+    for (Py_ssize_t i = 0; several && i < call.op->outputs; ++i) {
+        PyObject* one = PyTuple_GET_ITEM(out, i);
+        Ref array(PyArray_CheckExact(one) ? Py_NewRef(one) : PyArray_FromAny(one, nullptr, 0, 0, 0, nullptr));
+        Value* result = array ? made(array.object, names ? PyTuple_GET_ITEM(names, i) : nullptr) : nullptr;
+        if (!result) return nullptr;
+        PyTuple_SET_ITEM(several.object, i, reinterpret_cast<PyObject*>(result));
+    }
+    return several.release();
+}
+
+// Says whether ops only compute or record here and now: nobody looks on. -1 with an exception.
+int common_state(bool& grad) {
+    PyObject* found = nullptr;
+    if (PyContextVar_Get(known.state, known.default_state, &found) < 0) return -1;
+    Ref state(found);
+    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) < 3) return 0;
+    grad = PyTuple_GET_ITEM(found, 0) == Py_True;
+    return PyTuple_GET_ITEM(found, 1) == Py_None && PyTuple_GET_ITEM(found, 2) != Py_True;
+}
+
+} // namespace
+
+PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_ssize_t n = PyVectorcall_NARGS(flags);
+    if (!op->prepared && !prepare(op)) return nullptr;
+    bool grad = false;
+    int common = common_state(grad);
+    if (common < 0) return nullptr;
+    Call call(op, args, n, kwnames);
+    if (!common || !call.look()) return whole_way(self, args, n, kwnames);
+
+    Ref ruled; // what the rule said
+    Ref names;
+    if (op->same) {
+        if (is_value(args[0])) names = Ref(Py_XNewRef(as_value(args[0])->names));
+    } else if (PyObject* found; op->elementwise && op->outputs == 1 && call.simple_names(found)) {
+        names = Ref(Py_XNewRef(found));
+    } else {
+        ruled = Ref(call.names_by_rule());
+        if (!ruled) return recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
+        names = Ref(Py_NewRef(op->outputs == 1 ? PyTuple_GET_ITEM(ruled.object, 0) : ruled.object));
+    }
+    Ref out(call.compute());
+    Ref result(out ? wrap(call, out.object, names.object) : nullptr);
+    if (!result) return !PyErr_Occurred() || recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
+    if (grad && call.recorded && op->differentiable) {
+        Ref results(op->outputs == 1 ? PyTuple_Pack(1, result.object) : Py_NewRef(result.object));
+        if (!results || (floating(PyTuple_GET_ITEM(results.object, 0)) && !on_tape(call, results.object))) return nullptr;
+    }
+    return result.release();
+}
+
+bool intern_words() {
+    word_kernel = PyUnicode_InternFromString("kernel");
+    word_accepts = PyUnicode_InternFromString("accepts");
+    word_run = PyUnicode_InternFromString("run");
+    word_least = PyUnicode_InternFromString("least");
+    word_watching = PyUnicode_InternFromString("watching");
+    return word_kernel && word_accepts && word_run && word_least && word_watching;
+}
+
+} // namespace workbench::eager

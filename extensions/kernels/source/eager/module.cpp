@@ -1,0 +1,101 @@
+// What Python sees of eager dispatch.
+#define WORKBENCH_IMPORTS_NUMPY
+#include "types.hpp"
+
+#include "call.hpp"
+#include "module.hpp"
+#include "small.hpp"
+#include "walk.hpp"
+
+namespace workbench {
+namespace eager {
+
+Known known;
+
+namespace {
+
+// stretched(array, sizes): `stretch` for Python; None where the sizes do not fit.
+PyObject* stretched(PyObject*, PyObject* const* args, Py_ssize_t n) {
+    PyObject* view = n == 2 ? stretch(args[0], args[1]) : nullptr;
+    if (!view && !PyErr_Occurred()) Py_RETURN_NONE;
+    return view;
+}
+
+// new_value(array, names=None): a value around an array.
+PyObject* new_value(PyObject*, PyObject* const* args, Py_ssize_t n) {
+    if (n < 1 || n > 2) {
+        PyErr_SetString(PyExc_TypeError, "new takes an array and names");
+        return nullptr;
+    }
+    return reinterpret_cast<PyObject*>(made(args[0], n == 2 ? args[1] : nullptr));
+}
+
+PyObject* next_serial(PyObject*, PyObject*) { return PyLong_FromLongLong(serial++); }
+
+// Says whether `type` is a type below `base`; sets an exception where it is not.
+bool below(PyObject* type, PyTypeObject* base) {
+    if (PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), base)) return true;
+    PyErr_Format(PyExc_TypeError, "expected a type below %s, got %R", base->tp_name, type);
+    return false;
+}
+
+// connect(state, default_state, node_type, apply, names_of, record, tape, warnings, quiet): what core knows.
+PyObject* connect(PyObject*, PyObject* args) {
+    PyObject *state, *default_state, *node_type, *apply, *names_of, *record, *tape, *warnings, *quiet;
+    if (!PyArg_ParseTuple(args, "O!OOOOOO!O!O", &PyContextVar_Type, &state, &default_state, &node_type, &apply, &names_of,
+                          &record, &PyDict_Type, &tape, &PyContextVar_Type, &warnings, &quiet) ||
+        !below(node_type, node_base))
+        return nullptr;
+    Py_XSETREF(known.warnings, Py_NewRef(warnings));
+    Py_XSETREF(known.quiet, Py_NewRef(quiet));
+    Py_XSETREF(known.state, Py_NewRef(state));
+    Py_XSETREF(known.default_state, Py_NewRef(default_state));
+    Py_XSETREF(known.node_type, Py_NewRef(node_type));
+    Py_XSETREF(known.apply, Py_NewRef(apply));
+    Py_XSETREF(known.names_of, Py_NewRef(names_of));
+    Py_XSETREF(known.record, Py_NewRef(record));
+    Py_XSETREF(known.tape, Py_NewRef(tape));
+    Py_RETURN_NONE;
+}
+
+PyObject* use_value_type(PyObject*, PyObject* type) {
+    if (!below(type, value_base)) return nullptr;
+    Py_XSETREF(known.value_type, Py_NewRef(type));
+    Py_RETURN_NONE;
+}
+
+// Python 3.11 does not let a class inherit that its instances are called without building a tuple.
+PyObject* call_directly(PyObject*, PyObject* type) {
+    if (!below(type, op_base)) return nullptr;
+    reinterpret_cast<PyTypeObject*>(type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyType_Modified(reinterpret_cast<PyTypeObject*>(type));
+    Py_RETURN_NONE;
+}
+
+// The C way to say that a function takes its arguments as an array.
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+PyMethodDef functions[] = {
+    {"new_value", fast(new_value), METH_FASTCALL, "A value around an array."},
+    {"walk", fast(walk), METH_FASTCALL, "The walk over the tape."},
+    {"recall", fast(recall), METH_FASTCALL, "A recorded call, for its gradient rule."},
+    {"stretched", fast(stretched), METH_FASTCALL, "A view with dims of size 1 repeated."},
+    {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
+    {"connect", connect, METH_VARARGS, "Tell what core knows."},
+    {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
+    {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+} // namespace
+} // namespace eager
+
+bool add_eager(PyObject* module) {
+    import_array1(false);
+    return eager::intern_words() && eager::add_values(module) && eager::add_ops(module) &&
+           PyModule_AddFunctions(module, eager::functions) == 0;
+}
+
+} // namespace workbench

@@ -1,0 +1,146 @@
+// The type of ops, and what of a record the compiled call needs.
+#include "types.hpp"
+
+#include "call.hpp"
+
+#include <structmember.h>
+
+#include <string_view>
+
+namespace workbench::eager {
+
+PyTypeObject* op_base = nullptr;
+
+namespace {
+
+int op_traverse(PyObject* self, visitproc visit, void* arg) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(op->forward);
+    Py_VISIT(op->cache);
+    Py_VISIT(op->vjp);
+    return 0;
+}
+
+int op_clear(PyObject* self) {
+    auto* op = reinterpret_cast<Op*>(self);
+    op->prepared = false;
+    Py_CLEAR(op->forward);
+    Py_CLEAR(op->cache);
+    Py_CLEAR(op->vjp);
+    return 0;
+}
+
+void op_dealloc(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    op_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyObject* op_new(PyTypeObject* type, PyObject*, PyObject*) {
+    auto* op = reinterpret_cast<Op*>(type->tp_alloc(type, 0));
+    if (op) op->vectorcall = call_op;
+    return reinterpret_cast<PyObject*>(op);
+}
+
+PyMemberDef op_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Op, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot op_slots[] = {
+    {Py_tp_members, op_members},
+    {Py_tp_new, reinterpret_cast<void*>(op_new)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(op_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(op_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(op_dealloc)},
+    {Py_tp_doc, const_cast<char*>("An op that is called without Python in the way.")},
+    {0, nullptr},
+};
+PyType_Spec op_spec = {"workbench._kernels.OpBase", sizeof(Op), 0,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+                       op_slots};
+
+bool truth(PyObject* owner, const char* name, bool& out) {
+    Ref found(PyObject_GetAttrString(owner, name));
+    int value = found ? PyObject_IsTrue(found.object) : -1;
+    out = value == 1;
+    return value >= 0;
+}
+
+// Finds by its name what is computed for small arrays; kernels are found by name too.
+bool small_of(PyObject* op, Small& out) {
+    static constexpr std::pair<std::string_view, Small> words[] = {
+        {"add", Small::add},       {"sub", Small::sub},       {"mul", Small::mul}, {"div", Small::div},
+        {"neg", Small::neg},       {"relu", Small::relu},     {"sum", Small::sum}, {"sum_to", Small::sum_to},
+        {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient}};
+    Ref name(PyObject_GetAttrString(op, "name"));
+    const char* text = name ? PyUnicode_AsUTF8(name.object) : nullptr;
+    if (!text) return false;
+    out = Small::none;
+    for (const auto& [word, small] : words)
+        if (word == text) out = small;
+    return true;
+}
+
+} // namespace
+
+bool whole(PyObject* owner, const char* name, int& out) {
+    Ref found(PyObject_GetAttrString(owner, name));
+    if (!found) return false;
+    long number = PyLong_AsLong(found.object);
+    if (number == -1 && PyErr_Occurred()) return false;
+    if (number < -1000000 || number > 1000000) {
+        PyErr_Format(PyExc_ValueError, "%s is %ld", name, number);
+        return false;
+    }
+    out = static_cast<int>(number);
+    return true;
+}
+
+bool prepare(Op* op) {
+    if (!known.apply) {
+        PyErr_SetString(PyExc_RuntimeError, "ops cannot be called before workbench.core.dispatch has been imported");
+        return false;
+    }
+    auto* self = reinterpret_cast<PyObject*>(op);
+    Ref rule(PyObject_GetAttrString(self, "dtype"));
+    Ref saves(rule ? PyObject_GetAttrString(self, "saves") : nullptr);
+    Ref properties(saves ? PyObject_GetAttrString(self, "properties") : nullptr);
+    Ref elementwise(properties ? PyUnicode_FromString("elementwise") : nullptr);
+    Ref common(elementwise ? PyObject_GetAttrString(rule.object, "common") : nullptr);
+    Ref inputs(common ? PyObject_GetAttrString(saves.object, "inputs") : nullptr);
+    Ref forward(inputs ? PyObject_GetAttrString(self, "forward") : nullptr);
+    Ref vjp(forward ? PyObject_GetAttrString(self, "vjp") : nullptr);
+    Ref cache(vjp ? PyDict_New() : nullptr);
+    bool crossed = false;
+    if (!cache || !small_of(self, op->small) || !whole(rule.object, "skip", op->skip) ||
+        !whole(self, "outputs", op->outputs) || !truth(self, "same", op->same) || !truth(self, "widens", op->widens) ||
+        !truth(self, "view", op->view) || !truth(self, "vjp", op->differentiable) ||
+        !truth(saves.object, "output", op->saves_output) || !truth(saves.object, "crossed", crossed))
+        return false;
+    int contained = PySequence_Contains(properties.object, elementwise.object);
+    if (contained < 0) return false;
+    if (op->outputs < 1) {
+        PyErr_Format(PyExc_ValueError, "an op has one output or more, %R has %d", self, op->outputs);
+        return false;
+    }
+    op->keeps = common.object == Py_None;
+    op->elementwise = contained == 1;
+    op->saves_part = crossed || inputs.object != Py_None;
+    Py_XSETREF(op->forward, forward.release());
+    Py_XSETREF(op->vjp, vjp.release());
+    Py_XSETREF(op->cache, cache.release());
+    op->prepared = true;
+    return true;
+}
+
+bool add_ops(PyObject* module) {
+    op_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&op_spec));
+    return op_base && PyModule_AddType(module, op_base) == 0;
+}
+
+} // namespace workbench::eager

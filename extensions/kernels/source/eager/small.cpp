@@ -1,0 +1,202 @@
+#include "small.hpp"
+
+namespace workbench::eager {
+namespace {
+
+bool simple(PyObject* array) { return PyArray_CheckExact(array) && PyArray_ISCARRAY_RO(as_array(array)); }
+
+// Says whether the dims of `b` are the last ones of `a`: then b repeats along a's memory.
+bool ends_with(PyArrayObject* a, PyArrayObject* b) {
+    int extra = PyArray_NDIM(a) - PyArray_NDIM(b);
+    if (extra < 0) return false;
+    for (int d = 0; d < PyArray_NDIM(b); ++d)
+        if (PyArray_DIM(a, d + extra) != PyArray_DIM(b, d)) return false;
+    return true;
+}
+
+template <class T>
+T* data(PyObject* array) {
+    return static_cast<T*>(PyArray_DATA(as_array(array)));
+}
+
+template <class T, class F>
+void each_pair(const T* a, npy_intp na, const T* b, npy_intp nb, T* out, npy_intp n, F f) {
+    if (na == n && nb == n) {
+        for (npy_intp i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+    } else if (na == n) {
+        for (npy_intp i = 0, j = 0; i < n; ++i, j = j + 1 == nb ? 0 : j + 1) out[i] = f(a[i], b[j]);
+    } else {
+        for (npy_intp i = 0, j = 0; i < n; ++i, j = j + 1 == na ? 0 : j + 1) out[i] = f(a[j], b[i]);
+    }
+}
+
+template <class T>
+void small_binary(Small small, const T* a, npy_intp na, const T* b, npy_intp nb, T* out, npy_intp n) {
+    switch (small) {
+        case Small::add: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x + y; });
+        case Small::sub: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x - y; });
+        case Small::mul: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x * y; });
+        case Small::div: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x / y; });
+        default: return each_pair(a, na, b, nb, out, n, [](T g, T y) { return y > 0 ? g : T(0); }); // relu_gradient
+    }
+}
+
+template <class T>
+void small_unary(Small small, const T* a, T* out, npy_intp n) {
+    if (small == Small::neg)
+        for (npy_intp i = 0; i < n; ++i) out[i] = -a[i];
+    else // relu, which lets NaN through
+        for (npy_intp i = 0; i < n; ++i) out[i] = a[i] > 0 || a[i] != a[i] ? a[i] : T(0);
+}
+
+// Sums blocks of n values that lie one after the other.
+template <class T>
+void small_sum(const T* a, npy_intp blocks, T* out, npy_intp n) {
+    double sums[SMALL] = {};
+    for (npy_intp block = 0; block < blocks; ++block)
+        for (npy_intp i = 0; i < n; ++i) sums[i] += a[block * n + i];
+    for (npy_intp i = 0; i < n; ++i) out[i] = static_cast<T>(sums[i]);
+}
+
+// One operand of small arithmetic: an array of the type, or a number kept as one value of it.
+template <class T>
+struct Operand {
+    T number;
+    const T* values = nullptr;
+    npy_intp count = 0;
+    PyArrayObject* array = nullptr;
+
+    Operand(PyObject* one, int type) {
+        if (PyFloat_CheckExact(one)) {
+            number = static_cast<T>(PyFloat_AS_DOUBLE(one));
+            values = &number;
+            count = 1;
+        } else if (simple(one) && PyArray_TYPE(as_array(one)) == type) {
+            array = as_array(one);
+            values = data<T>(one);
+            count = PyArray_SIZE(array);
+        }
+    }
+    Operand(const Operand&) = delete;
+};
+
+template <class T>
+PyObject* small_pair(Small small, int type, PyObject* x, PyObject* y) {
+    Operand<T> a(x, type), b(y, type);
+    if (!a.values || !b.values) return nullptr;
+    PyArrayObject* like = a.array && (!b.array || ends_with(a.array, b.array))   ? a.array
+                          : b.array && (!a.array || ends_with(b.array, a.array)) ? b.array
+                                                                                 : nullptr;
+    if (!like || PyArray_SIZE(like) > SMALL || PyArray_SIZE(like) == 0) return nullptr;
+    PyObject* out = PyArray_SimpleNew(PyArray_NDIM(like), PyArray_DIMS(like), type);
+    if (out) small_binary<T>(small, a.values, a.count, b.values, b.count, data<T>(out), PyArray_SIZE(like));
+    return out;
+}
+
+// Says whether `dims` holds every dim from 0 to ndim - 1 once, in order.
+bool all_dims(PyObject* dims, int ndim) {
+    if (!PyTuple_Check(dims) || PyTuple_GET_SIZE(dims) != ndim) return false;
+    for (int d = 0; d < ndim; ++d) {
+        PyObject* one = PyTuple_GET_ITEM(dims, d);
+        int overflow = 0;
+        if (!PyLong_CheckExact(one) || PyLong_AsLongAndOverflow(one, &overflow) != d || overflow) return false;
+    }
+    return true;
+}
+
+// Says whether `sizes` are those of the last dims of the array, and fewer than all.
+bool last_sizes(PyObject* sizes, PyArrayObject* array) {
+    if (!PyTuple_Check(sizes)) return false;
+    Py_ssize_t dims = PyTuple_GET_SIZE(sizes), extra = PyArray_NDIM(array) - dims;
+    if (extra < 1) return false;
+    for (Py_ssize_t d = 0; d < dims; ++d) {
+        PyObject* one = PyTuple_GET_ITEM(sizes, d);
+        int overflow = 0;
+        if (!PyLong_CheckExact(one)) return false;
+        if (PyLong_AsLongLongAndOverflow(one, &overflow) != PyArray_DIM(array, d + extra) || overflow) return false;
+    }
+    return true;
+}
+
+bool named(PyObject* kwnames, Py_ssize_t i, const char* word) {
+    return PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), word) == 0;
+}
+
+} // namespace
+
+PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObject* kwnames) {
+    PyObject* first = PyArray_CheckExact(arrays[0]) ? arrays[0] : n > 1 ? arrays[1] : nullptr;
+    if (!first || !PyArray_CheckExact(first)) return nullptr;
+    PyArrayObject* array = as_array(first);
+    int type = PyArray_TYPE(array);
+    npy_intp size = PyArray_SIZE(array);
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || size > SMALL) return nullptr;
+    Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    bool single = type == NPY_FLOAT;
+    npy_intp* sizes = PyArray_DIMS(array);
+    int dims = PyArray_NDIM(array);
+    switch (small) {
+        case Small::add:
+        case Small::sub:
+        case Small::mul:
+        case Small::div:
+        case Small::relu_gradient:
+            if (n != 2 || words) return nullptr;
+            return single ? small_pair<float>(small, type, arrays[0], arrays[1])
+                          : small_pair<double>(small, type, arrays[0], arrays[1]);
+        case Small::neg:
+        case Small::relu: {
+            if (n != 1 || words || !simple(first)) return nullptr;
+            PyObject* out = PyArray_SimpleNew(dims, sizes, type);
+            if (!out) return nullptr;
+            single ? small_unary(small, data<float>(first), data<float>(out), size)
+                   : small_unary(small, data<double>(first), data<double>(out), size);
+            return out;
+        }
+        case Small::sum: // over all dims, none kept
+            if (n != 1 || words != 2 || !named(kwnames, 0, "dim") || !named(kwnames, 1, "keepdim") ||
+                !all_dims(arrays[1], dims) || arrays[2] != Py_False)
+                return nullptr;
+            dims = 0;
+            break;
+        case Small::sum_to: // to the sizes of the last dims
+            if (n != 1 || words != 1 || !named(kwnames, 0, "sizes") || !last_sizes(arrays[1], array)) return nullptr;
+            sizes += dims - PyTuple_GET_SIZE(arrays[1]);
+            dims = static_cast<int>(PyTuple_GET_SIZE(arrays[1]));
+            break;
+        default: return nullptr;
+    }
+    if (!simple(first) || size == 0) return nullptr;
+    PyObject* out = PyArray_SimpleNew(dims, sizes, type);
+    if (!out) return nullptr;
+    npy_intp kept = PyArray_SIZE(as_array(out));
+    single ? small_sum(data<float>(first), size / kept, data<float>(out), kept)
+           : small_sum(data<double>(first), size / kept, data<double>(out), kept);
+    return out;
+}
+
+PyObject* stretch(PyObject* one, PyObject* wanted) {
+    if (!PyArray_CheckExact(one) || !PyTuple_Check(wanted)) return nullptr;
+    PyArrayObject* array = as_array(one);
+    Py_ssize_t dims = PyTuple_GET_SIZE(wanted);
+    Py_ssize_t extra = dims - PyArray_NDIM(array);
+    if (extra < 0 || dims > NPY_MAXDIMS) return nullptr;
+    npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    for (Py_ssize_t d = 0; d < dims; ++d) {
+        sizes[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
+        if (sizes[d] == -1 && PyErr_Occurred()) return nullptr;
+        int own = static_cast<int>(d - extra);
+        npy_intp here = own < 0 ? 1 : PyArray_DIM(array, own);
+        if (here != sizes[d] && here != 1) return nullptr;
+        strides[d] = here == sizes[d] && own >= 0 ? PyArray_STRIDE(array, own) : 0;
+    }
+    PyArray_Descr* type = PyArray_DESCR(array);
+    Py_INCREF(type);
+    // Several values at one place are not to be written to.
+    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(dims), sizes, strides, PyArray_DATA(array),
+                                          0, nullptr);
+    if (view && PyArray_SetBaseObject(as_array(view), Py_NewRef(one)) < 0) Py_CLEAR(view);
+    return view;
+}
+
+} // namespace workbench::eager

@@ -1,0 +1,150 @@
+// What eager dispatch keeps in memory: values, recorded calls, ops, and calls as gradient rules see them.
+//
+// The fields that C++ follows without looking (`_owner`, `_grad_fn`, the tuples of a recorded call) are checked where
+// Python sets them, so that nothing Python does can make them something else.
+#pragma once
+
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL workbench_numpy
+#ifndef WORKBENCH_IMPORTS_NUMPY // one file does, for all
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <utility>
+
+namespace workbench::eager {
+
+// A reference that is given back.
+struct Ref {
+    PyObject* object = nullptr;
+    Ref() = default;
+    explicit Ref(PyObject* owned) : object(owned) {}
+    Ref(Ref&& other) noexcept : object(std::exchange(other.object, nullptr)) {}
+    Ref& operator=(Ref&& other) noexcept {
+        std::swap(object, other.object);
+        return *this;
+    }
+    Ref(const Ref&) = delete;
+    ~Ref() { Py_XDECREF(object); }
+    explicit operator bool() const { return object != nullptr; }
+    PyObject* release() { return std::exchange(object, nullptr); }
+};
+
+inline bool some(PyObject* object) { return object && object != Py_None; }
+
+// ------------------------------------------------------------------------------------------------- values
+
+struct Value {
+    PyObject_HEAD
+    PyObject* array;
+    PyObject* names;
+    PyObject* grad_fn; // a Node, or nothing
+    PyObject* view;
+    PyObject* owner; // a Value, or nothing
+    PyObject* leaf;
+    PyObject* past;
+    long long changes;
+    long long seen;
+    int output;
+    char requires_grad;
+    char inference;
+};
+
+struct Node {
+    PyObject_HEAD
+    PyObject* op;
+    PyObject* inputs; // a tuple, or nothing; so are `saved` and `versions`
+    PyObject* params;
+    PyObject* saved;
+    PyObject* versions;
+    PyObject* packed;
+    PyObject* hooks;
+    PyObject* before;
+    PyObject* after;
+    long long serial;
+};
+
+// One call as a gradient rule sees it.
+struct Recorded {
+    PyObject_HEAD
+    PyObject* op;
+    PyObject* inputs;
+    PyObject* params;
+    PyObject* outs;
+    PyObject* out;
+    PyObject* needs;
+};
+
+extern PyTypeObject* value_base;
+extern PyTypeObject* node_base;
+extern PyTypeObject* recorded_base;
+extern long long serial; // of the next recorded call
+
+inline Value* as_value(PyObject* object) { return reinterpret_cast<Value*>(object); }
+inline Node* as_node(PyObject* object) { return reinterpret_cast<Node*>(object); }
+inline bool is_value(PyObject* object) { return PyObject_TypeCheck(object, value_base); }
+inline PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
+
+// Says whether the payload is a plain array of NumPy.
+inline bool has_array(const Value* value) { return value->array && PyArray_CheckExact(value->array); }
+
+// How often the memory of a value was changed: its owner counts.
+inline long long version_of(const Value* value) {
+    return some(value->owner) ? as_value(value->owner)->changes : value->changes;
+}
+
+// A new value of the type in use around `array`; nullptr with an exception.
+Value* made(PyObject* array, PyObject* names);
+
+bool add_values(PyObject* module);
+
+// ---------------------------------------------------------------------------------------------------- ops
+
+// What small arrays are computed with right here: for them a call of NumPy costs more than the numbers.
+enum class Small { none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to, expand };
+
+struct Op {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject* forward;
+    PyObject* cache; // names of the outputs by dims of the inputs and parameters
+    PyObject* vjp;
+    Small small;
+    int skip;
+    int outputs;
+    bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part;
+};
+
+extern PyTypeObject* op_base;
+
+// Reads the record of an op, once; false with an exception.
+bool prepare(Op* op);
+
+// Reads the whole number `name` of `owner`; false with an exception.
+bool whole(PyObject* owner, const char* name, int& out);
+
+bool add_ops(PyObject* module);
+
+// --------------------------------------------------------------------------------------------------- core
+
+// What `workbench.core` tells about itself, once.
+struct Known {
+    PyObject* state = nullptr;         // the context variable
+    PyObject* default_state = nullptr; // what it is where nothing was set
+    PyObject* value_type = nullptr;    // the type of new values
+    PyObject* node_type = nullptr;
+    PyObject* apply = nullptr;    // the whole dispatch
+    PyObject* names_of = nullptr; // (op, inputs, params) -> names of each output
+    PyObject* record = nullptr;   // (op, inputs, params, results)
+    PyObject* tape = nullptr;     // the tape's module dict: `watching`
+    PyObject* warnings = nullptr; // NumPy's context variable of what to do about invalid numbers
+    PyObject* quiet = nullptr;    // and its value for nothing
+};
+
+extern Known known;
+
+} // namespace workbench::eager
