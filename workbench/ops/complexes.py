@@ -153,7 +153,10 @@ VIEW_AS_COMPLEX = Op(
         Sample((np.arange(12).reshape(3, 2, 2),), names=(("N", "C", None),)),
         Sample((grid(3, 2),)),
     ],
-    bad=lambda: [BadInput((grid(3, 3),), {}, DimensionError, "last dimension of size 2")],
+    bad=lambda: [
+        BadInput((grid(3, 3),), {}, DimensionError, "last dimension of size 2"),
+        BadInput((grid(3, 2).astype(np.float16),), {}, DTypeError, "Cast first"),
+    ],
     properties=frozenset({"linear", "view"}),
 )
 VIEW_AS_REAL = Op(

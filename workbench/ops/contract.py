@@ -255,7 +255,9 @@ LINEAR = Op(
         Sample((grid(4), grid(2, 4), grid(2))),
     ],
     bad=lambda: [
-        BadInput((grid(3, 5), grid(2, 4), grid(2)), {}, DimensionError, "the weight takes 4 (in_features)")
+        BadInput((grid(3, 5), grid(2, 4), grid(2)), {}, DimensionError, "the weight takes 4 (in_features)"),
+        BadInput((grid(3, 4), grid(4)), {}, DimensionError, "[out_features, in_features]"),
+        BadInput((grid(3, 4), grid(2, 4), grid(3)), {}, DimensionError, "the bias [out_features]"),
     ],
 )
 

@@ -12,7 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
-from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.value import Value, dims_of, new
 
 
@@ -58,7 +58,11 @@ HISTC = Op(
         Sample((grid(3, 4),), {"bins": 4, "low": -1.0, "high": 1.0}, (("N", "C"),)),
         Sample((grid(3, 4),), {"bins": 3, "low": 0.0, "high": 0.0}),
     ],
-    bad=list,
+    bad=lambda: [
+        BadInput(
+            (grid(3) + 1j * grid(3),), {"bins": 2, "low": 0.0, "high": 1.0}, DTypeError, "have no order"
+        ),
+    ],
 )
 
 

@@ -93,6 +93,7 @@ GATHER = move(
             (grid(3, 4), np.array([[7]])), {"dim": 1}, DimensionIndexError, "out of bounds for dimension 1"
         ),
         BadInput((grid(3, 4), np.array([0])), {"dim": 1}, DimensionIndexError, "same number of dimensions"),
+        BadInput((grid(3, 4), grid(2, 2)), {"dim": 1}, DTypeError, "Expected dtype int64 for index"),
     ],
     properties=frozenset({"moves"}),
 )
