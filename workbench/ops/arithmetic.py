@@ -13,7 +13,7 @@ from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value
-from workbench.ops.complexes import MAGNITUDE, conjugate, real_only, zeros
+from workbench.ops.complexes import MAGNITUDE, conjugate, real_only, sign_of, zeros
 from workbench.ops.offer import also, offer
 
 NOTHING = Saves((), output=False)
@@ -53,7 +53,7 @@ SIGN = unary(
     "sign",
     "Sign: -1, 0 or 1.",
     "y = sgn(x)",
-    lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x),
+    sign_of,
     lambda c, g: zeros(g),
     saves=NOTHING,
     dtype=real_only("sign"),
@@ -85,7 +85,7 @@ def _wrapping(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _subtract(x: Any, y: Any) -> Any:
-    if getattr(x, "dtype", None) == np.bool_ and getattr(y, "dtype", None) == np.bool_:
+    if np.asarray(x).dtype == np.bool_ and np.asarray(y).dtype == np.bool_:
         raise DTypeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
@@ -262,6 +262,8 @@ def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
             f"{op}: For integral input tensors, argument alpha must not be a floating point number, got {alpha}: "
             "cast the tensors first, e.g. x.float()"
         )
+    if isinstance(alpha, int) and kinds == {"b"}:
+        alpha = bool(alpha)
     return ops.mul(other, alpha) if isinstance(other, Value) else other * alpha
 
 

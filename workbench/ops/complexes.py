@@ -208,9 +208,16 @@ COMPLEX = Op(
 )
 
 
+def sign_of(x: Any) -> Any:
+    """Return the signs of real numbers: 0 for NaN, as in PyTorch."""
+    if x.dtype.kind == "b":
+        return x.copy()
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
 def _sgn(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return x.copy() if x.dtype.kind == "b" else np.sign(x)
+        return sign_of(x)
     size = np.abs(x)
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype, copy=False)
 

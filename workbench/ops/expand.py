@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError
+from workbench.base.sizes import check_memory
 from workbench.core.bases import eager
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
@@ -116,7 +117,8 @@ REPEAT = move(
 def expand(input: Any, *sizes: Any, size: Any = None) -> Any:
     """Stretch dims of size 1 without copying, and add dims at the left; -1 keeps a size.
 
-    Stretched dims keep their names, new ones have none. The result is read-only: its values share memory.
+    Stretched dims keep their names, new ones have none. Its values share memory: one number can be
+    written to all of them, different ones cannot.
 
     >>> import workbench as wb
     >>> wb.zeros(N=3, C=1).expand(-1, 4).shape
@@ -131,6 +133,7 @@ def expand(input: Any, *sizes: Any, size: Any = None) -> Any:
             op="expand",
             operands=(own.operand(),),
         )
+    check_memory("expand", [size for size in full if size != -1], input._array.dtype.itemsize)
     return ops.expand(input, sizes=full)
 
 
@@ -213,6 +216,7 @@ def _repeat(input: Any, counts: tuple[int, ...], op: str) -> Any:
         raise DimensionError(
             f"repeats are not negative: got {list(counts)}", op=op, operands=(own.operand(),)
         )
+    check_memory(op, [count * size for count, size in zip(counts, (1,) * extra + own.sizes, strict=True)])
     return ops.repeat(input, counts=counts)
 
 

@@ -107,7 +107,7 @@ def _several(tensors: Any, op: str) -> list[Any]:
         raise TypeError(f"{op}(): argument 'tensors' must be tuple of Tensors, not Tensor")
     several = list(tensors)
     if not several:
-        raise DimensionError(f"{op}: expected a non-empty list of tensors", op=op)
+        raise DimensionError("expected a non-empty list of tensors", op=op)
     return several
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
+from workbench.base.sizes import check_memory
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.value import dims_of, new
@@ -68,7 +69,9 @@ def _pairs(input: Any, pad: Sequence[int], op: str) -> tuple[tuple[int, int], ..
             operands=(dims.operand(),),
         )
     pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
-    return ((0, 0),) * (len(dims.sizes) - len(pairs)) + tuple(reversed(pairs))
+    padding = ((0, 0),) * (len(dims.sizes) - len(pairs)) + tuple(reversed(pairs))
+    check_memory(op, [max(size + sum(pair), 0) for size, pair in zip(dims.sizes, padding, strict=True)])
+    return padding
 
 
 def _reflected(size: int, before: int, after: int) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.sizes import check_memory
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
@@ -306,6 +307,8 @@ def repeat_interleave(
             op="repeat_interleave",
             operands=(dims.operand("input", [at]),),
         )
+    rows = sum(counts.ravel().tolist()) * (1 if counts.ndim and counts.shape[0] == size else size)
+    check_memory("repeat_interleave", (*dims.sizes[:at], rows, *dims.sizes[at + 1 :]))
     places = np.repeat(np.arange(size), counts)
     if output_size is not None and output_size != len(places):
         raise RuntimeError(

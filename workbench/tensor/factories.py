@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.places import calling_frame
+from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import move
 from workbench.core.value import Value, new
@@ -165,10 +167,7 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
                 f"Trying to create tensor with negative dimension {one}: {list(size)}", op=op
             )
         sizes.append(int(one))
-    if np.prod(sizes, dtype=object) * 16 > 2**63:
-        raise DimensionError(
-            f"a tensor of sizes {sizes} does not fit into any memory: their product overflows", op=op
-        )
+    check_memory(op, sizes)
     return tuple(sizes), names
 
 
@@ -278,6 +277,9 @@ def arange(
         raise ValueError(
             f"arange: upper bound and lower bound inconsistent with step sign: from {low} to {high} by {step}"
         )
+    if not math.isfinite((high - low) / step):
+        raise ValueError(f"arange: unsupported range: from {low} to {high} by {step}")
+    check_memory("arange", (math.ceil((high - low) / step),))
     whole = all(isinstance(one, int | np.integer) for one in (low, high, step))
     target = as_dtype(dtype if dtype is not None else (int if whole else float)).numpy
     return finish(np.arange(low, high, step).astype(target), names, False, device)
@@ -293,6 +295,7 @@ def linspace(
     """
     if steps < 0:
         raise ValueError(f"number of steps must be non-negative, got {steps}")
+    check_memory("linspace", (steps,))
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
     return finish(np.linspace(start, end, steps).astype(target), names, False, device)
 
@@ -314,6 +317,7 @@ def logspace(
     """
     if steps < 0:
         raise ValueError(f"number of steps must be non-negative, got {steps}")
+    check_memory("logspace", (steps,))
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
     return finish(np.power(float(base), np.linspace(start, end, steps)).astype(target), names, False, device)
 
@@ -323,5 +327,6 @@ def eye(n: int, m: int | None = None, *, names: Any = None, dtype: Any = None, d
     for one in (n, m):
         if one is not None and one < 0:
             raise DimensionError(f"eye: a size must be non-negative, got {one}", op="eye")
+    check_memory("eye", (n, n if m is None else m))
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
     return finish(np.eye(n, m, dtype=np.float32).astype(target), names, False, device)
