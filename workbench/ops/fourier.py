@@ -18,6 +18,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import new
+from workbench.kernels.fourier import long_fft, takes_long_fft
 from workbench.ops.complexes import complex_type, real_type
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -66,6 +67,8 @@ def _run(function: Any, x: Any, **params: Any) -> Any:
 def _full(x: Any, dim: tuple[int, ...], inverse: bool, norm: str) -> Any:
     if not dim:
         return x.astype(complex_type(x.dtype))
+    if takes_long_fft(x, dim):
+        return long_fft(x, inverse, norm)
     return _run(scipy_fft.ifftn if inverse else scipy_fft.fftn, x, axes=dim, norm=norm)
 
 

@@ -3,6 +3,7 @@
 #include "eager/module.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
+#include "fourier.hpp"
 #include "index.hpp"
 #include "layer_norm.hpp"
 #include "matmul.hpp"
@@ -20,12 +21,13 @@
 
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 2;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 3;  // as INTERFACE in workbench/kernels/loader.py
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
     workbench::bind_threads(module);
     workbench::bind_memory(module);
     workbench::bind_engine(module);
+    workbench::bind_fourier(module);
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);

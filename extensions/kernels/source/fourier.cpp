@@ -1,0 +1,54 @@
+// The middle of a long Fourier transform done as two sets of short ones: a product with roots of unity, turned over.
+#include "fourier.hpp"
+
+#include <algorithm>
+#include <complex>
+
+#include "threads.hpp"
+
+namespace workbench {
+namespace {
+
+template <typename T>
+using Table = nb::ndarray<const std::complex<T>, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using TableOut = nb::ndarray<std::complex<T>, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// A block of this many rows and columns is read along its columns, from the cache, and written in one go.
+constexpr std::int64_t high = 64, wide = 16;
+
+// out[j][i] = values[i][j] · roots[i][j]
+template <typename T>
+void twiddle_transpose(const Table<T>& values, const Table<T>& roots, const TableOut<T>& out) {
+    const std::int64_t rows = values.shape(0), columns = values.shape(1);
+    if (static_cast<std::int64_t>(roots.shape(0)) != rows || static_cast<std::int64_t>(roots.shape(1)) != columns ||
+        static_cast<std::int64_t>(out.shape(0)) != columns || static_cast<std::int64_t>(out.shape(1)) != rows)
+        refuse("twiddle_transpose: roots must have the shape of the values, the output that of their transpose");
+    const T* x = reinterpret_cast<const T*>(values.data());
+    const T* w = reinterpret_cast<const T*>(roots.data());
+    T* y = reinterpret_cast<T*>(out.data());
+    KernelScope scope;
+    parallel_for((columns + wide - 1) / wide, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t left = begin * wide; left < std::min(end * wide, columns); left += wide)
+            for (std::int64_t top = 0; top < rows; top += high) {
+                const std::int64_t right = std::min(left + wide, columns), bottom = std::min(top + high, rows);
+                for (std::int64_t j = left; j < right; ++j)
+                    for (std::int64_t i = top; i < bottom; ++i) {
+                        const std::int64_t at = 2 * (i * columns + j), to = 2 * (j * rows + i);
+                        y[to] = x[at] * w[at] - x[at + 1] * w[at + 1];
+                        y[to + 1] = x[at] * w[at + 1] + x[at + 1] * w[at];
+                    }
+            }
+    });
+}
+
+}  // namespace
+
+void bind_fourier(nb::module_& module) {
+    module.def("twiddle_transpose", &twiddle_transpose<float>, nb::arg("values").noconvert(), nb::arg("roots").noconvert(),
+               nb::arg("out").noconvert());
+    module.def("twiddle_transpose", &twiddle_transpose<double>, nb::arg("values").noconvert(), nb::arg("roots").noconvert(),
+               nb::arg("out").noconvert());
+}
+
+}  // namespace workbench
