@@ -64,4 +64,4 @@ def long_fft(x: np.ndarray[Any, Any], inverse: bool, norm: str) -> np.ndarray[An
     turned = np.empty((b, a), x.dtype)
     native.twiddle_transpose(first, _roots(n, inverse, x.dtype.char), turned)
     out: np.ndarray[Any, Any] = transform(turned, axis=0, norm=norm, workers=workers, overwrite_x=True)
-    return out.reshape(x.shape)
+    return out.reshape(x.shape)  # type: ignore[no-any-return]
