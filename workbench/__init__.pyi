@@ -130,14 +130,23 @@ per_channel_symmetric: _QScheme
 def abs(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Absolute value."""
 
+def abs_(input: _Tensor) -> _Tensor:
+    """In-place version of `abs`: the result goes into this tensor's memory."""
+
 def absolute(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Absolute value."""
 
 def acos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose cosine is given."""
 
+def acos_(input: _Tensor) -> _Tensor:
+    """In-place version of `acos`: the result goes into this tensor's memory."""
+
 def acosh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic cosine."""
+
+def acosh_(input: _Tensor) -> _Tensor:
+    """In-place version of `acosh`: the result goes into this tensor's memory."""
 
 def adaptive_avg_pool1d(input: _Tensor, output_size: _Any) -> _Tensor:
     """Pool [N, C, L] or [C, L] to the mean of each of `output_size` windows."""
@@ -162,6 +171,9 @@ def addmm(input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _Number = 1, al
 
 def addmv(input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add the product of a matrix and a vector: y = β·input + α·(A @ x)."""
+
+def addmv_(input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> _Tensor:
+    """In-place version of `addmv`: the result goes into this tensor's memory."""
 
 def addr(input: _Tensor, vec1: _Tensor, vec2: _Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: _Tensor | None = None) -> _Tensor:
     """Add an outer product: y = β·input + α·(a ⊗ b)."""
@@ -205,14 +217,26 @@ def arange(start: _float, end: _float | None = None, step: _float = 1, *, names:
 def arccos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose cosine is given."""
 
+def arccos_(input: _Tensor) -> _Tensor:
+    """In-place version of `arccos`: the result goes into this tensor's memory."""
+
 def arccosh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic cosine."""
+
+def arccosh_(input: _Tensor) -> _Tensor:
+    """In-place version of `arccosh`: the result goes into this tensor's memory."""
 
 def arcsin(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose sine is given."""
 
+def arcsin_(input: _Tensor) -> _Tensor:
+    """In-place version of `arcsin`: the result goes into this tensor's memory."""
+
 def arcsinh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic sine."""
+
+def arcsinh_(input: _Tensor) -> _Tensor:
+    """In-place version of `arcsinh`: the result goes into this tensor's memory."""
 
 def arctan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose tangent is given."""
@@ -220,8 +244,14 @@ def arctan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def arctan2(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians of the point (other, input), in its own quadrant."""
 
+def arctan_(input: _Tensor) -> _Tensor:
+    """In-place version of `arctan`: the result goes into this tensor's memory."""
+
 def arctanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic tangent."""
+
+def arctanh_(input: _Tensor) -> _Tensor:
+    """In-place version of `arctanh`: the result goes into this tensor's memory."""
 
 def argmax(input: _Tensor, dim: _int | _str | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Index (int64) of the largest value along a dim, or of all values laid out in a row; the first of several."""
@@ -247,8 +277,14 @@ def as_strided_scatter(input: _Tensor, src: _Any, size: _Size, stride: _Any, sto
 def asin(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose sine is given."""
 
+def asin_(input: _Tensor) -> _Tensor:
+    """In-place version of `asin`: the result goes into this tensor's memory."""
+
 def asinh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic sine."""
+
+def asinh_(input: _Tensor) -> _Tensor:
+    """In-place version of `asinh`: the result goes into this tensor's memory."""
 
 def atan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose tangent is given."""
@@ -256,8 +292,14 @@ def atan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def atan2(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians of the point (other, input), in its own quadrant."""
 
+def atan_(input: _Tensor) -> _Tensor:
+    """In-place version of `atan`: the result goes into this tensor's memory."""
+
 def atanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the hyperbolic tangent."""
+
+def atanh_(input: _Tensor) -> _Tensor:
+    """In-place version of `atanh`: the result goes into this tensor's memory."""
 
 def atleast_1d(*tensors: _Tensor | _Sequence[_Tensor]) -> _Any:
     """Give tensors without dims one of size 1; several tensors (or a list of them) give a tuple."""
@@ -343,6 +385,9 @@ def cdist(x1: _Tensor, x2: _Tensor, p: _float = 2.0, compute_mode: _str | None =
 def ceil(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Smallest integer not below."""
 
+def ceil_(input: _Tensor) -> _Tensor:
+    """In-place version of `ceil`: the result goes into this tensor's memory."""
+
 def celu(input: _Tensor, alpha: _float = 1.0, inplace: _bool = False) -> _Tensor:
     """Exponential linear unit with one slope at 0: y = x above 0, alpha·(e^(x/alpha) - 1) below. Names pass through."""
 
@@ -367,14 +412,26 @@ def chunk(input: _Tensor, chunks: _int, dim: _int | _str = 0) -> _tuple[_Tensor,
 def clamp(input: _Tensor, min: _Any = None, max: _Any = None, *, out: _Tensor | None = None) -> _Tensor:
     """Keep values within [min, max]: y = min(max(x, low), high). Bounds are numbers or tensors that broadcast."""
 
+def clamp_(input: _Tensor, min: _Any = None, max: _Any = None) -> _Tensor:
+    """In-place version of `clamp`: the result goes into this tensor's memory."""
+
 def clamp_max(input: _Tensor, max: _Any, *, out: _Tensor | None = None) -> _Tensor:
     """Keep values up to a bound: y = min(x, high). Names of a tensor of bounds unify, sizes broadcast."""
+
+def clamp_max_(input: _Tensor, max: _Any) -> _Tensor:
+    """In-place version of `clamp_max`: the result goes into this tensor's memory."""
 
 def clamp_min(input: _Tensor, min: _Any, *, out: _Tensor | None = None) -> _Tensor:
     """Keep values from a bound up: y = max(x, low). Names of a tensor of bounds unify, sizes broadcast."""
 
+def clamp_min_(input: _Tensor, min: _Any) -> _Tensor:
+    """In-place version of `clamp_min`: the result goes into this tensor's memory."""
+
 def clip(input: _Tensor, min: _Any = None, max: _Any = None, *, out: _Tensor | None = None) -> _Tensor:
     """Keep values within [min, max]: y = min(max(x, low), high). Bounds are numbers or tensors that broadcast."""
+
+def clip_(input: _Tensor, min: _Any = None, max: _Any = None) -> _Tensor:
+    """In-place version of `clip`: the result goes into this tensor's memory."""
 
 def clone(input: _Tensor, *, memory_format: _Any = None) -> _Tensor:
     """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original."""
@@ -399,6 +456,9 @@ def conj(input: _Tensor) -> _Tensor:
 
 def conj_physical(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is."""
+
+def conj_physical_(input: _Tensor) -> _Tensor:
+    """In-place version of `conj_physical`: the result goes into this tensor's memory."""
 
 def constant_pad_nd(input: _Tensor, pad: _Sequence[_int], value: _float = 0) -> _Tensor:
     """Pad with a constant: `pad` with its default mode, by another name."""
@@ -433,8 +493,14 @@ def corrcoef(input: _Tensor) -> _Tensor:
 def cos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Cosine of an angle in radians."""
 
+def cos_(input: _Tensor) -> _Tensor:
+    """In-place version of `cos`: the result goes into this tensor's memory."""
+
 def cosh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic cosine."""
+
+def cosh_(input: _Tensor) -> _Tensor:
+    """In-place version of `cosh`: the result goes into this tensor's memory."""
 
 def cosine_embedding_loss(input1: _Tensor, input2: _Tensor, target: _Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1. Shapes: [N, D] and [N], or [D] and []."""
@@ -475,11 +541,17 @@ def cumulative_trapezoid(y: _Any, x: _Any = None, *, dx: _Any = None, dim: _int 
 def deg2rad(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angles in degrees as radians: y = x·π/180. Names and sizes pass through."""
 
+def deg2rad_(input: _Tensor) -> _Tensor:
+    """In-place version of `deg2rad`: the result goes into this tensor's memory."""
+
 def dequantize(input: _Tensor) -> _Tensor:
     """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
 
 def det(A: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Determinants of square matrices."""
+
+def detach(input: _Tensor) -> _Tensor:
+    """The same values off the tape: memory is shared."""
 
 def diag(input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor:
     """Of a vector the matrix with it on a diagonal, of a matrix that diagonal."""
@@ -541,8 +613,14 @@ def equal(input: _Tensor, other: _Tensor | _Number) -> _bool:
 def erf(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Error function."""
 
+def erf_(input: _Tensor) -> _Tensor:
+    """In-place version of `erf`: the result goes into this tensor's memory."""
+
 def erfc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Complement of the error function, exact where that is near 1."""
+
+def erfc_(input: _Tensor) -> _Tensor:
+    """In-place version of `erfc`: the result goes into this tensor's memory."""
 
 def erfinv(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the error function."""
@@ -553,6 +631,12 @@ def exp(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def exp2(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Power of 2."""
 
+def exp2_(input: _Tensor) -> _Tensor:
+    """In-place version of `exp2`: the result goes into this tensor's memory."""
+
+def exp_(input: _Tensor) -> _Tensor:
+    """In-place version of `exp`: the result goes into this tensor's memory."""
+
 def expand(input: _Tensor, *sizes: _Size, size: _Size | None = None) -> _Tensor:
     """Stretch dims of size 1 without copying, and add dims at the left; -1 keeps a size."""
 
@@ -561,6 +645,9 @@ def expand_copy(input: _Tensor, *sizes: _Size, size: _Size | None = None) -> _Te
 
 def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Exponential minus 1, exact near 0."""
+
+def expm1_(input: _Tensor) -> _Tensor:
+    """In-place version of `expm1`: the result goes into this tensor's memory."""
 
 def eye(n: _int, m: _int | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Return a matrix with ones on its diagonal."""
@@ -576,6 +663,9 @@ def fill(input: _Tensor, value: _Tensor | _Number) -> _Tensor:
 
 def fix(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Integer part: rounded towards 0."""
+
+def fix_(input: _Tensor) -> _Tensor:
+    """In-place version of `fix`: the result goes into this tensor's memory."""
 
 def flatten(input: _Tensor, start_dim: _Any = 0, end_dim: _Any = -1, out_dim: _str | None = None) -> _Tensor:
     """Lay several neighbouring dims out as one: ``flatten(1)``, or by name ``flatten(['C', 'H', 'W'], 'features')``."""
@@ -595,6 +685,9 @@ def float_power(input: _Tensor | _Number, exponent: _Tensor | _Number, *, out: _
 def floor(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Largest integer not above."""
 
+def floor_(input: _Tensor) -> _Tensor:
+    """In-place version of `floor`: the result goes into this tensor's memory."""
+
 def floor_divide(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Divide and round down."""
 
@@ -610,6 +703,9 @@ def fmod(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | N
 def frac(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Fractional part, with the sign of the value: y = x - sgn(x)·⌊|x|⌋. Names and sizes pass through."""
 
+def frac_(input: _Tensor) -> _Tensor:
+    """In-place version of `frac`: the result goes into this tensor's memory."""
+
 def from_numpy(array: _np.ndarray[_Any, _Any], *, names: _Sequence[_str | None] | None = None) -> _Tensor:
     """Return a tensor that shares the memory of `array`."""
 
@@ -624,6 +720,9 @@ def gather(input: _Tensor, dim: _int | _str, index: _Any, *, sparse_grad: _bool 
 
 def gcd(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Greatest common divisor."""
+
+def gcd_(input: _Tensor | _Number, other: _Tensor | _Number) -> _Tensor:
+    """In-place version of `gcd`: the result goes into this tensor's memory."""
 
 def ge(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Greater or equal."""
@@ -691,6 +790,9 @@ def hypot(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | 
 def i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the first kind, of order 0."""
 
+def i0_(input: _Tensor) -> _Tensor:
+    """In-place version of `i0`: the result goes into this tensor's memory."""
+
 def igamma(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Regularized lower incomplete gamma function."""
 
@@ -711,6 +813,9 @@ def index_fill(input: _Tensor, dim: _int | _str, index: _Any, value: _Tensor | _
 
 def index_put(input: _Tensor, indices: _Tensor, values: _Any, accumulate: _bool = False) -> _Tensor:
     """A copy of `input` with `values` written (or, with `accumulate`, added) at tensors of indices, one a dim."""
+
+def index_put_(input: _Tensor, indices: _Tensor, values: _Any, accumulate: _bool = False) -> _Tensor:
+    """In-place version of `index_put`: the result goes into this tensor's memory."""
 
 def index_reduce(input: _Tensor, dim: _int | _str, index: _Any, source: _Any, reduce: _str, *, include_self: _bool = True, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` into which the entries of `source` along `dim` are put at the entries that `index` names."""
@@ -736,11 +841,17 @@ def is_conj(input: _Tensor) -> _bool:
 def is_floating_point(input: _Tensor) -> _bool:
     """Say whether the values are real floating point numbers."""
 
+def is_inference(input: _Tensor) -> _bool:
+    """Say whether a tensor was made in `inference_mode`, and can never be part of a gradient."""
+
 def is_neg(input: _Tensor) -> _bool:
     """Say whether a negative is pending: never, they are computed when they are asked for."""
 
 def is_nonzero(input: _Tensor) -> _bool:
     """Say whether the one value of a tensor is not 0. Raises where it has more or none."""
+
+def is_same_size(input: _Tensor | _Number, other: _Tensor | _Number) -> _bool:
+    """Say whether two tensors have the same sizes, whatever their types; their names must go together."""
 
 def is_signed(input: _Tensor) -> _bool:
     """Say whether the type of the values has negative numbers."""
@@ -790,8 +901,14 @@ def layer_norm(input: _Tensor, normalized_shape: _Size, weight: _Tensor | None =
 def lcm(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Least common multiple."""
 
+def lcm_(input: _Tensor | _Number, other: _Tensor | _Number) -> _Tensor:
+    """In-place version of `lcm`: the result goes into this tensor's memory."""
+
 def ldexp(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by a power of 2: y = a·2^b. Names unify from the right, sizes broadcast."""
+
+def ldexp_(input: _Tensor | _Number, other: _Tensor | _Number) -> _Tensor:
+    """In-place version of `ldexp`: the result goes into this tensor's memory."""
 
 def le(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Less or equal."""
@@ -820,11 +937,23 @@ def log(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def log10(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm to base 10."""
 
+def log10_(input: _Tensor) -> _Tensor:
+    """In-place version of `log10`: the result goes into this tensor's memory."""
+
 def log1p(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Natural logarithm of 1 + x, exact near 0."""
 
+def log1p_(input: _Tensor) -> _Tensor:
+    """In-place version of `log1p`: the result goes into this tensor's memory."""
+
 def log2(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm to base 2."""
+
+def log2_(input: _Tensor) -> _Tensor:
+    """In-place version of `log2`: the result goes into this tensor's memory."""
+
+def log_(input: _Tensor) -> _Tensor:
+    """In-place version of `log`: the result goes into this tensor's memory."""
 
 def log_softmax(input: _Tensor, dim: _int | _str, dtype: _DTypeLike | None = None) -> _Tensor:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}. Computed in `dtype`, if given."""
@@ -855,6 +984,9 @@ def logical_xor(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Ten
 
 def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given."""
+
+def logit_(input: _Tensor, eps: _float | None = None) -> _Tensor:
+    """In-place version of `logit`: the result goes into this tensor's memory."""
 
 def logspace(start: _float, end: _float, steps: _int, base: _float = 10.0, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None) -> _Tensor:
     """Return `steps` values from base**start to base**end, evenly spaced in their logarithm."""
@@ -983,6 +1115,9 @@ def mvlgamma(input: _Tensor, p: _int, *, out: _Tensor | None = None) -> _Tensor:
 def nan_to_num(input: _Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Put numbers in the place of NaN (0 by default) and of infinities (by default the largest of the type)."""
 
+def nan_to_num_(input: _Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> _Tensor:
+    """In-place version of `nan_to_num`: the result goes into this tensor's memory."""
+
 def nanmean(input: _Tensor, dim: _Dims | None = None, keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Mean over dims of the values that are numbers; NaN where there is none."""
 
@@ -1020,8 +1155,14 @@ def ne(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | Non
 def neg(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Negate."""
 
+def neg_(input: _Tensor) -> _Tensor:
+    """In-place version of `neg`: the result goes into this tensor's memory."""
+
 def negative(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Negate."""
+
+def negative_(input: _Tensor) -> _Tensor:
+    """In-place version of `negative`: the result goes into this tensor's memory."""
 
 def nextafter(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """The next floating point number from the first towards the second."""
@@ -1143,6 +1284,9 @@ def quantize_per_tensor(input: _Tensor, scale: _Any, zero_point: _Any, dtype: _D
 def rad2deg(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angles in radians as degrees: y = x·180/π. Names and sizes pass through."""
 
+def rad2deg_(input: _Tensor) -> _Tensor:
+    """In-place version of `rad2deg`: the result goes into this tensor's memory."""
+
 def rand(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return values drawn evenly from [0, 1): ``rand(2, 3)`` or ``rand(N=2, C=3)``."""
 
@@ -1173,8 +1317,14 @@ def real(input: _Tensor) -> _Tensor:
 def reciprocal(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Reciprocal."""
 
+def reciprocal_(input: _Tensor) -> _Tensor:
+    """In-place version of `reciprocal`: the result goes into this tensor's memory."""
+
 def relu(input: _Tensor, inplace: _bool = False) -> _Tensor:
     """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0."""
+
+def relu_(input: _Tensor, inplace: _bool = False) -> _Tensor:
+    """In-place version of `relu`: the result goes into this tensor's memory."""
 
 def remainder(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Remainder of the division that rounds down: it has the sign of the divisor."""
@@ -1206,11 +1356,17 @@ def rot90(input: _Tensor, k: _int = 1, dims: _Sequence[_int | _str] = (0, 1)) ->
 def round(input: _Tensor, *, decimals: _int = 0, out: _Tensor | None = None) -> _Tensor:
     """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d."""
 
+def round_(input: _Tensor, *, decimals: _int = 0) -> _Tensor:
+    """In-place version of `round`: the result goes into this tensor's memory."""
+
 def row_stack(tensors: _Sequence[_Any], *, out: _Tensor | None = None) -> _Tensor:
     """Put tensors below each other: `vstack` by another name."""
 
 def rsqrt(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Reciprocal of the square root."""
+
+def rsqrt_(input: _Tensor) -> _Tensor:
+    """In-place version of `rsqrt`: the result goes into this tensor's memory."""
 
 def rsub(input: _Tensor | _Number, other: _Tensor | _Number, *, alpha: _Number = 1) -> _Tensor:
     """Subtract from the other: y = b - alpha·a. Names unify from the right, sizes broadcast."""
@@ -1245,6 +1401,9 @@ def sgn(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def sigmoid(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logistic function."""
 
+def sigmoid_(input: _Tensor) -> _Tensor:
+    """In-place version of `sigmoid`: the result goes into this tensor's memory."""
+
 def sign(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Sign: -1, 0 or 1."""
 
@@ -1254,11 +1413,20 @@ def signbit(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def sin(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Sine of an angle in radians."""
 
+def sin_(input: _Tensor) -> _Tensor:
+    """In-place version of `sin`: the result goes into this tensor's memory."""
+
 def sinc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Normalized sine over its argument, 1 at 0."""
 
+def sinc_(input: _Tensor) -> _Tensor:
+    """In-place version of `sinc`: the result goes into this tensor's memory."""
+
 def sinh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic sine."""
+
+def sinh_(input: _Tensor) -> _Tensor:
+    """In-place version of `sinh`: the result goes into this tensor's memory."""
 
 def slice(input: _Tensor, dim: _int | _str = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> _Tensor:
     """The entries of a dim from `start` up to `end`, every `step`-th, as Python slices them: a view."""
@@ -1293,8 +1461,14 @@ def split_with_sizes_copy(input: _Tensor, split_sizes: _Sequence[_int], dim: _in
 def sqrt(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Square root."""
 
+def sqrt_(input: _Tensor) -> _Tensor:
+    """In-place version of `sqrt`: the result goes into this tensor's memory."""
+
 def square(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Square: y = x². Names and sizes pass through."""
+
+def square_(input: _Tensor) -> _Tensor:
+    """In-place version of `square`: the result goes into this tensor's memory."""
 
 def squeeze(input: _Tensor, dim: _Dims | None = None) -> _Tensor:
     """Take dims of size 1 away, with their names: all of them, or those given (of which others stay). A view."""
@@ -1347,8 +1521,14 @@ def take_along_dim(input: _Tensor, indices: _Tensor, dim: _int | _str | None = N
 def tan(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Tangent of an angle in radians."""
 
+def tan_(input: _Tensor) -> _Tensor:
+    """In-place version of `tan`: the result goes into this tensor's memory."""
+
 def tanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Hyperbolic tangent."""
+
+def tanh_(input: _Tensor) -> _Tensor:
+    """In-place version of `tanh`: the result goes into this tensor's memory."""
 
 def tensor(data: _Any, *, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, names: _Sequence[_str | None] | None = None, requires_grad: _bool = False) -> _Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
@@ -1407,6 +1587,9 @@ def true_divide(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Ten
 def trunc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Integer part: rounded towards 0."""
 
+def trunc_(input: _Tensor) -> _Tensor:
+    """In-place version of `trunc`: the result goes into this tensor's memory."""
+
 def unbind(input: _Tensor, dim: _int | _str = 0) -> _tuple[_Tensor, ...]:
     """Every entry of a dim by itself: a tuple of views."""
 
@@ -1424,6 +1607,9 @@ def unique(input: _Tensor, sorted: _bool = True, return_inverse: _bool = False, 
 
 def unique_consecutive(input: _Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | _str | None = None) -> _Any:
     """The values without those equal to the one before them, or with `dim` the entries along it; see `unique`."""
+
+def unravel_index(indices: _Tensor, shape: _Any) -> _tuple[_Tensor, ...]:
+    """Places in a tensor of sizes `shape` from places in its values in a row: one tensor of indices a dim."""
 
 def unsqueeze(input: _Tensor, dim: _int, name: _str | None = None) -> _Tensor:
     """Put a new dim of size 1 at position `dim`, under `name` if given: a view."""
@@ -1460,6 +1646,9 @@ def where(condition: _Tensor, input: _Tensor | _Number, other: _Tensor | _Number
 
 def xlogy(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by a logarithm; 0 where the first is 0, whatever the logarithm."""
+
+def xlogy_(input: _Tensor | _Number, other: _Tensor | _Number) -> _Tensor:
+    """In-place version of `xlogy`: the result goes into this tensor's memory."""
 
 def zeros(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _Device | _str | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
     """Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``."""

@@ -44,6 +44,18 @@ def bessel_y0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def bessel_y1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Bessel function of the second kind, of order 1."""
 
+def chebyshev_polynomial_t(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the first kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def chebyshev_polynomial_u(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the second kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def chebyshev_polynomial_v(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the third kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def chebyshev_polynomial_w(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the fourth kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
 def digamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Slope of the logarithm of the gamma function."""
 
@@ -80,6 +92,12 @@ def gammaincc(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tenso
 def gammaln(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the absolute value of the gamma function."""
 
+def hermite_polynomial_h(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Hermite polynomials of physics, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def hermite_polynomial_he(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Hermite polynomials of probability, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
 def i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the first kind, of order 0."""
 
@@ -92,14 +110,26 @@ def i1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def i1e(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the first kind, of order 1, scaled."""
 
+def laguerre_polynomial_l(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Laguerre polynomials, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def legendre_polynomial_p(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Legendre polynomials, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
 def log1p(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Natural logarithm of 1 + x, exact near 0."""
 
 def log_ndtr(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the normal distribution function."""
 
+def log_softmax(input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None) -> _Tensor:
+    """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
+
 def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given."""
+
+def logsumexp(input: _Tensor, dim: _Dims, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
+    """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
 
 def modified_bessel_i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the first kind, of order 0."""
@@ -137,8 +167,26 @@ def scaled_modified_bessel_k0(input: _Tensor, *, out: _Tensor | None = None) -> 
 def scaled_modified_bessel_k1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the second kind, of order 1, scaled."""
 
+def shifted_chebyshev_polynomial_t(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the first kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def shifted_chebyshev_polynomial_u(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the second kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def shifted_chebyshev_polynomial_v(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the third kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
+def shifted_chebyshev_polynomial_w(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+    """Chebyshev polynomials of the fourth kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
+
 def sinc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Normalized sine over its argument, 1 at 0."""
+
+def softmax(input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None) -> _Tensor:
+    """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
+
+def spherical_bessel_j0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    """Spherical Bessel function of the first kind, of order 0: y = sin(x)/x, 1 at 0."""
 
 def xlog1py(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by the logarithm of 1 + b; 0 where the first is 0, whatever the logarithm."""

@@ -77,3 +77,13 @@ METHODS: dict[str, Any] = {
     **{f"{name}_": reshaping(f"{name}_", _METHODS[name]) for name in _RESHAPING},
 }
 """What a tensor offers as methods."""
+
+_IN_PLACE = """
+abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh as_strided asin asinh atan atanh ceil celu clamp
+clamp_max clamp_min clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fill fix floor frac gcd i0 index_put
+lcm ldexp log log10 log1p log2 logit nan_to_num neg negative rad2deg reciprocal relu round rsqrt selu sigmoid sin sinc
+sinh sqrt square tan tanh threshold trunc xlogy
+"""
+"""What PyTorch offers in place as a function too: ``wb.relu_(x)``."""
+
+FUNCTIONS.update({f"{name}_": METHODS[f"{name}_"] for name in _IN_PLACE.split() if f"{name}_" in METHODS})

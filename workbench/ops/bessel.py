@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from workbench.core.op import Saves, ops
@@ -123,6 +124,17 @@ _i0 = offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])")
 FUNCTIONS: dict[str, Any] = {"i0": _i0}
 """What `workbench` offers of this file by name."""
 
+
+def spherical_bessel_j0(input: Any) -> Any:
+    """Spherical Bessel function of the first kind, of order 0: y = sin(x)/x, 1 at 0.
+
+    >>> import workbench as wb
+    >>> wb.special.spherical_bessel_j0(wb.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.8415])
+    """
+    return ops.sinc(ops.div(input, math.pi))
+
+
 SPECIAL: dict[str, Any] = {
     "i0": also(_i0, "i0", _HERE),
     "modified_bessel_i0": also(_i0, "modified_bessel_i0", _HERE),
@@ -142,6 +154,7 @@ SPECIAL: dict[str, Any] = {
             (BESSEL_K1E, "tensor([2.7310, 1.6362])"),
         )
     },
+    "spherical_bessel_j0": spherical_bessel_j0,
 }
 """What `workbench.special` offers of this file."""
 

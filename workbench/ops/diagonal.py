@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import dims_of, new
+from workbench.ops.filling import masked_fill
 from workbench.ops.moving import MOVES, copying, memory_of, move, see
 from workbench.ops.writing import writer
 
@@ -293,6 +294,27 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     return _triangle_indices(np.triu_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
 
 
+def fill_diagonal(input: Any, fill_value: float, wrap: bool = False) -> Any:
+    """A copy with a number on the main diagonal; with `wrap` it goes on below, after a row without, in tall matrices.
+
+    >>> import workbench as wb
+    >>> wb.zeros(2, 3).fill_diagonal(1.0).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    dims = dims_of(input)
+    sizes = dims.sizes
+    if len(sizes) < 2 or (len(sizes) > 2 and len(set(sizes)) > 1):
+        raise DimensionError(
+            "fill_diagonal: the main diagonal is that of a tensor of two dims, or of more that all have one size: got "
+            f"{list(sizes)}",
+            op="fill_diagonal_",
+            operands=(dims.operand(),),
+        )
+    mask = np.zeros(sizes, np.bool_)
+    np.fill_diagonal(mask, True, wrap=wrap)
+    return masked_fill(input, new(mask), fill_value)
+
+
 FUNCTIONS: dict[str, Any] = {
     "diag": diag,
     "diag_embed": diag_embed,
@@ -308,10 +330,13 @@ FUNCTIONS: dict[str, Any] = {
 }
 """What `workbench` offers of this file by name."""
 
+METHODS: dict[str, Any] = {"fill_diagonal": fill_diagonal}
+"""What only a tensor offers."""
+
 NOT_METHODS = ("diagonal_copy", "tril_indices", "triu_indices")
 """Functions that are no methods of a tensor."""
 
-INPLACE = ("tril", "triu")
+INPLACE = ("fill_diagonal", "tril", "triu")
 """Also offered with an underscore."""
 
 OUT = ("diag", "tril", "triu")

@@ -170,8 +170,21 @@ def _cast(word: str, name: str) -> Callable[..., Any]:
     return method
 
 
-FUNCTIONS: dict[str, Any] = {"clone": clone}
+def detach(input: Any) -> Any:
+    """The same values off the tape: memory is shared.
+
+    >>> import workbench as wb
+    >>> wb.detach(wb.ones(1, requires_grad=True) * 2).requires_grad
+    False
+    """
+    return input.detach()
+
+
+FUNCTIONS: dict[str, Any] = {"clone": clone, "detach": detach}
 """What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("detach",)
+"""Functions that are no methods of a tensor, or have a method of their own there."""
 
 METHODS: dict[str, Any] = {
     "contiguous": contiguous,

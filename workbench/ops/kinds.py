@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.base.dims import unify_names
+from workbench.core.value import dims_of
 from workbench.ops.complexes import is_complex_value
 
 
@@ -57,8 +59,43 @@ def is_nonzero(input: Any) -> bool:
     return bool(input.item())
 
 
+def is_same_size(input: Any, other: Any) -> bool:
+    """Say whether two tensors have the same sizes, whatever their types; their names must go together.
+
+    >>> import workbench as wb
+    >>> wb.is_same_size(wb.zeros(2, 3), wb.zeros(3, 2))
+    False
+    """
+    if input.shape != other.shape:
+        return False
+    unify_names("is_same_size", dims_of(input), dims_of(other))
+    return True
+
+
+def is_inference(input: Any) -> bool:
+    """Say whether a tensor was made in `inference_mode`, and can never be part of a gradient.
+
+    >>> import workbench as wb
+    >>> wb.is_inference(wb.zeros(1))
+    False
+    """
+    return bool(input._inference)
+
+
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
-    for function in (is_complex, is_floating_point, is_signed, is_conj, is_neg, is_nonzero)
+    for function in (
+        is_complex,
+        is_floating_point,
+        is_signed,
+        is_conj,
+        is_neg,
+        is_nonzero,
+        is_same_size,
+        is_inference,
+    )
 }
 """What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("is_inference",)
+"""Functions that tensors have a method of their own for."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
@@ -268,18 +269,44 @@ def unique_consecutive(
     return _given(_chosen(input, starts, at), inverse.reshape(shape), counts, return_inverse, return_counts)
 
 
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Places in a tensor of sizes `shape` from places in its values in a row: one tensor of indices a dim.
+
+    Raises IndexError for a place that is not there.
+
+    >>> import workbench as wb
+    >>> [one.tolist() for one in wb.unravel_index(wb.tensor([4, 1]), (2, 3))]
+    [[1, 0], [1, 1]]
+    """
+    sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    sizes = tuple(int(size) for size in sizes)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    rows = np.asarray(numbers(indices))
+    if rows.dtype.kind not in "iu":
+        raise DTypeError(f"expected 'indices' to be integer dtype, but got {rows.dtype}")
+    total = math.prod(sizes)
+    if rows.size and (rows.min() < 0 or rows.max() >= total):
+        raise IndexError(
+            f"unravel_index: places from 0 to {total - 1} are in sizes {list(sizes)}, got {rows.tolist()}"
+        )
+    found = np.unravel_index(rows, sizes) if sizes else ()
+    return tuple(new(np.asarray(one, np.int64), indices._names) for one in found)
+
+
 FUNCTIONS: dict[str, Any] = {
     "argwhere": argwhere,
     "bucketize": bucketize,
     "isin": isin,
     "nonzero": nonzero,
     "searchsorted": searchsorted,
+    "unravel_index": unravel_index,
     "unique": unique,
     "unique_consecutive": unique_consecutive,
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("bucketize", "searchsorted")
+NOT_METHODS = ("unravel_index", "bucketize", "searchsorted")
 """Functions that are no methods of a tensor."""
 
 OUT = ("bucketize", "isin", "searchsorted")

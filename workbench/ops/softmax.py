@@ -14,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.reduce import logsumexp
 
 OUTPUT = Saves((), output=True)
 
@@ -158,6 +159,33 @@ for _function in (_functional_softmax, _functional_log_softmax):
 
 FUNCTIONS: dict[str, Any] = {"log_softmax": log_softmax, "softmax": softmax}
 """What `workbench` offers of this file by name."""
+
+
+def _special_softmax(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
+    """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
+    return _along(SOFTMAX, input, dim, dtype)
+
+
+def _special_log_softmax(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
+    """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
+    return _along(LOG_SOFTMAX, input, dim, dtype)
+
+
+def _special_logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
+    return logsumexp(input, dim, keepdim)
+
+
+for _offered in (_special_softmax, _special_log_softmax, _special_logsumexp):
+    _offered.__name__ = _offered.__qualname__ = _offered.__name__.removeprefix("_special_")
+    _offered.__module__ = "workbench.special"
+
+SPECIAL: dict[str, Any] = {
+    "log_softmax": _special_log_softmax,
+    "logsumexp": _special_logsumexp,
+    "softmax": _special_softmax,
+}
+"""What `workbench.special` offers of this file."""
 
 NN: dict[str, Any] = {
     "log_softmax": _functional_log_softmax,

@@ -520,6 +520,12 @@ class Methods(Value):
     def fake_quantize_per_tensor_affine(self, scale: _Any, zero_point: _Any, quant_min: _int, quant_max: _int) -> _Tensor:
         """Round to the numbers that codes can stand for: y = (clamp(rne(x·(1/s)) + z, qmin, qmax) - z)·s."""
 
+    def fill_diagonal(self, fill_value: _float, wrap: _bool = False) -> _Tensor:
+        """A copy with a number on the main diagonal; with `wrap` it goes on below, after a row without, in tall matrices."""
+
+    def fill_diagonal_(self, fill_value: _float, wrap: _bool = False) -> _Tensor:
+        """In-place version of `fill_diagonal`: the result goes into this tensor's memory."""
+
     def fix(self) -> _Tensor:
         """Integer part: rounded towards 0."""
 
@@ -726,6 +732,9 @@ class Methods(Value):
 
     def is_nonzero(self) -> _bool:
         """Say whether the one value of a tensor is not 0. Raises where it has more or none."""
+
+    def is_same_size(self, other: _Tensor | _Number) -> _bool:
+        """Say whether two tensors have the same sizes, whatever their types; their names must go together."""
 
     def is_signed(self) -> _bool:
         """Say whether the type of the values has negative numbers."""
