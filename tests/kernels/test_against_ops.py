@@ -18,8 +18,9 @@ def takes_floats(op: Op) -> bool:
     )
 
 
-# What takes an array of indices, too, and only where it pays, is in test_index.
-WITH_INDICES = {"gather", "scatter_add", "index", "index_add"}
+# What takes an array of indices or of conditions, too, and only where it pays, is in test_index and test_shaped,
+# and so is what takes few exponents.
+WITH_INDICES = {"gather", "scatter_add", "scatter_add_to", "index", "index_add", "where", "pow"}
 # Ops that wrap a kernel in a record of their own, because their values are codes with a scale, have their own tests.
 WITH_KERNEL = [
     op

@@ -52,9 +52,20 @@ def test_scatter_add(dtype: str, shape: tuple[int, ...], size: int, dim: int) ->
     kernel = kernels.lookup("scatter_add")
     assert kernel.accepts(x, index, dim=dim, sizes=sizes)
     np.testing.assert_array_equal(kernel.run(x, index, dim=dim, sizes=sizes), expected)
+    base = numbers(*sizes, dtype=dtype)
+    onto = kernels.lookup("scatter_add_to")
+    assert onto.accepts(base, x, index, dim=dim)
+    for start in (base, np.asfortranarray(base)):
+        np.testing.assert_array_equal(onto.run(start, x, index, dim=dim), base + expected)
+    assert not onto.accepts(base[..., None], x, index, dim=dim)
+    assert not onto.accepts(base.astype("c16"), x, index, dim=dim)
     index.flat[-1] = size
-    with pytest.raises(DimensionIndexError, match=f"index {size} is out of bounds for dimension {dim}"):
-        kernel.run(x, index, dim=dim, sizes=sizes)
+    for run in (
+        lambda: kernel.run(x, index, dim=dim, sizes=sizes),
+        lambda: onto.run(base, x, index, dim=dim),
+    ):
+        with pytest.raises(DimensionIndexError, match=f"index {size} is out of bounds for dimension {dim}"):
+            run()
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "c8"])

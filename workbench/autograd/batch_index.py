@@ -260,6 +260,7 @@ RULES: dict[str, Rule] = {
     "place": _index_add,
     "scatter": _scatter,
     "scatter_add": _along_dim,
+    "scatter_add_to": _along_dim,
     "scatter_reduce": _along_dim,
 }
 """Rules by the names of their ops."""

@@ -248,11 +248,12 @@ def backward(
         before = leaf.grad
         if before is None:
             # The rule may have handed out its input, or memory that others see: a leaf owns its gradient.
+            # The base of what a kernel made is no array, but its place in the pool.
             array = gradient._array
             if create_graph:
                 leaf._grad = alias(gradient, leaf._names)
             elif type(array) is np.ndarray and (
-                array.base is not None or id(array) in shown or not array.flags.writeable
+                isinstance(array.base, np.ndarray) or id(array) in shown or not array.flags.writeable
             ):
                 leaf._grad = new(array.copy(), leaf._names)
             else:

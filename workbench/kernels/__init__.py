@@ -17,6 +17,7 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     order,
     pool,
     reduce,
+    shaped,
     softmax,
 )
 from workbench.kernels.convolve import PackedConv2d, pack_conv2d

@@ -68,6 +68,13 @@ def _linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 
 
 if native is not None:
-    register(Kernel("matmul", native.matmul, _accepts_matmul))
-    register(Kernel("linear", _linear, _accepts_linear))
-    register(Kernel("linear_weight_gradient", native.linear_weight_gradient, _accepts_weight_gradient))
+    register(Kernel("matmul", native.matmul, _accepts_matmul, least=_SMALLEST))
+    register(Kernel("linear", _linear, _accepts_linear, least=_SMALLEST))
+    register(
+        Kernel(
+            "linear_weight_gradient",
+            native.linear_weight_gradient,
+            _accepts_weight_gradient,
+            least=_SMALLEST,
+        )
+    )

@@ -51,19 +51,26 @@ def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Cal
     return run
 
 
+_BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
+"""Ops that compute the same as others, and differ in their gradients."""
+
 if native is not None:
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
     for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu"):
         register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
     for _name in ("add", "mul", "maximum", "minimum"):
-        register(Kernel(_name, _either_way(getattr(native, _name), getattr(native, _name)), _accepts_binary))
+        _run = _either_way(getattr(native, _name), getattr(native, _name))
+        register(Kernel(_name, _run, _accepts_binary, least=LARGE))
+        if _name in _BOUNDS:
+            register(Kernel(_BOUNDS[_name], _run, _accepts_binary, least=LARGE))
     for _name in ("sub", "div"):
         register(
             Kernel(
                 _name,
                 _either_way(getattr(native, _name), getattr(native, f"reversed_{_name}")),
                 _accepts_binary,
+                least=LARGE,
             )
         )
     for _name in ("relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "silu"):

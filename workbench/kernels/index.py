@@ -84,6 +84,23 @@ def _scatter_add(x: Any, index: Any, *, dim: int, sizes: tuple[int, ...]) -> Any
         raise _outside(error, dim, sizes[dim], "scatter_add") from None
 
 
+def _accepts_scatter_add_to(x: Any, added: Any, index: Any, *, dim: int) -> bool:
+    return (
+        type(x) is np.ndarray
+        and type(added) is np.ndarray
+        and x.dtype == added.dtype
+        and type(index) is np.ndarray
+        and _accepts_scatter_add(added, index, dim=dim, sizes=x.shape)
+    )
+
+
+def _scatter_add_to(x: Any, added: Any, index: Any, *, dim: int) -> Any:
+    try:
+        return native.scatter_add(added, index, dim=dim, sizes=x.shape, base=x)
+    except IndexError as error:
+        raise _outside(error, dim, x.shape[dim], "scatter_add") from None
+
+
 def _index_of(key: Any) -> tuple[int, Any] | None:
     """Return dimension and array of a key of one array of indices and whole slices; None for another."""
     found: tuple[int, Any] | None = None
@@ -147,11 +164,18 @@ def _index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> Any:
 
 
 if native is not None:
-    register(Kernel("gather", _gather, _accepts_gather, ("values of 1, 2, 4 or 8 bytes in row-major order",)))
-    register(Kernel("scatter_add", _scatter_add, _accepts_scatter_add, ("float32, float64 or int64",)))
+    _BITS = ("values of 1, 2, 4 or 8 bytes in row-major order",)
+    _SUMS = ("float32, float64 or int64",)
+    register(Kernel("gather", _gather, _accepts_gather, _BITS, MEDIUM))
+    register(Kernel("scatter_add", _scatter_add, _accepts_scatter_add, _SUMS, MEDIUM))
+    register(Kernel("scatter_add_to", _scatter_add_to, _accepts_scatter_add_to, _SUMS, MEDIUM))
     register(Kernel("index", _index, _accepts_index, ("one array of indices, values in row-major order",)))
     register(
         Kernel(
-            "index_add", _index_add, _accepts_index_add, ("one array of indices, float32, float64 or int64",)
+            "index_add",
+            _index_add,
+            _accepts_index_add,
+            ("one array of indices, float32, float64 or int64",),
+            64,
         )
     )

@@ -12,7 +12,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import binary, unary
 from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call
-from workbench.ops.complexes import conjugate, real_only
+from workbench.ops.complexes import conjugate, is_complex_value, real_only
 from workbench.ops.filling import clamp
 from workbench.ops.offer import also, offer
 from workbench.ops.precision import rounded_once
@@ -87,8 +87,23 @@ SIGMOID = unary(
     "Logistic function.",
     "y = 1/(1 + e^-x)",
     _sigmoid,
-    lambda c, g: ops.mul(g, conjugate(ops.mul(c.out, ops.sub(1.0, c.out)))),
+    lambda c, g: (
+        ops.mul(g, conjugate(ops.mul(c.out, ops.sub(1.0, c.out))))
+        if is_complex_value(c.out)
+        else ops.sigmoid_gradient(g, c.out)
+    ),
     saves=OUTPUT,
+)
+SIGMOID_GRADIENT = binary(
+    "sigmoid_gradient",
+    "Take a gradient through sigmoid, whose output is given.",
+    "y = g·out·(1 - out)",
+    lambda g, out: g * (out * (1 - out)),
+    lambda c, u: (
+        lambda: ops.sigmoid_gradient(u, c.inputs[1]),
+        lambda: ops.mul(ops.mul(u, c.inputs[0]), ops.sub(1.0, ops.mul(c.inputs[1], 2.0))),
+    ),
+    dtype=real_only("sigmoid_gradient"),
 )
 
 

@@ -122,6 +122,56 @@ SCATTER_ADD = move(
 )
 
 
+def _scatter_add_to_dims(x: Dims, added: Dims, index: Dims, dim: int) -> Dims:
+    _fitting("scatter_add", x, index, dim, "self")
+    if added.sizes != index.sizes:
+        raise DimensionError(
+            f"expected index {list(index.sizes)} to have the sizes of src {list(added.sizes)}",
+            op="scatter_add",
+            operands=(index.operand("index"), added.operand("src")),
+        )
+    return x
+
+
+def _scatter_add_to(x: Any, added: Any, index: Any, dim: int) -> Any:
+    _checked(index, dim, x.shape[dim] if x.ndim else 1, "scatter_add")
+    out = x.copy(order="C")
+    np.add.at(out.reshape(-1), _places(x.shape, index, dim), added.ravel())
+    return out
+
+
+SCATTER_ADD_TO = move(
+    "scatter_add_to",
+    "A tensor to which each value along a dim is added at its index.",
+    "y = x; y[index[i][j]][j] += a[i][j] for dim 0",
+    reference="PyTorch, scatter_add",
+    dims=_scatter_add_to_dims,
+    rule="as the input",
+    forward=_scatter_add_to,
+    vjp=lambda c, g: (
+        g if c.needs[0] else None,
+        ops.gather(g, c.inputs[2], dim=c.params["dim"]) if c.needs[1] else None,
+        None,
+    ),
+    saves=Saves((2,), output=False),
+    cost=lambda dims, out, **params: float(dims[1].numel),
+    samples=lambda: [
+        Sample(
+            (grid(3, 4), grid(2, 3), np.array([[0, 3, 3], [1, 1, 0]])),
+            {"dim": 1},
+            names=(("N", "C"), None, None),
+        )
+    ],
+    bad=lambda: [
+        BadInput(
+            (grid(3, 4), grid(1, 2), np.array([[4, 0]])), {"dim": 1}, DimensionIndexError, "out of bounds"
+        ),
+        BadInput((grid(3, 4), grid(1, 2), np.array([[0]])), {"dim": 1}, DimensionError, "sizes of src"),
+    ],
+    properties=frozenset(),
+)
+
+
 def _scatter_dims(x: Dims, value: Dims, index: Dims, dim: int) -> Dims:
     _fitting("scatter", x, index, dim, "self")
     together = broadcast("scatter", Dims(index.names, index.sizes), value)
@@ -362,9 +412,8 @@ def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
     if not dims_of(index).numel:
         return ops.clone(input)
     index = _with_dims(index)
-    _fitting("scatter_add", dims_of(_with_dims(input)), dims_of(index), at, "self")
-    added = ops.scatter_add(_cropped(src, index), index, dim=at, sizes=own.sizes or (1,))
-    return ops.add(input, added if own.sizes else ops.reshape(added, sizes=()))
+    added = ops.scatter_add_to(_with_dims(input), _cropped(src, index), index, dim=at)
+    return added if own.sizes else ops.reshape(added, sizes=())
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Any:

@@ -86,8 +86,23 @@ TANH = unary(
     "Hyperbolic tangent.",
     "y = tanh x",
     np.tanh,
-    lambda c, g: ops.mul(g, conjugate(ops.sub(1.0, _square(c.out)))),
+    lambda c, g: (
+        ops.mul(g, conjugate(ops.sub(1.0, _square(c.out))))
+        if is_complex_value(c.out)
+        else ops.tanh_gradient(g, c.out)
+    ),
     saves=OUTPUT,
+)
+TANH_GRADIENT = binary(
+    "tanh_gradient",
+    "Take a gradient through tanh, whose output is given.",
+    "y = g·(1 - out²)",
+    lambda g, out: g * (1 - out * out),
+    lambda c, u: (
+        lambda: ops.tanh_gradient(u, c.inputs[1]),
+        lambda: ops.mul(ops.mul(u, c.inputs[0]), ops.mul(c.inputs[1], -2.0)),
+    ),
+    dtype=real_only("tanh_gradient"),
 )
 ASINH = unary(
     "asinh",

@@ -146,9 +146,10 @@ void take(const Bytes& x, const Places& index, const BytesOut& out, std::int64_t
     if (wrong) out_of_bounds(places, many, -size, size);
 }
 
-// out[o, index[o, m, i], i] += x[o, m, i], into zeros.
+// out[o, index[o, m, i], i] += x[o, m, i], into zeros, or into a copy of `base`.
 template <typename T>
-nb::object scatter_add(const Input<T>& x, const Input<std::int64_t>& index, std::int64_t dim, const Dims& sizes) {
+nb::object scatter_add(const Input<T>& x, const Input<std::int64_t>& index, std::int64_t dim, const Dims& sizes,
+                       const std::optional<Input<T>>& base) {
     const Dims shape = shape_of(x);
     bool fits = shape_of(index) == shape && sizes.size() == shape.size() && dim >= 0 && dim < static_cast<std::int64_t>(sizes.size());
     std::int64_t outer = 1, inner = 1;
@@ -160,6 +161,7 @@ nb::object scatter_add(const Input<T>& x, const Input<std::int64_t>& index, std:
     if (!fits)
         refuse("scatter_add of values " + text(shape) + " at " + text(shape_of(index)) + " into " + text(sizes) + " along dim " +
                std::to_string(dim));
+    if (base && shape_of(*base) != sizes) refuse("scatter_add into " + text(shape_of(*base)) + " with sizes " + text(sizes));
     const std::int64_t many = shape[static_cast<std::size_t>(dim)], size = sizes[static_cast<std::size_t>(dim)];
     const std::int64_t total = count_of(sizes), count = count_of(shape);
     auto out = Output<T>::row_major(sizes);
@@ -168,7 +170,14 @@ nb::object scatter_add(const Input<T>& x, const Input<std::int64_t>& index, std:
     {
         KernelScope scope;
         const auto values = row_major(x);
-        parallel_for(total, 65536, [&](std::int64_t begin, std::int64_t end) { std::fill(out.data() + begin, out.data() + end, T{0}); });
+        if (base) {
+            const auto from = row_major(*base);
+            parallel_for(total, 65536, [&](std::int64_t begin, std::int64_t end) {
+                std::copy(from.data() + begin, from.data() + end, out.data() + begin);
+            });
+        } else {
+            parallel_for(total, 65536, [&](std::int64_t begin, std::int64_t end) { std::fill(out.data() + begin, out.data() + end, T{0}); });
+        }
         over_planes(outer, inner, many * inner, [&](std::int64_t o, std::int64_t first, std::int64_t last) {
             T* to = out.data() + o * size * inner;
             bool outside = false;
@@ -250,7 +259,8 @@ nb::object index_add(const Input<T>& x, const Places& index, std::int64_t dim, c
 template <typename T>
 void bind_for(nb::module_& module) {
     using nb::arg;
-    module.def("scatter_add", &scatter_add<T>, arg("x").noconvert(), arg("index").noconvert(), nb::kw_only(), arg("dim"), arg("sizes"));
+    module.def("scatter_add", &scatter_add<T>, arg("x").noconvert(), arg("index").noconvert(), nb::kw_only(), arg("dim"), arg("sizes"),
+               arg("base").noconvert() = nb::none());
     module.def("index_add", &index_add<T>, arg("x").noconvert(), arg("index").noconvert(), nb::kw_only(), arg("dim"), arg("sizes"));
 }
 

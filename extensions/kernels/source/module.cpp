@@ -15,10 +15,10 @@
 #include "quantize.hpp"
 #include "quantized.hpp"
 #include "reduce.hpp"
+#include "shaped.hpp"
 #include "softmax.hpp"
 #include "statistics.hpp"
 #include "threads.hpp"
-
 
 NB_MODULE(_kernels, module) {
     module.attr("interface") = 3;  // as INTERFACE in workbench/kernels/loader.py
@@ -31,6 +31,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);
+    workbench::bind_shaped(module);
     workbench::bind_reduce(module);
     workbench::bind_softmax(module);
     workbench::bind_layer_norm(module);

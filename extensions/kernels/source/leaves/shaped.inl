@@ -1,0 +1,127 @@
+// Functions of one operand and at most three numbers. Included once per instruction set; see dispatch.hpp.
+#include "functions.inl"
+
+static WORKBENCH_INLINE floats square_root(floats x) {
+#if defined(WORKBENCH_AVX512)
+    return (floats)_mm512_sqrt_ps((__m512)x);
+#elif defined(WORKBENCH_AVX2)
+    return (floats)_mm256_sqrt_ps((__m256)x);
+#else
+    floats y = x;
+    for (int lane = 0; lane < lanes; ++lane) y[lane] = __builtin_sqrtf(x[lane]);
+    return y;
+#endif
+}
+
+// ln(1 + e) for 0 <= e <= 1: e + e^2 p(e), a minimax fit.
+static WORKBENCH_INLINE floats logarithm_of_one_and(floats e) {
+    floats series = all(2.015491632e-03f);
+    series = series * e - 1.334211501e-02f;
+    series = series * e + 4.136164782e-02f;
+    series = series * e - 8.233891893e-02f;
+    series = series * e + 1.241440672e-01f;
+    series = series * e - 1.610594690e-01f;
+    series = series * e + 1.989162581e-01f;
+    series = series * e - 2.498760818e-01f;
+    series = series * e + 3.333261537e-01f;
+    series = series * e - 4.999998527e-01f;
+    return e + e * e * series;
+}
+
+// e^x - 1: a series near 0, where a difference would lose digits.
+static WORKBENCH_INLINE floats exponential_less_one(floats x) {
+    floats series = all(1.f / 3628800.f);
+    series = series * x + 1.f / 362880.f;
+    series = series * x + 1.f / 40320.f;
+    series = series * x + 1.f / 5040.f;
+    series = series * x + 1.f / 720.f;
+    series = series * x + 1.f / 120.f;
+    series = series * x + 1.f / 24.f;
+    series = series * x + 1.f / 6.f;
+    series = series * x + 0.5f;
+    return magnitude(x) < 0.75f ? x + x * x * series : exponential(x) - 1.f;
+}
+
+// ln(1 + e^x), without overflow on either side.
+static WORKBENCH_INLINE floats softly_above(floats x) {
+    const floats rest = logarithm_of_one_and(exponential(-magnitude(x)));
+    return x > 0.f ? x + rest : (x != x ? x : rest);
+}
+
+// What C's pow gives at -0 and -inf is not what a root gives there; NumPy calls it for the power -1/2, but not for 1/2.
+static WORKBENCH_INLINE floats half_power(floats x) { return x == -__builtin_inff() ? -x : square_root(x) + 0.f; }
+
+template <Shaped kind>
+static WORKBENCH_INLINE floats shaped(floats x, floats p, floats q, floats r) {
+    if constexpr (kind == Shaped::clamp) {  // NaN stays; where the bounds cross, the upper one holds
+        const floats above = x < p ? p : x;
+        return above > q ? q : above;
+    }
+    if constexpr (kind == Shaped::leaky_relu) return x > 0.f ? x : x * p;
+    if constexpr (kind == Shaped::elu) return x > 0.f ? x * q : exponential_less_one((x > 0.f ? all(0.f) : x) * r) * p;
+    if constexpr (kind == Shaped::softplus) {
+        const floats scaled = x * p;
+        return scaled > q ? x : softly_above(scaled) / p;
+    }
+    if constexpr (kind == Shaped::logsigmoid) return -softly_above(-x);
+    if constexpr (kind == Shaped::rsqrt) return 1.f / square_root(x);
+    if constexpr (kind == Shaped::cube) return x * x * x;
+    if constexpr (kind == Shaped::inverse_root) return 1.f / half_power(x);
+    if constexpr (kind == Shaped::reciprocal) return 1.f / x;
+    if constexpr (kind == Shaped::inverse_square) return (1.f / x) * (1.f / x);
+}
+
+template <Shaped kind>
+static WORKBENCH_INLINE void map(const float* x, const float* numbers, std::int64_t count, float* out, bool streamed) {
+    const floats p = all(numbers[0]), q = all(numbers[1]), r = all(numbers[2]);
+    const auto some = [&](std::int64_t i, std::int64_t rest) {
+        store_some(out + i, shaped<kind>(load_some(x + i, rest), p, q, r), rest);
+    };
+    if (streamed) {
+        along(out, count, true, [&](std::int64_t i) { stream_floats(out + i, shaped<kind>(load_floats(x + i), p, q, r)); }, some);
+        streams_done();
+    } else {
+        along(out, count, false, [&](std::int64_t i) { store_floats(out + i, shaped<kind>(load_floats(x + i), p, q, r)); }, some);
+    }
+}
+
+static void shaped_run(Shaped kind, const float* x, const float* numbers, std::int64_t count, float* out, bool streamed) {
+#define WORKBENCH_SHAPED(name) \
+    case Shaped::name: map<Shaped::name>(x, numbers, count, out, streamed); break;
+    switch (kind) {
+        WORKBENCH_SHAPED(clamp)
+        WORKBENCH_SHAPED(leaky_relu)
+        WORKBENCH_SHAPED(elu)
+        WORKBENCH_SHAPED(softplus)
+        WORKBENCH_SHAPED(logsigmoid)
+        WORKBENCH_SHAPED(rsqrt)
+        WORKBENCH_SHAPED(cube)
+        WORKBENCH_SHAPED(reciprocal)
+        WORKBENCH_SHAPED(inverse_square)
+        WORKBENCH_SHAPED(inverse_root)
+    }
+#undef WORKBENCH_SHAPED
+}
+
+// out = condition ? a : b; a step of 0 repeats one value. Without a branch: conditions are seldom foreseeable.
+template <int a_step, int b_step>
+static WORKBENCH_INLINE void choose(const unsigned char* condition, const float* a, const float* b, std::int64_t count, float* out) {
+    const float one_a = a[0], one_b = b[0];
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float x = a_step ? a[i] : one_a, y = b_step ? b[i] : one_b;
+        out[i] = condition[i] ? x : y;
+    }
+}
+
+static void where_run(const unsigned char* condition, const float* a, bool a_along, const float* b, bool b_along, std::int64_t count,
+                      float* out) {
+    if (count == 0) return;
+    if (a_along && b_along)
+        choose<1, 1>(condition, a, b, count, out);
+    else if (a_along)
+        choose<1, 0>(condition, a, b, count, out);
+    else if (b_along)
+        choose<0, 1>(condition, a, b, count, out);
+    else
+        choose<0, 0>(condition, a, b, count, out);
+}

@@ -1,0 +1,109 @@
+"""Elementwise ops in float32 whose shape numbers decide, and the choice between two operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.kernels._arrays import FLOAT32, LARGE, MEDIUM, is_large, is_medium
+from workbench.kernels.loader import native
+from workbench.kernels.registry import Kernel, register
+
+__all__: list[str] = []
+
+_BOOL = np.dtype(np.bool_)
+
+
+def _is_number(one: Any) -> bool:
+    return type(one) is float or type(one) is int
+
+
+def _accepts_bounds(x: Any, *, low: Any, high: Any) -> bool:
+    # A bound of NaN makes all results NaN: NumPy's code knows.
+    return (
+        is_large(x)
+        and (low is None or (_is_number(low) and low == low))
+        and (high is None or (_is_number(high) and high == high))
+    )
+
+
+def _clamp(x: Any, *, low: float | None, high: float | None) -> Any:
+    return native.clamp(x, -math.inf if low is None else low, math.inf if high is None else high)
+
+
+def _accepts_numbers(x: Any, **numbers: Any) -> bool:
+    return is_medium(x) and all(map(_is_number, numbers.values()))
+
+
+def _elu(x: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
+    return native.elu(x, alpha * scale, scale, input_scale)
+
+
+def _powers() -> dict[float, Callable[[Any], Any]]:
+    """Return what takes a power without a logarithm, by exponent."""
+    return {
+        2: lambda x: native.mul(x, x),
+        3: native.cube,
+        1: lambda x: native.mul(x, 1.0),
+        0.5: native.sqrt,
+        -0.5: native.inverse_root,
+        -1: native.reciprocal,
+        -2: native.inverse_square,
+    }
+
+
+def _pow(x: Any, p: Any) -> Any:
+    run = _POWERS.get(p)
+    if run is None:
+        raise ValueError(f"the kernel takes the powers {sorted(_POWERS)}, not {p}")
+    return run(x)
+
+
+def _accepts_pow(x: Any, p: Any) -> bool:
+    return _is_number(p) and p in _POWERS and is_large(x)
+
+
+def _accepts_where(condition: Any, a: Any, b: Any) -> bool:
+    if type(condition) is not np.ndarray or condition.size < MEDIUM or condition.dtype != _BOOL:
+        return False
+    several = 0
+    for one in (a, b):
+        if type(one) is np.ndarray:
+            if one.dtype != FLOAT32 or one.shape != condition.shape:
+                return False
+            several += 1
+        elif not _is_number(one):
+            return False
+    return several > 0
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    return native.where(
+        condition.view(np.uint8),
+        *[one if type(one) is np.ndarray else np.array([one], np.float32) for one in (a, b)],
+    )
+
+
+if native is not None:
+    _POWERS = _powers()
+    register(Kernel("clamp", _clamp, _accepts_bounds, least=LARGE))
+    register(Kernel("hardtanh", _clamp, _accepts_bounds, least=LARGE))
+    register(Kernel("rsqrt", native.rsqrt, is_large, least=LARGE))
+    register(Kernel("pow", _pow, _accepts_pow, least=LARGE))
+    register(
+        Kernel("leaky_relu", lambda x, *, slope: native.leaky_relu(x, slope), _accepts_numbers, least=MEDIUM)
+    )
+    register(Kernel("elu", _elu, _accepts_numbers, least=MEDIUM))
+    register(
+        Kernel(
+            "softplus",
+            lambda x, *, beta, threshold: native.softplus(x, beta, threshold),
+            _accepts_numbers,
+            least=MEDIUM,
+        )
+    )
+    register(Kernel("logsigmoid", native.logsigmoid, is_medium, least=MEDIUM))
+    register(Kernel("where", _where, _accepts_where, ("a condition of their size, float32",), least=MEDIUM))
