@@ -44,6 +44,8 @@ np.savez(
     layer_norm=run["layer_norm"](x, count=1, eps=1e-5)[0], cumsum=run["cumsum"](x, dim=3),
     order=run["sort"](x, dim=3, descending=True)[1], top=run["topk"](x.reshape(-1), k=5, dim=0, largest=True)[1],
     channels=run["mul"](x, channel[:, None, None]),
+    softplus=run["softplus"](x, beta=1.5, threshold=20.0), inverse_root=run["pow"](np.abs(x), -0.5),
+    elu=run["elu"](x, alpha=1.0, scale=1.0, input_scale=1.0), chosen=run["where"](x > 0, x, 0.0),
     codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),
     integers=packed.run(codes, **quantization), pooled=packed.run(codes, **quantization, pool=True),
     histogram=run["histogram_counts"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),

@@ -59,7 +59,8 @@ def test_within_two_units_of_numpy_in_double_precision(
     finite = np.isfinite(expected) & np.isfinite(found)
     known = finite | (np.abs(exact) < 3.3e38) | ~np.isfinite(x)
     np.testing.assert_array_equal(found[known & ~finite], plain[known & ~finite])
-    assert np.max(error[finite]) <= 2.5 if params else 2  # a factor rounds once more
+    limit = 3 if set(params.values()) - {1.0, 20.0} else 2  # factors round, too
+    assert np.max(error[finite]) <= limit
 
 
 def test_what_numpy_knows_better_is_left_to_it(floats: Make) -> None:
