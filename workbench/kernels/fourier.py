@@ -38,7 +38,8 @@ def _roots(n: int, inverse: bool, dtype: str) -> np.ndarray[Any, Any]:
     """Return the table exp(∓2πi·k₁·j₂/n) [a, b]."""
     a, b = _factors(n)
     angle = np.outer(np.arange(a), np.arange(b)) * ((2 if inverse else -2) * np.pi / n)
-    return np.exp(1j * angle).astype(dtype)
+    table: np.ndarray[Any, Any] = np.exp(1j * angle).astype(dtype)
+    return table
 
 
 def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
@@ -64,4 +65,4 @@ def long_fft(x: np.ndarray[Any, Any], inverse: bool, norm: str) -> np.ndarray[An
     turned = np.empty((b, a), x.dtype)
     native.twiddle_transpose(first, _roots(n, inverse, x.dtype.char), turned)
     out: np.ndarray[Any, Any] = transform(turned, axis=0, norm=norm, workers=workers, overwrite_x=True)
-    return out.reshape(x.shape)  # type: ignore[no-any-return]
+    return out.reshape(x.shape)

@@ -85,7 +85,7 @@ def _wrapping(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _subtract(x: Any, y: Any) -> Any:
-    if np.asarray(x).dtype == np.bool_ and np.asarray(y).dtype == np.bool_:
+    if all(type(one) is bool or getattr(one, "dtype", None) == np.bool_ for one in (x, y)):
         raise DTypeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
