@@ -22,6 +22,8 @@ def generated() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the functions that are made from records, with the path by which people call them."""
     for path, room in (("wb", wb), ("wb.special", wb.special), ("wb.nn.functional", F)):
         for name, function in vars(room).items():
+            if name.endswith("_"):
+                continue  # in place: documented by the function it is a variant of
             inner = inspect.unwrap(function) if inspect.isfunction(function) else None
             if inner is not None and inner.__code__.co_filename.endswith(GENERATED):
                 yield f"{path}.{name}", function

@@ -143,3 +143,11 @@ def test_seeds_repeat_streams() -> None:
     wb.manual_seed(3)
     assert wb.randn(4).tolist() == first
     assert wb.rand(4, generator=wb.Generator(1)).tolist() == wb.rand(4, generator=wb.Generator(1)).tolist()
+
+
+def test_the_class_makes_a_tensor_of_the_default_type() -> None:
+    x = wb.Tensor([[1, 2]], names=("N", "C"))
+    assert (x.dtype, x.shape, x.names, x.is_leaf) == (wb.float32, (1, 2), ("N", "C"), True)
+    assert wb.Tensor().shape == (0,)
+    with pytest.raises(wb.DTypeError, match="made of numbers, got str"):
+        wb.Tensor("a")

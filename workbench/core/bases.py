@@ -1,7 +1,7 @@
 """The bases of values, recorded calls and ops: compiled, where the kernels are, else the same in Python.
 
 The compiled ones keep their fields in memory of their own instead of a dictionary, and an op of theirs does the common
-call (plain arrays of one type, nobody looking on) without Python in the way; see `extensions/kernels/source/eager/call.hpp`.
+call (plain arrays of one type, nobody looking on) without Python in the way: `extensions/kernels/source/eager`.
 """
 
 from __future__ import annotations

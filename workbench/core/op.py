@@ -173,6 +173,7 @@ def table_add(op: Op) -> None:
     if op.name in _table:
         raise ValueError(f"there is an op called {op.name!r} already")
     _table[op.name] = op
+    vars(ops)[op.name] = op  # found without asking `__getattr__`: gradient rules name ops at every call
 
 
 def table() -> Sequence[Op]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench.base import rich
 from workbench.base.devices import Device
-from workbench.base.dims import Dims, dim_index, unify_names
-from workbench.base.dtypes import DType, dtype_of
+from workbench.base.dims import Dims, check_names, dim_index, unify_names
+from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.backend import device_of
@@ -57,6 +57,15 @@ class Tensor(Methods, Operators, Interchange):
         """Return an annotation, as in ``Tensor["N C H W"]`` or ``Tensor["... C=3", wb.float32]``: see `names.check`."""
         words, dtype = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, None)
         return Annotated[cls, Spec.read(words, dtype)]
+
+    def __init__(self, data: Any = (), *, names: Any = None) -> None:
+        """Make a tensor of the default type with a copy of `data`; `workbench.tensor` keeps the type of the data."""
+        source = data.detach().cpu().numpy() if isinstance(data, Tensor) else data
+        try:
+            self._array = np.array(source, get_default_dtype().numpy)
+        except (TypeError, ValueError):
+            raise DTypeError(f"a tensor is made of numbers, got {type(data).__name__}") from None
+        self._names = check_names(names, self._array.ndim) if names is not None else None
 
     # ------------------------------------------------------------------------------------- what it is
 
