@@ -14,15 +14,11 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.contract import linear
 from workbench.ops.dropout import dropout
+from workbench.ops.matrices import swap
 
 
 def _bare(value: Any) -> Any:
     return ops.rename(value, names=None) if value is not None and value._names is not None else value
-
-
-def _turned(x: Any) -> Any:
-    ndim = len(x._array.shape)
-    return ops.permute(x, dim=(*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 def _masked(scores: Any, mask: Any) -> Any:
@@ -106,7 +102,7 @@ def scaled_dot_product_attention(
         heads = query._array.shape[-3]
         key, value = _repeated(key, heads, "key"), _repeated(value, heads, "value")
     scale = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
-    scores = ops.matmul(ops.mul(query, float(scale)), _turned(key))
+    scores = ops.matmul(ops.mul(query, float(scale)), swap(key))
     if is_causal:
         attn_mask = new(np.tri(*scores._array.shape[-2:], dtype=np.bool_))
     if attn_mask is not None:
@@ -270,7 +266,7 @@ def multi_head_attention_forward(
         )
         spread = ops.reshape(spread, sizes=(batch * num_heads, 1, sources))
         mask = spread if mask is None else ops.add(mask, spread)
-    scores = ops.matmul(ops.mul(q, math.sqrt(num_heads / width)), _turned(k))
+    scores = ops.matmul(ops.mul(q, math.sqrt(num_heads / width)), swap(k))
     attention = ops.softmax(scores if mask is None else ops.add(scores, mask), dim=2)
     if training and dropout_p > 0.0:
         attention = dropout(attention, dropout_p, generator=generator)

@@ -14,7 +14,8 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
-from workbench.ops.matrices import adjoint, conj
+from workbench.ops.complexes import conjugate
+from workbench.ops.matrices import adjoint
 
 BOTH = Saves(None, output=False)
 
@@ -110,17 +111,17 @@ def _vector_gradients(c: Call, a: Any, b: Any, g: Any) -> tuple[Any, ...]:
 
     if len(a._array.shape) == 2:  # m k, k -> m
         return (
-            outer(g, conj(b)) if c.needs[0] else None,
-            ops.matmul(g, conj(a)) if c.needs[1] else None,
+            outer(g, conjugate(b)) if c.needs[0] else None,
+            ops.matmul(g, conjugate(a)) if c.needs[1] else None,
         )
     if len(b._array.shape) == 2:  # k, k n -> n
         return (
-            ops.matmul(conj(b), g) if c.needs[0] else None,
-            outer(conj(a), g) if c.needs[1] else None,
+            ops.matmul(conjugate(b), g) if c.needs[0] else None,
+            outer(conjugate(a), g) if c.needs[1] else None,
         )
     return (
-        ops.mul(conj(b), g) if c.needs[0] else None,
-        ops.mul(conj(a), g) if c.needs[1] else None,
+        ops.mul(conjugate(b), g) if c.needs[0] else None,
+        ops.mul(conjugate(a), g) if c.needs[1] else None,
     )
 
 
@@ -223,8 +224,8 @@ def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     rows = math.prod(x._array.shape[:-1])
     flat = ops.reshape(g, sizes=(rows, g._array.shape[-1])) if any(c.needs[1:]) else g
     grads = [
-        ops.matmul(g, conj(weight)) if c.needs[0] else None,
-        ops.matmul(ops.permute(flat, dim=(1, 0)), conj(ops.reshape(x, sizes=(rows, x._array.shape[-1]))))
+        ops.matmul(g, conjugate(weight)) if c.needs[0] else None,
+        ops.matmul(ops.permute(flat, dim=(1, 0)), conjugate(ops.reshape(x, sizes=(rows, x._array.shape[-1]))))
         if c.needs[1]
         else None,
     ]

@@ -14,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
+from workbench.ops.matrices import swap
 
 # ------------------------------------------------------------------------------- of each row to each
 
@@ -78,14 +79,14 @@ def _cdist(x1: Any, x2: Any, p: float, product: bool) -> Any:
 def _cdist_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x1, x2 = c.inputs
     p = c.params["p"]
-    turned = _swap(g)
+    turned = swap(g)
     if c.params["product"]:
         zero = ops.eq(c.out, 0.0)
         share = ops.where(zero, 0.0, ops.div(g, ops.where(zero, 1.0, c.out)))
-        first, second = _through_product(share, x1, x2), _through_product(_swap(share), x2, x1)
+        first, second = _through_product(share, x1, x2), _through_product(swap(share), x2, x1)
     else:
         first = ops.cdist_gradient(g, x1, x2, c.out, p=p) if c.needs[0] else None
-        second = ops.cdist_gradient(turned, x2, x1, _swap(c.out), p=p) if c.needs[1] else None
+        second = ops.cdist_gradient(turned, x2, x1, swap(c.out), p=p) if c.needs[1] else None
     return (
         _fit(first, x1) if c.needs[0] else None,
         _fit(second, x2) if c.needs[1] else None,
@@ -100,11 +101,6 @@ def _through_product(share: Any, x1: Any, x2: Any) -> Any:
 def _fit(gradient: Any, value: Any) -> Any:
     sizes = value._array.shape
     return gradient if gradient._array.shape == sizes else ops.sum_to(gradient, sizes=sizes)
-
-
-def _swap(x: Any) -> Any:
-    ndim = len(x._array.shape)
-    return ops.permute(x, dim=(*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 def _cdist_samples() -> list[Sample]:

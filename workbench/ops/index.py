@@ -230,12 +230,6 @@ def _all_entries(x: Dims, entries: list[Any]) -> list[Any]:
     return [*entries[:position], *fill, *rest]
 
 
-def normalize_key(key: Any) -> tuple[Any, ...]:
-    """Return a key as NumPy takes it: tensors become arrays."""
-    several = key if isinstance(key, tuple) else (key,)
-    return tuple(numbers(one) if isinstance(one, Value) else one for one in several)
-
-
 def assign(array: Any, key: Any, value: Any) -> None:
     """Set the numbers of `array` at `key` in place, where `setitem` would, once all of it is known to fit."""
     target = Dims((None,) * array.ndim, array.shape)

@@ -11,6 +11,7 @@ from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
 from workbench.ops import lapack, lapack_spectra
+from workbench.ops.complexes import conjugate, is_complex_value
 from workbench.ops.linalg_solve import inv, square
 from workbench.ops.matrices import (
     adjoint,
@@ -18,10 +19,8 @@ from workbench.ops.matrices import (
     check_square,
     column,
     columns,
-    conj,
     diagonal,
     identity,
-    is_complex,
     matrix_op,
     plus,
     row,
@@ -30,6 +29,7 @@ from workbench.ops.matrices import (
     swap,
     with_diagonal,
 )
+from workbench.ops.products import named
 
 
 class SlogdetResult(NamedTuple):
@@ -44,7 +44,7 @@ class SlogdetResult(NamedTuple):
 
 def _det_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     cofactors = ops.linalg_cofactors(c.inputs[0])
-    return (ops.mul(column(column(g)), conj(cofactors)),)
+    return (ops.mul(column(column(g)), conjugate(cofactors)),)
 
 
 DET: Op = matrix_op(
@@ -104,14 +104,14 @@ def _cofactors_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     rest = new(~(one[:, None, :] | one[None, :, :]))
     products = ops.prod(ops.where(rest, row(row(s)), 1.0), dim=(len(shape(s)) + 1,), keepdim=False)
     products = with_diagonal(products, 0.0)
-    if is_complex(a):
+    if is_complex_value(a):
         products = ops.to(products, dtype=a._array.dtype)
-    turned = ops.matmul(adjoint(u), ops.matmul(conj(g), adjoint(vh)))
+    turned = ops.matmul(adjoint(u), ops.matmul(conjugate(g), adjoint(vh)))
     on = ops.matmul(products, column(diagonal(turned)))
     middle = with_diagonal(
         ops.neg(ops.mul(products, swap(turned))), ops.squeeze(on, dim=(len(shape(on)) - 1,))
     )
-    return (ops.matmul(ops.matmul(u, conj(ops.mul(middle, turn))), vh),)
+    return (ops.matmul(ops.matmul(u, conjugate(ops.mul(middle, turn))), vh),)
 
 
 COFACTORS: Op = matrix_op(
@@ -147,7 +147,7 @@ def det(A: Any) -> Any:
 def _slogdet_vjp(c: Call, to_sign: Any, to_logarithm: Any) -> tuple[Any, ...]:
     a, sign = c.inputs[0], c.outs[0]
     weight = to_logarithm
-    if is_complex(a):
+    if is_complex_value(a):
         weight = None if weight is None else ops.to(weight, dtype=a._array.dtype)
         if to_sign is not None:
             turn = ops.imag(ops.mul(ops.conj(to_sign), sign))
@@ -196,7 +196,7 @@ def logdet(input: Any) -> Any:
     """
     check_square(input, "logdet")
     sign, logarithm = ops.linalg_slogdet(input)
-    if is_complex(input):
+    if is_complex_value(input):
         return ops.add(ops.log(sign), logarithm)
     return ops.where(ops.eq(sign, -1.0), float("nan"), logarithm)
 
@@ -217,7 +217,7 @@ def matrix_power(A: Any, n: int) -> Any:
     power = ops.rename(A, names=None)
     if n == 0:
         everywhere = new(np.ones((1, 1), bool))
-        return _renamed(ops.where(everywhere, identity(shape(A)[-1], A), power), names)
+        return named(ops.where(everywhere, identity(shape(A)[-1], A), power), names)
     if n < 0:
         power, n = inv(power), -n
         names = (*names[:-2], names[-1], names[-2])
@@ -227,12 +227,8 @@ def matrix_power(A: Any, n: int) -> Any:
         if odd:
             result = power if result is None else ops.matmul(result, power)
         if not n:
-            return _renamed(result, names)
+            return named(result, names)
         power = ops.matmul(power, power)
-
-
-def _renamed(x: Any, names: Any) -> Any:
-    return ops.rename(x, names=names) if any(names) else x
 
 
 def _matrix_exp_vjp(c: Call, g: Any) -> tuple[Any, ...]:

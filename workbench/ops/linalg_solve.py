@@ -32,6 +32,7 @@ from workbench.ops.matrices import (
     together,
     upper,
 )
+from workbench.ops.products import named
 
 
 class InverseWithInfo(NamedTuple):
@@ -349,11 +350,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
             operands=(dims.operand("A"),),
         )
     found = inv(ops.reshape(ops.rename(A, names=None), sizes=(rows, columns)))
-    return _renamed(ops.reshape(found, sizes=tail + head), dims.names[ind:] + dims.names[:ind])
-
-
-def _renamed(x: Any, names: tuple[str | None, ...]) -> Any:
-    return ops.rename(x, names=names) if any(names) else x
+    return named(ops.reshape(found, sizes=tail + head), dims.names[ind:] + dims.names[:ind])
 
 
 def tensorsolve(A: Any, B: Any, dims: Sequence[int | str] | None = None) -> Any:
@@ -383,7 +380,7 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int | str] | None = None) -> Any:
         )
     matrix = ops.reshape(ops.rename(A, names=None), sizes=(rows, columns))
     found = solve(matrix, ops.reshape(ops.rename(B, names=None), sizes=(rows,)))
-    return _renamed(ops.reshape(found, sizes=tail), own.names[len(other.sizes) :])
+    return named(ops.reshape(found, sizes=tail), own.names[len(other.sizes) :])
 
 
 FUNCTIONS: dict[str, Any] = {"inverse": inv, "triangular_solve": triangular_solve}

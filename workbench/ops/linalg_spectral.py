@@ -12,17 +12,9 @@ from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops import lapack_spectra
+from workbench.ops.complexes import conjugate
 from workbench.ops.linalg_solve import square
-from workbench.ops.matrices import (
-    adjoint,
-    check_square,
-    column,
-    conj,
-    diagonal,
-    matrix_op,
-    row,
-    with_diagonal,
-)
+from workbench.ops.matrices import adjoint, check_square, column, diagonal, matrix_op, row, with_diagonal
 
 
 class EighResult(NamedTuple):
@@ -177,7 +169,7 @@ def _eig_vjp(c: Call, to_values: Any, to_vectors: Any) -> tuple[Any, ...]:
     # Eigenvectors are of length one: what would make them longer does not count.
     stretch = ops.mul(vectors, row(ops.real(diagonal(middle))))
     middle = ops.sub(middle, ops.matmul(back, stretch))
-    middle = ops.div(middle, conj(differences(values)))
+    middle = ops.div(middle, conjugate(differences(values)))
     middle = with_diagonal(middle, 0.0 if to_values is None else to_values)
     return (ops.linalg_solve(back, ops.matmul(middle, back), check=False)[0],)
 

@@ -11,6 +11,7 @@ from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops import lapack_spectra
+from workbench.ops.complexes import is_complex_value
 from workbench.ops.linalg_spectral import check_phase, differences, skew
 from workbench.ops.matrices import (
     adjoint,
@@ -21,7 +22,6 @@ from workbench.ops.matrices import (
     columns,
     diagonal,
     embedded,
-    is_complex,
     matrix_op,
     plus,
     row,
@@ -75,7 +75,7 @@ def _svd_vjp(c: Call, to_u: Any, to_s: Any, to_vh: Any) -> tuple[Any, ...]:
     left = None if to_u is None else skew(ops.matmul(adjoint(u), to_u))
     right = None if to_vh is None else skew(ops.matmul(vh, adjoint(to_vh)))
     turned = plus(left, right)
-    if is_complex(u):
+    if is_complex_value(u):
         check_phase(SINGULAR_PHASE, turned)
     squares = differences(ops.mul(s, s))
     middle = plus(
@@ -83,7 +83,7 @@ def _svd_vjp(c: Call, to_u: Any, to_s: Any, to_vh: Any) -> tuple[Any, ...]:
     )
     middle = ops.div(middle, squares)
     on_diagonal = to_s
-    if is_complex(u) and left is not None and right is not None:
+    if is_complex_value(u) and left is not None and right is not None:
         on_diagonal = plus(on_diagonal, ops.div(diagonal(left), ops.mul(s, 2.0)))
     if on_diagonal is not None:
         middle = ops.add(middle, embedded(on_diagonal))

@@ -12,7 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.value import dims_of, new
-from workbench.ops.complexes import complex_type, real_type
+from workbench.ops.complexes import complex_type, conjugate, is_complex_value, real_type
 
 WORDS = {
     "int64": "Long",
@@ -33,19 +33,9 @@ def shape(x: Any) -> tuple[int, ...]:
     return tuple(x._array.shape)
 
 
-def is_complex(x: Any) -> bool:
-    """Say whether a value is of a complex type."""
-    return bool(x._array.dtype.kind == "c")
-
-
-def conj(x: Any) -> Any:
-    """Return the complex conjugate: the value itself where it is real."""
-    return ops.conj(x) if is_complex(x) else x
-
-
 def real(x: Any) -> Any:
     """Return the real part: the value itself where it is real."""
-    return ops.real(x) if is_complex(x) else x
+    return ops.real(x) if is_complex_value(x) else x
 
 
 def swap(x: Any) -> Any:
@@ -56,7 +46,7 @@ def swap(x: Any) -> Any:
 
 def adjoint(x: Any) -> Any:
     """Return the conjugate transpose of every matrix."""
-    return conj(swap(x))
+    return conjugate(swap(x))
 
 
 def diagonal(x: Any) -> Any:

@@ -12,9 +12,9 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.matrices import plus
 from workbench.ops.standardise import (
     gradients,
-    plus,
     second_order,
     standardise,
     through_statistics,

@@ -13,10 +13,10 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.matrices import plus
 from workbench.ops.standardise import (
     Axes,
     gradients,
-    plus,
     second_order,
     standardise,
     through_statistics,

@@ -40,7 +40,7 @@ def _sort(x: Any, dim: int, descending: bool) -> tuple[Any, Any]:
     return np.take_along_axis(row, indices, dim).reshape(x.shape), indices.reshape(x.shape)
 
 
-def _back(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
+def to_places(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
     """The gradient goes back to where the values came from."""
     x = c.inputs[0]
     if g is None or not x._array.shape:
@@ -57,7 +57,7 @@ SORT = Op(
     rule="names and sizes pass through, for values and indices",
     dtype=PICKED,
     forward=_sort,
-    vjp=_back,
+    vjp=to_places,
     saves=Saves((), output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: out.numel * float(np.log2(max(out.sizes or (1,), default=1) + 1)),
@@ -130,7 +130,7 @@ TOPK = Op(
     rule="names pass through, the dim has k entries",
     dtype=PICKED,
     forward=_topk,
-    vjp=_back,
+    vjp=to_places,
     saves=Saves((), output=True, outputs=(1,)),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),

@@ -10,7 +10,8 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
-from workbench.ops.matrices import column, conj
+from workbench.ops.complexes import conjugate
+from workbench.ops.matrices import column
 
 
 def check_rank(op: str, rank: int, message: str, **operands: Any) -> None:
@@ -98,14 +99,14 @@ def dot(input: Any, tensor: Any) -> Any:
 
 
 def vdot(input: Any, other: Any) -> Any:
-    """Dot product of two vectors, the first conjugated: y = Σ_i conj(a[i])·b[i].
+    """Dot product of two vectors, the first conjugated: y = Σ_i conjugate(a[i])·b[i].
 
     >>> import workbench as wb
     >>> wb.vdot(wb.tensor([2.0, 3.0]), wb.tensor([2.0, 1.0]))
     tensor(7.0000)
     """
     _check_vectors("vdot", input, other)
-    return ops.matmul(conj(input), other)
+    return ops.matmul(conjugate(input), other)
 
 
 def bmm(input: Any, mat2: Any) -> Any:
@@ -285,13 +286,13 @@ def kron(input: Any, other: Any) -> Any:
 
 
 def vecdot(x: Any, y: Any, *, dim: int | str = -1) -> Any:
-    """Dot products along a dim, `x` conjugated: y = Σ conj(x)·y. Names unify, sizes broadcast.
+    """Dot products along a dim, `x` conjugated: y = Σ conjugate(x)·y. Names unify, sizes broadcast.
 
     >>> import workbench as wb
     >>> wb.linalg.vecdot(wb.ones(N=2, C=3), wb.ones(N=2, C=3)).names
     ('N',)
     """
-    product = ops.mul(conj(x), y)
+    product = ops.mul(conjugate(x), y)
     return ops.sum(product, dim=(dim_index(dims_of(product), dim, "linalg.vecdot"),), keepdim=False)
 
 

@@ -16,6 +16,7 @@ from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.complexes import conjugate
 
 Dim = int | str | Sequence[int | str] | None
 
@@ -79,11 +80,6 @@ def reduction(
         tolerance=tolerance,
         properties=frozenset(properties),
     )
-
-
-def conj(value: Any) -> Any:
-    """Return the complex conjugate; a real value itself."""
-    return ops.conj(value) if value._array.dtype.kind == "c" else value
 
 
 def kept(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
@@ -176,7 +172,7 @@ def _prod_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     g = kept(g, x, dim)
     if 0 in x._array.shape or not dim:
         return ops.expand(g, sizes=x._array.shape)
-    return ops.mul(g, conj(product_of_others(x, dim)))
+    return ops.mul(g, conjugate(product_of_others(x, dim)))
 
 
 PROD = reduction(
@@ -243,7 +239,7 @@ LOGSUMEXP = reduction(
     "y = ln Σ e^x",
     _logsumexp,
     lambda c, g, dim, keepdim: ops.mul(
-        kept(g, c.inputs[0], dim), conj(ops.exp(ops.sub(c.inputs[0], kept(c.out, c.inputs[0], dim))))
+        kept(g, c.inputs[0], dim), conjugate(ops.exp(ops.sub(c.inputs[0], kept(c.out, c.inputs[0], dim))))
     ),
     saves=EVERYTHING,
     dtype=FLOAT,

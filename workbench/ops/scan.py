@@ -14,8 +14,9 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.complexes import conjugate
 from workbench.ops.extreme import PICKED, ValuesIndices, along, index_pair, ordered
-from workbench.ops.reduce import conj
+from workbench.ops.order import to_places
 
 
 def _samples() -> list[Sample]:
@@ -104,10 +105,10 @@ def _linear_scan(b: Any, a: Any, dim: int) -> Any:
 def _linear_scan_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     _, a = c.inputs
     dim = c.params["dim"]
-    own = reverse_scan(g, conj(a), dim)
+    own = reverse_scan(g, conjugate(a), dim)
     return (
         own if c.needs[0] else None,
-        ops.mul(own, conj(shift(c.out, dim))) if c.needs[1] else None,
+        ops.mul(own, conjugate(shift(c.out, dim))) if c.needs[1] else None,
     )
 
 
@@ -149,7 +150,7 @@ CUMSUM = scan(
 def _cumprod_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     """Without dividing, so that zeros do no harm: what comes before times what comes after."""
     x, dim = c.inputs[0], c.params["dim"]
-    return (ops.mul(conj(shift(c.out, dim, 1.0)), reverse_scan(g, conj(x), dim)),)
+    return (ops.mul(conjugate(shift(c.out, dim, 1.0)), reverse_scan(g, conjugate(x), dim)),)
 
 
 CUMPROD = scan(
@@ -180,19 +181,12 @@ def _running(accumulate: Any) -> Any:
     return forward
 
 
-def _running_vjp(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
-    x = c.inputs[0]
-    if g is None or not x._array.shape:
-        return (g,)
-    return (ops.scatter_add(g, c.outs[1], dim=c.params["dim"], sizes=x._array.shape),)
-
-
 CUMMAX = scan(
     "cummax",
     "Running maximum along a dim, and where it stands last.",
     "y_i = max_{j ≤ i} x_j",
     _running(np.maximum.accumulate),
-    _running_vjp,
+    to_places,
     saves=Saves((), output=True, outputs=(1,)),
     dtype=PICKED,
     outputs=2,
@@ -202,7 +196,7 @@ CUMMIN = scan(
     "Running minimum along a dim, and where it stands last.",
     "y_i = min_{j ≤ i} x_j",
     _running(np.minimum.accumulate),
-    _running_vjp,
+    to_places,
     saves=Saves((), output=True, outputs=(1,)),
     dtype=PICKED,
     outputs=2,
@@ -227,7 +221,7 @@ def _logcumsumexp_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     """Only exponentials of differences that are not positive: nothing overflows."""
     x, dim, out = c.inputs[0], c.params["dim"], c.out
     ratio = ops.exp(ops.sub(shift(out, dim, -np.inf), out))
-    return (ops.mul(conj(ops.exp(ops.sub(x, out))), reverse_scan(g, conj(ratio), dim)),)
+    return (ops.mul(conjugate(ops.exp(ops.sub(x, out))), reverse_scan(g, conjugate(ratio), dim)),)
 
 
 LOGCUMSUMEXP = scan(

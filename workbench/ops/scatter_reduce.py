@@ -15,8 +15,8 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.complexes import conjugate
 from workbench.ops.index import getitem
-from workbench.ops.reduce import conj
 
 _MEET: dict[str, Any] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -115,7 +115,7 @@ def _product_gradients(c: Call, g: Any) -> tuple[Any, Any]:
     if c.needs[0]:
         zero = ops.eq(x, 0.0)
         filled = ops.where(zero, 1.0, x)
-        own = ops.div(ops.mul(g, conj(product(filled, src))), conj(filled))
+        own = ops.div(ops.mul(g, conjugate(product(filled, src))), conjugate(filled))
     if c.needs[1]:
         zero = ops.eq(src, 0.0)
         counted = ops.to(zero, dtype=np.dtype(np.int64))
@@ -123,10 +123,12 @@ def _product_gradients(c: Call, g: Any) -> tuple[Any, Any]:
         single = ops.logical_and(zero, ops.eq(zeros, 1))
         filled = ops.where(single, 1.0, src)
         alone = ops.div(
-            ops.gather(ops.mul(g, conj(product(x, filled))), index, dim=dim),
-            conj(ops.where(zero, 1.0, src)),
+            ops.gather(ops.mul(g, conjugate(product(x, filled))), index, dim=dim),
+            conjugate(ops.where(zero, 1.0, src)),
         )
-        whole = ops.div(ops.gather(ops.mul(g, conj(c.out)), index, dim=dim), conj(ops.where(zero, 1.0, src)))
+        whole = ops.div(
+            ops.gather(ops.mul(g, conjugate(c.out)), index, dim=dim), conjugate(ops.where(zero, 1.0, src))
+        )
         other = ops.where(single, alone, whole)
     return own, other
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.op import ops
+from workbench.ops.matrices import plus
 
 Axes = tuple[int, ...]
 
@@ -46,10 +47,6 @@ def gradients(
     if mean is not None:
         inner -= h.mean(axis=axes, keepdims=True)
     return inner * rstd, _to_sizes(g * normal, factors), _to_sizes(g, factors)
-
-
-def plus(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else ops.add(a, b)
 
 
 def second_order(

@@ -12,8 +12,9 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.complexes import conjugate
 from workbench.ops.index import getitem
-from workbench.ops.reduce import Dim, axes_of, conj, count, kept, reduction, reduction_samples
+from workbench.ops.reduce import Dim, axes_of, count, kept, reduction, reduction_samples
 
 
 def _real(dtype: np.dtype[Any], params: Mapping[str, Any]) -> np.dtype[Any]:
@@ -218,7 +219,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         freedom = ops.maximum(ops.sub(n, lost), 0)
     centred = ops.sub(x, mean)
     other = centred if w is None else ops.mul(centred, w)
-    product = ops.matmul(centred, conj(ops.permute(other, dim=(1, 0))))
+    product = ops.matmul(centred, conjugate(ops.permute(other, dim=(1, 0))))
     result = ops.div(product, freedom)
     return ops.reshape(result, sizes=()) if result._array.shape == (1, 1) else result
 
