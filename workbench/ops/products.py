@@ -99,7 +99,7 @@ def dot(input: Any, tensor: Any) -> Any:
 
 
 def vdot(input: Any, other: Any) -> Any:
-    """Dot product of two vectors, the first conjugated: y = Σ_i conjugate(a[i])·b[i].
+    """Dot product of two vectors, the first conjugated: y = Σ_i conj(a[i])·b[i].
 
     >>> import workbench as wb
     >>> wb.vdot(wb.tensor([2.0, 3.0]), wb.tensor([2.0, 1.0]))
@@ -286,7 +286,7 @@ def kron(input: Any, other: Any) -> Any:
 
 
 def vecdot(x: Any, y: Any, *, dim: int | str = -1) -> Any:
-    """Dot products along a dim, `x` conjugated: y = Σ conjugate(x)·y. Names unify, sizes broadcast.
+    """Dot products along a dim, `x` conjugated: y = Σ conj(x)·y. Names unify, sizes broadcast.
 
     >>> import workbench as wb
     >>> wb.linalg.vecdot(wb.ones(N=2, C=3), wb.ones(N=2, C=3)).names
