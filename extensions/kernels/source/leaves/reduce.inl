@@ -28,6 +28,31 @@ static double run_sum(const float* x, std::int64_t count) {
     return total;
 }
 
+// The sums of four runs that lie `step` apart: what it takes to add the lanes of one overlaps with the loads of others.
+static void four_sums(const float* x, std::int64_t count, std::int64_t step, double* totals) {
+    constexpr std::int64_t stride = 2 * lanes;
+    for (int run = 0; run < 4; ++run) totals[run] = 0;
+    std::int64_t i = 0;
+    while (i + stride <= count) {
+        const std::int64_t end = count - i > 64 * stride ? i + 64 * stride : i + (count - i) / stride * stride;
+        floats a = all(0.f), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+        for (; i < end; i += stride) {
+            const float* y = x + i;
+            a += load_floats(y), b += load_floats(y + lanes);
+            y += step;
+            c += load_floats(y), d += load_floats(y + lanes);
+            y += step;
+            e += load_floats(y), f += load_floats(y + lanes);
+            y += step;
+            g += load_floats(y), h += load_floats(y + lanes);
+        }
+        totals[0] += static_cast<double>(lanes_sum(a + b)), totals[1] += static_cast<double>(lanes_sum(c + d));
+        totals[2] += static_cast<double>(lanes_sum(e + f)), totals[3] += static_cast<double>(lanes_sum(g + h));
+    }
+    for (int run = 0; run < 4; ++run)
+        for (std::int64_t k = i; k < count; ++k) totals[run] += static_cast<double>(x[run * step + k]);
+}
+
 template <bool largest>
 static WORKBENCH_INLINE double run_extreme(const float* x, std::int64_t count) {
     float best = x[0];
@@ -93,7 +118,14 @@ static void runs_reduced(Reduction kind, const float* x, std::int64_t rows, std:
         }
         return;
     }
-    for (std::int64_t row = 0; row < rows; ++row, x += step) {
+    std::int64_t row = 0;
+    for (; plain && row + 4 <= rows; row += 4, x += 4 * step) {
+        double totals[4];
+        four_sums(x, run, step, totals);
+        for (int k = 0; k < 4; ++k)
+            out[(row + k) * out_step] = static_cast<float>(kind == Reduction::mean ? totals[k] / divisor : totals[k]);
+    }
+    for (; row < rows; ++row, x += step) {
         const double total = run_reduced(kind, x, run);
         out[row * out_step] = static_cast<float>(kind == Reduction::mean ? total / divisor : total);
     }
