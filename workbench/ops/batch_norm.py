@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.normalise_group import group_norm
@@ -26,6 +26,27 @@ def values_per_channel(layer: str, input: Any) -> int:
             operands=(dims_of(input).operand("input", [i for i in range(len(shape)) if i != 1]),), fix="layer.eval()",
         )  # fmt: skip
     return count
+
+
+def _check_values(layer: str, input: Any, running_mean: Any, running_var: Any) -> None:
+    """Refuse values that have no mean of their own type, and running statistics that are not one number a channel."""
+    dims = dims_of(input)
+    for label, value in (("input", input), ("running_mean", running_mean), ("running_var", running_var)):
+        if value is not None and value._array.dtype.kind not in "fV":
+            raise DTypeError(
+                f"{layer}: {label} must have a real floating point type, got {value._array.dtype}. "
+                f"Use {label}.{'real' if value._array.dtype.kind == 'c' else 'float()'}"
+            )
+    if len(dims.sizes) < 2:
+        return  # said by the op, which is not only asked about running statistics
+    for label, value in (("running_mean", running_mean), ("running_var", running_var)):
+        if value is not None and dims_of(value).sizes != dims.sizes[1:2]:
+            own = dims_of(value)
+            raise DimensionError(
+                f"{label} should contain {dims.sizes[1]} elements (the channels of the input), not {list(own.sizes)}.",
+                op=layer,
+                operands=(dims.operand("input", [1]), own.operand(label)),
+            )
 
 
 def update_running(
@@ -77,6 +98,7 @@ def native_batch_norm(
     >>> mean, invstd
     (tensor([2.0000]), tensor([1.0000]))
     """
+    _check_values("batch_norm", input, running_mean, running_var)
     weight, bias = _factors(input, weight, bias)
     if not training:
         if running_mean is None or running_var is None:
@@ -139,6 +161,7 @@ def instance_norm(
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
     """
+    _check_values("instance_norm", input, running_mean, running_var)
     sizes = input._array.shape
     if not use_input_stats:
         if running_mean is None or running_var is None:

@@ -23,6 +23,7 @@ from workbench.ops.window_geometry import (
     LAYOUT,
     Sizes,
     batched,
+    check_kernel,
     columns,
     not_negative,
     output_size,
@@ -62,6 +63,14 @@ def _conv_dims(n: int) -> Callable[..., Dims]:
                 operands=(x.operand("input"), weight.operand("weight")),
                 fix="input.unsqueeze(0)" if len(x.sizes) == n + 1 else "",
             )
+        if weight.sizes[0] < 1:
+            raise DimensionError(
+                f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got weight of size "
+                f"{list(weight.sizes)} instead.",
+                op=name,
+                operands=(weight.operand("weight", [0]),),
+            )
+        check_kernel(name, weight)
         if x.sizes[1] != weight.sizes[1] * groups:
             fits = x.sizes[-1] == weight.sizes[1] * groups
             order = ", ".join(map(str, (0, n + 1, *range(1, n + 1))))
@@ -71,6 +80,12 @@ def _conv_dims(n: int) -> Callable[..., Dims]:
                 op=name,
                 operands=(x.operand("input", [1]), weight.operand("weight", [1])),
                 fix=f"input.permute({order})" if fits else "",
+            )
+        if weight.sizes[1] < 1:
+            raise DimensionError(
+                "expected input and weight to have at least one channel.",
+                op=name,
+                operands=(x.operand("input", [1]), weight.operand("weight", [1])),
             )
         if weight.sizes[0] % groups:
             raise DimensionError(
@@ -304,6 +319,8 @@ def _border(x: Any, weight: Any, padding: Any, stride: Sizes, dilation: Sizes, o
     if max(stride) > 1:
         raise DimensionError("padding='same' is not supported for strided convolutions.", op=op)
     kernel = dims_of(weight).sizes[2:]
+    if len(kernel) != n:
+        return x, (0,) * n  # the op refuses this weight
     total = tuple(d * (k - 1) for d, k in zip(dilation, kernel, strict=True))
     if any(one % 2 for one in total):
         widths = ((0, 0), (0, 0), *((0, one % 2) for one in total))

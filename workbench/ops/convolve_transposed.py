@@ -8,7 +8,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
-from workbench.ops.window_geometry import batched, not_negative, positive, several, unbatched
+from workbench.ops.window_geometry import batched, check_kernel, not_negative, positive, several, unbatched
 
 
 def _check_channels(x: Dims, weight: Dims, bias: Dims | None, groups: int, n: int, op: str) -> None:
@@ -18,6 +18,14 @@ def _check_channels(x: Dims, weight: Dims, bias: Dims | None, groups: int, n: in
             op=op,
             operands=(x.operand("input"), weight.operand("weight")),
         )
+    if min(weight.sizes[:2]) < 1:
+        raise DimensionError(
+            f"expected a weight [C, O, ...] of at least one channel each, but got weight of size "
+            f"{list(weight.sizes)}.",
+            op=op,
+            operands=(weight.operand("weight", [0, 1]),),
+        )
+    check_kernel(op, weight)
     if groups < 1:
         raise DimensionError(f"non-positive groups is not supported, got {groups}.", op=op)
     if x.sizes[1] != weight.sizes[0]:

@@ -69,7 +69,7 @@ EMBEDDING = Op(
 def _rows_summed(indices: Any, g: Any, count: int) -> Any:
     width = g.shape[-1]
     out = np.zeros((count, width), g.dtype)
-    flat, rows = indices.reshape(-1), g.reshape(-1, width)
+    flat, rows = indices.reshape(-1), g.reshape(indices.size, width)
     if flat.size:
         # Sums of sorted runs: much faster than adding row by row.
         order = np.argsort(flat, kind="stable")
@@ -241,11 +241,11 @@ BAG_MAX = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _check_indices(op: str, indices: Any) -> None:
+def _check_indices(op: str, indices: Any, label: str = "input") -> None:
     if indices._array.dtype.kind not in "iu":
         raise DTypeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices.dtype.name} instead (while checking arguments for {op}). Cast them: input.long()"
+            f"Expected tensor for argument '{label}' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.dtype.name} instead (while checking arguments for {op}). Cast them: {label}.long()"
         )
 
 
@@ -264,7 +264,7 @@ def _limit_norms(indices: Any, weight: Any, max_norm: float, norm_type: float) -
     """Scale rows that will be picked and whose norm is above `max_norm` down to it, in place."""
     rows = np.unique(numbers(indices))
     table = numbers(weight)
-    picked = table[rows]
+    picked = _rows(rows, table)
     norms = np.linalg.norm(picked, ord=norm_type, axis=-1, keepdims=True)
     scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1)
     table[rows] = (picked * scale).astype(table.dtype)
@@ -295,6 +295,7 @@ def embedding(
     count = dims_of(weight).sizes[0] if dims_of(weight).sizes else 0
     padding = _check_padding(padding_idx, count)
     if max_norm is not None:
+        _rows_dims(dims_of(input), dims_of(weight))
         _limit_norms(input, weight, max_norm, norm_type)
     return _picked(input, weight, padding, scale_grad_by_freq)
 
@@ -341,6 +342,10 @@ def embedding_bag(
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     _check_indices("embedding_bag", input)
+    if len(dims_of(weight).sizes) != 2:
+        raise ValueError(f"weight has to be 2D: [count, features], but got {list(dims_of(weight).sizes)}")
+    if offsets is not None:
+        _check_indices("embedding_bag", offsets, "offsets")
     _check_bag_words(input, offsets, per_sample_weights, mode, include_last_offset, scale_grad_by_freq)
     sizes = dims_of(input).sizes
     total = math.prod(sizes)

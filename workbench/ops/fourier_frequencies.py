@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import dim_index
 from workbench.base.dtypes import as_dtype, get_default_dtype
+from workbench.base.errors import DimensionIndexError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.fourier_axes import Dim
@@ -47,8 +48,17 @@ def rfftfreq(
 
 def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Any:
     dims = dims_of(input)
+    if not dims.sizes:
+        dim = None  # none of those given is there
     each = range(len(dims.sizes)) if dim is None else [dim] if isinstance(dim, int | str) else dim
     axes = tuple(dim_index(dims, one, op) for one in each)
+    if not axes:
+        raise DimensionIndexError(
+            "values move along dims, and " + ("no dim was given." if dims.sizes else "the tensor has none."),
+            op=op,
+            operands=(dims.operand("input"),),
+            fix="" if dims.sizes else "input.unsqueeze(0)",
+        )
     halves = tuple(dims.sizes[axis] // 2 for axis in axes)
     return ops.roll(input, shifts=tuple(-half for half in halves) if inverse else halves, dim=axes)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 
@@ -86,6 +86,7 @@ def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners:
     dims, its = dims_of(input), dims_of(grid)
     n = len(dims.sizes) - 2
     _check(dims, its, mode, op)
+    _check_types(input, grid, op)
     examples, channels, *sizes = dims.sizes
     out = its.sizes[1:-1]
     points = math.prod(out)
@@ -126,6 +127,15 @@ def _corner(corner: Sequence[Picked], sizes: Sequence[int]) -> tuple[Any, Any]:
     if weight is None:
         return index, ops.to(inside, dtype=one._array.dtype)
     return index, ops.where(inside, weight, 0.0)
+
+
+def _check_types(input: Any, grid: Any, op: str) -> None:
+    for label, value in (("input", input), ("grid", grid)):
+        if value._array.dtype.kind not in "fV":
+            raise DTypeError(
+                f"{op}: {label} must have a real floating point type, got {value._array.dtype}. "
+                f"Use {label}.{'real' if value._array.dtype.kind == 'c' else 'float()'}"
+            )
 
 
 def _check(x: Dims, grid: Dims, mode: str, op: str) -> None:

@@ -350,15 +350,23 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
             f"Index put requires the source and destination dtypes match, got {input._array.dtype} for the destination "
             f"and {values._array.dtype} for the source. Cast the values: values.to(input.dtype)"
         )
+    if not isinstance(indices, tuple | list):
+        raise TypeError(
+            f"index_put(): indices must be a tuple of tensors, one a dim, got {type(indices).__name__}: give (index,)"
+        )
     key = tuple(slice(None) if one is None else one for one in indices)
     if not accumulate:
         return setitem(input, key, values)
     shown, dims, picks = split_key(dims_of(input), key)
     values = as_written(input, values, shown, dims, picks)
-    part = pick_dims(dims_of(input), *map(dims_of, picks), dims=dims)
-    fits("index_put", dims_of(input), part, dims_of(values))
+    if not picks:
+        return ops.index_set(input, ops.add(ops.index(input, key=shown), values), key=shown)
+    own = input if shows_all(shown) else ops.index(input, key=shown)
+    part = pick_dims(dims_of(own), *map(dims_of, picks), dims=dims)
+    fits("index_put", dims_of(own), part, dims_of(values))
     spread = ops.expand(values, sizes=part.sizes)
-    return ops.add(input, ops.pick_add(spread, *picks, dims=dims, sizes=dims_of(input).sizes))
+    total = ops.add(own, ops.pick_add(spread, *picks, dims=dims, sizes=dims_of(own).sizes))
+    return total if own is input else ops.index_set(input, total, key=shown)
 
 
 FUNCTIONS: dict[str, Any] = {"index_put": index_put}

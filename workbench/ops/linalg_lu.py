@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import DTypeRule, Op, Sample, ops
 from workbench.core.tape import Call
@@ -135,6 +135,17 @@ LU_FACTOR: Op = matrix_op(
     ],
 )
 
+
+def _permutations(pivots: Any, like: Any, rows: int) -> Any:
+    wrong = pivots[(pivots < 1) | (pivots > rows)]
+    if wrong.size:
+        raise DimensionIndexError(
+            f"Pivots given must all be between 1 and the number of rows, {rows}, but one is {int(wrong.flat[0])}. Are "
+            "they the pivots that linalg.lu_factor returned?"
+        )
+    return lapack.permutation_matrices(pivots, rows, like.dtype)
+
+
 PERMUTATION: Op = matrix_op(
     "permutation_matrix",
     "Matrices that exchange rows as pivots say: each is the row that row i is exchanged with, counted from 1.",
@@ -142,7 +153,7 @@ PERMUTATION: Op = matrix_op(
     dims=lambda pivots, like, rows: Dims((*pivots.names[:-1], None, None), (*pivots.sizes[:-1], rows, rows)),
     rule="batch names stay, the matrix dims have none",
     dtype=DTypeRule("as the second input", None, lambda dtype, params: dtype, skip=1),
-    forward=lambda pivots, like, rows: lapack.permutation_matrices(pivots, rows, like.dtype),
+    forward=_permutations,
     vjp=NOT_DIFFERENTIABLE,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [
@@ -271,6 +282,12 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
         )
     if pivots._array.dtype != np.int32:
         raise DTypeError("torch.linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    if dims_of(pivots).sizes != own.sizes[:-1]:
+        raise DimensionError(
+            f"linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but LU has "
+            f"{list(own.sizes[:-1])} and pivots has shape {list(dims_of(pivots).sizes)}",
+            operands=(own.operand("LU"), dims_of(pivots).operand("pivots")),
+        )
     batch = together("linalg.lu_solve", batch_dims(own), batch_dims(other)).names
     row_name, column_name = (own.names[-1], other.names[-1]) if left else (other.names[-2], own.names[-1])
     out = _lu_solved(

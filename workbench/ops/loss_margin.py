@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -193,6 +193,11 @@ def _triplet(
 def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, ...]], Any]) -> Any:
     """Return the scores as [N, C], the target as it goes with them, and whether there was an N."""
     x = dims_of(input)
+    if target._array.dtype.kind not in "iu":
+        raise DTypeError(
+            f"{op}: expected a target of classes, of type int64, but got {target._array.dtype}. "
+            "Cast it: target.long()"
+        )
     if len(x.sizes) > 2 or (x.numel == 0 and x.sizes[1:] in ((), (0,))):
         raise DimensionError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.sizes)}",
@@ -244,6 +249,12 @@ def multi_margin_loss(
         raise ValueError(f"weight must be one-dimensional, got {list(dims_of(weight).sizes)}")
     rows, target, batched = _rows("multi_margin_loss", input, target, lambda sizes: sizes[:1])
     sizes = rows._array.shape
+    if weight is not None and dims_of(weight).sizes != sizes[1:]:
+        raise DimensionError(
+            f"inconsistent weight size, expected {sizes[1]} (one for each class) but got {list(dims_of(weight).sizes)}",
+            op="multi_margin_loss",
+            operands=(dims_of(input).operand("input"), dims_of(weight).operand("weight")),
+        )
     column = ops.reshape(target, sizes=(sizes[0], 1))
     short = ops.relu(ops.add(ops.sub(rows, ops.gather(rows, column, dim=1)), margin))
     if p == 2:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -199,6 +199,11 @@ def _unpooled(
     n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
 ) -> Any:
     op = f"max_unpool{n}d"
+    if indices._array.dtype.kind not in "iu":
+        raise DTypeError(
+            f"{op}: elements in indices should be type int64 but got: {indices._array.dtype}. "
+            "Cast them: indices.long()"
+        )
     x, added = batched(input, n, op)
     places, _ = batched(indices, n, op)
     kernel = several(kernel_size, n, "kernel_size")

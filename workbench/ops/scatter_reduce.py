@@ -212,6 +212,13 @@ def _check_reduce(op: str, reduce: str, input: Any, src: Any, words: tuple[str, 
         )
 
 
+def _check_index(op: str, index: Any) -> None:
+    if index._array.dtype.kind not in "iu":
+        raise DTypeError(
+            f"{op}(): Expected dtype int32/int64 for index, got {index._array.dtype}. Cast it: index.long()"
+        )
+
+
 def scatter_reduce(
     input: Any, dim: int | str, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -229,6 +236,7 @@ def scatter_reduce(
     at = dim_index(dims, dim, "scatter_reduce")
     if not dims_of(index).numel:
         return ops.clone(input)
+    _check_index("scatter_reduce", index)
     x, places, values = _lifted(input), _lifted(index), _lifted(src)
     want, have = places._array.shape, values._array.shape
     if len(have) == len(want) and have != want and all(a >= b for a, b in zip(have, want, strict=True)):
@@ -252,6 +260,8 @@ def index_reduce(
     """
     _check_reduce("index_reduce", reduce, input, source, ("prod", "mean", "amax", "amin"))
     dims = dims_of(input)
+    if dims_of(index).numel:
+        _check_index("index_reduce", index)
     at = dim_index(dims, dim, "index_reduce")
     places, values, x = _lifted(index), _lifted(source), _lifted(input)
     count = places._array.shape

@@ -313,6 +313,13 @@ def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
     if not pairs:
         raise DimensionError("unflatten: sizes must be non-empty", op="unflatten")
     dims = dims_of(input)
+    if not dims.sizes:
+        raise DimensionIndexError(
+            f"dim {dim!r} is not there: the tensor has no dims.",
+            op="unflatten",
+            operands=(dims.operand("input"),),
+            fix="input.unsqueeze(0)",
+        )
     index = dim_index(dims, dim, "unflatten")
     known = [int(size) for _, size in pairs]
     full = resolve_sizes(known, dims.sizes[index], "unflatten", dims) if -1 in known else tuple(known)

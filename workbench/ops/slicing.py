@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from builtins import slice as _slice
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from workbench.base.dims import dim_index
-from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
@@ -27,6 +28,26 @@ def _dim(input: Any, dim: int | str, op: str) -> int:
     if not dims.sizes:
         raise DimensionIndexError(f"{op}() cannot be applied to a 0-dim tensor.", op=op)
     return dim_index(dims, dim, op)
+
+
+def _whole(number: Any, what: str, op: str) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"{op}(): {what} must be a whole number, got {number!r}.") from None
+
+
+def _check_whole_numbers(value: Any, most: int, what: str, op: str) -> None:
+    """Refuse a tensor that has more than `most` dims, or other values than whole numbers."""
+    if len(dims_of(value).sizes) > most:
+        raise DimensionError(
+            f"{what} must be a tensor of whole numbers with {'no dims' if not most else 'at most one dim'}, but has "
+            f"{len(dims_of(value).sizes)} dims.",
+            op=op,
+            operands=(dims_of(value).operand(what),),
+        )
+    if value._array.dtype.kind not in "iu":
+        raise DTypeError(f"{op}(): {what} must be a tensor of whole numbers, got {value._array.dtype}.")
 
 
 def select(input: Any, dim: int | str, index: int) -> Any:
@@ -104,7 +125,10 @@ def narrow(input: Any, dim: int | str, start: Any, length: int) -> Any:
     """
     at = _dim(input, dim, "narrow")
     size = dims_of(input).sizes[at]
-    begin = int(numbers(start)) if isinstance(start, Value) else start
+    if isinstance(start, Value):
+        _check_whole_numbers(start, 0, "start", "narrow")
+        start = int(numbers(start))
+    begin = _whole(start, "start", "narrow")
     operand = dims_of(input).operand("input", [at])
     if length < 0:
         raise DimensionError("narrow(): length must be non-negative.", op="narrow", operands=(operand,))
@@ -199,12 +223,13 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int | str = 0) -> tu
     length = dims_of(input).sizes[at]
     where = indices_or_sections
     if isinstance(where, Value):
+        _check_whole_numbers(where, 1, "indices_or_sections", "tensor_split")
         where = numbers(where).tolist()
     if isinstance(where, list | tuple):
-        edges = [0, *(int(one) for one in where)]
+        edges = [0, *(_whole(one, "each index", "tensor_split") for one in where)]
         # Python's slices settle what lies outside and what counts from the end.
         return _cut(input, at, [*zip(edges, [*edges[1:], length], strict=True)])
-    sections = int(where)
+    sections = _whole(where, "indices_or_sections", "tensor_split")
     if sections <= 0:
         raise DimensionError(
             f"number of sections must be larger than 0, got {sections}",

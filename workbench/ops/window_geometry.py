@@ -101,6 +101,16 @@ def check_layout(op: str, x: Dims, n: int) -> None:
         )
 
 
+def check_kernel(op: str, weight: Dims) -> None:
+    """Refuse a weight [O, C, …] whose kernel has no values."""
+    if min(weight.sizes[2:]) < 1:
+        raise DimensionError(
+            f"kernel size should be greater than zero, but got {list(weight.sizes[2:])}.",
+            op=op,
+            operands=(weight.operand("weight", range(2, len(weight.sizes))),),
+        )
+
+
 def padded(x: Any, before: Sizes, after: Sizes, fill: Any = 0) -> Any:
     """Return the array with a constant border around its spatial dims, or itself where there is none."""
     if not any(before) and not any(after):
