@@ -14,7 +14,7 @@ using Table = nb::ndarray<const std::complex<T>, nb::ndim<2>, nb::c_contig, nb::
 template <typename T>
 using TableOut = nb::ndarray<std::complex<T>, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// A block of this many rows and columns is read along its columns, from the cache, and written in one go.
+// A tile of this many rows and columns is multiplied along its rows, and turned over in the cache.
 constexpr std::int64_t high = 64, wide = 16;
 
 // out[j][i] = values[i][j] · roots[i][j]
@@ -29,15 +29,21 @@ void twiddle_transpose(const Table<T>& values, const Table<T>& roots, const Tabl
     T* y = reinterpret_cast<T*>(out.data());
     KernelScope scope;
     parallel_for((columns + wide - 1) / wide, 1, [&](std::int64_t begin, std::int64_t end) {
+        alignas(64) std::complex<T> tile[high * wide];
         for (std::int64_t left = begin * wide; left < std::min(end * wide, columns); left += wide)
             for (std::int64_t top = 0; top < rows; top += high) {
-                const std::int64_t right = std::min(left + wide, columns), bottom = std::min(top + high, rows);
-                for (std::int64_t j = left; j < right; ++j)
-                    for (std::int64_t i = top; i < bottom; ++i) {
-                        const std::int64_t at = 2 * (i * columns + j), to = 2 * (j * rows + i);
-                        y[to] = x[at] * w[at] - x[at + 1] * w[at + 1];
-                        y[to + 1] = x[at] * w[at + 1] + x[at + 1] * w[at];
+                const std::int64_t across = std::min(wide, columns - left), down = std::min(high, rows - top);
+                for (std::int64_t i = 0; i < down; ++i) {
+                    const T *from = x + 2 * ((top + i) * columns + left), *by = w + 2 * ((top + i) * columns + left);
+                    T* to = reinterpret_cast<T*>(tile + i * wide);
+                    for (std::int64_t j = 0; j < across; ++j) {
+                        to[2 * j] = from[2 * j] * by[2 * j] - from[2 * j + 1] * by[2 * j + 1];
+                        to[2 * j + 1] = from[2 * j] * by[2 * j + 1] + from[2 * j + 1] * by[2 * j];
                     }
+                }
+                auto* out_at = reinterpret_cast<std::complex<T>*>(y) + left * rows + top;
+                for (std::int64_t j = 0; j < across; ++j)
+                    for (std::int64_t i = 0; i < down; ++i) out_at[j * rows + i] = tile[i * wide + j];
             }
     });
 }
