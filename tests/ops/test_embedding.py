@@ -7,50 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import workbench as wb
 
 F: Any = wb.nn.functional
+
+
 grad: Any = wb.autograd.grad
-torch_functional: Any = torch.nn.functional
+
+
 TABLE = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+
+
 PICKED = np.array([[1, 2, 2], [5, 1, 2]])
-
-
-def compare(name: str, *arguments: Any, **options: Any) -> None:
-    mine, theirs = wb.tensor(TABLE, requires_grad=True), torch.tensor(TABLE, requires_grad=True)
-    given = {
-        key: (wb.tensor(one), torch.tensor(one)) if isinstance(one, np.ndarray) else (one, one)
-        for key, one in options.items()
-    }
-    got = getattr(F, name)(wb.tensor(arguments[0]), mine, **{key: one for key, (one, _) in given.items()})
-    expected = getattr(torch_functional, name)(
-        torch.tensor(arguments[0]), theirs, **{key: one for key, (_, one) in given.items()}
-    )
-    np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
-    seed = np.random.default_rng(1).standard_normal(got.shape).astype(np.float32)
-    (gradient,) = grad([got], [mine], [wb.tensor(seed)])
-    (wanted,) = torch.autograd.grad(expected, theirs, torch.tensor(seed))
-    np.testing.assert_allclose(gradient.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"padding_idx": 2}, {"padding_idx": -1}, {"scale_grad_by_freq": True}]
-)
-def test_embedding_is_that_of_torch(options: dict[str, Any]) -> None:
-    compare("embedding", PICKED, **options)
-
-
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
-@pytest.mark.parametrize("options", [{}, {"padding_idx": 2}], ids=["plain", "padding"])
-def test_bags_are_those_of_torch(mode: str, options: dict[str, Any]) -> None:
-    compare("embedding_bag", PICKED, mode=mode, **options)
-    row = PICKED.reshape(-1)
-    compare("embedding_bag", row, offsets=np.array([0, 2, 2, 5]), mode=mode, **options)
-    compare(
-        "embedding_bag", row, offsets=np.array([0, 2, 2, 6]), mode=mode, include_last_offset=True, **options
-    )
 
 
 def test_frequent_rows_of_bags_get_as_much_as_rare_ones() -> None:
@@ -59,13 +28,6 @@ def test_frequent_rows_of_bags_get_as_much_as_rare_ones() -> None:
     out = F.embedding_bag(wb.tensor(PICKED), table, mode="sum", scale_grad_by_freq=True)
     (gradient,) = grad(out.sum(), [table])
     np.testing.assert_allclose(gradient.numpy()[:, 0], [0, 1, 1, 0, 0, 1], rtol=1e-6)
-
-
-def test_rows_that_are_too_long_are_scaled_down_in_place() -> None:
-    mine, theirs = wb.tensor(TABLE * 5), torch.tensor(TABLE * 5)
-    F.embedding(wb.tensor([1, 1, 4]), mine, max_norm=1.0)
-    torch_functional.embedding(torch.tensor([1, 1, 4]), theirs, max_norm=1.0)
-    np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-6)
 
 
 def test_names() -> None:

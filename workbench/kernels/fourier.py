@@ -7,6 +7,9 @@ four steps: D. H. Bailey, FFTs in external or hierarchical memory, 1990).
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -55,14 +58,43 @@ def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
     )
 
 
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    # Python's threads, not OpenMP's: those would spin after their part of the work, where SciPy's want to run.
+    return ThreadPoolExecutor(max_workers=64, thread_name_prefix="workbench-fft")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not come along
+
+
+def _by_columns(work: Callable[[int, int], None], columns: int) -> None:
+    """Call ``work(begin, end)`` for ranges of columns, on as many threads as there may be."""
+    workers = get_num_threads()
+    edges = [columns * i // workers for i in range(workers + 1)]
+    others = [_pool().submit(work, *edges[i : i + 2]) for i in range(1, workers)]
+    work(edges[0], edges[1])
+    for other in others:
+        other.result()
+
+
 def long_fft(x: np.ndarray[Any, Any], inverse: bool, norm: str) -> np.ndarray[Any, Any]:
     """Return the transform of the one long dim of `x`."""
-    n = x.size
-    a, b = _factors(n)
+    a, b = _factors(x.size)
     transform = scipy_fft.ifft if inverse else scipy_fft.fft
-    workers = get_num_threads()
-    first = transform(x.reshape(a, b), axis=0, norm=norm, workers=workers)
+    rows, roots = x.reshape(a, b), _roots(x.size, inverse, x.dtype.char)
     turned = np.empty((b, a), x.dtype)
-    native.twiddle_transpose(first, _roots(n, inverse, x.dtype.char), turned)
-    out: np.ndarray[Any, Any] = transform(turned, axis=0, norm=norm, workers=workers, overwrite_x=True)
-    return out.reshape(x.shape)
+
+    def first(begin: int, end: int) -> None:
+        part = transform(rows[:, begin:end], axis=0, norm=norm, workers=1)
+        native.twiddle_transpose(part, roots, turned, begin)
+
+    def second(begin: int, end: int) -> None:
+        part = turned[:, begin:end]
+        done = transform(part, axis=0, norm=norm, workers=1, overwrite_x=True)
+        if not np.may_share_memory(done, part):
+            part[...] = done
+
+    _by_columns(first, b)
+    _by_columns(second, a)
+    return turned.reshape(x.shape)
