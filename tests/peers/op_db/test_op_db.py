@@ -48,7 +48,8 @@ def test_entry(name: str, record_property: Callable[[str, object], None]) -> Non
     assert not known - failed.keys(), (
         f"declared as known failures, yet these pass: {sorted(known - failed.keys())}"
     )
-    counts = (len(outcomes), len(outcomes) - len(failed))
+    doubled = sum(one.second and not one.message for one in outcomes)
+    counts = (len(outcomes), len(outcomes) - len(failed), doubled)
     record_property("op_db", (name, counts, torch.__version__.split("+")[0]))
 
 
@@ -57,4 +58,5 @@ def test_at_least_99_percent_of_the_samples_pass() -> None:
     rows = read()
     assert set(rows) == set(PLAIN)
     failing = sum(len(known.samples) for known in KNOWN.values())
-    assert failing <= 0.01 * sum(samples for samples, _ in rows.values())
+    doubled = sum(double for *_, double in rows.values())  # these are outside of the entry's own tolerance
+    assert failing + doubled <= 0.01 * sum(samples for samples, *_ in rows.values())
