@@ -23,8 +23,8 @@ Where results differ by more than that because torch's float32 result has itself
 sample in 200, most of them decompositions of matrices), the workbench's is compared with torch's result in double
 precision, and passes where it is about as near to that as torch's own.
 
-**{passed} of {samples} samples pass ({percent:.2f} %), in {entries} entries; {strict} ({share:.2f} %) within the entry's
-own tolerance, the others by double precision.**
+**{passed} of {samples} samples pass ({percent:.2f} %), in {entries} entries; {strict} ({share:.2f} %) within the
+entry's own tolerance, the others by double precision.**
 
 | entry | samples | passed | by double precision | why the rest does not pass |
 |---|---:|---:|---:|---|
