@@ -8,10 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-SETTLE = 0.015
-"""Seconds of rest before each measurement: OpenMP's threads spin that long after their work, and would take a processor
-from whoever is measured next."""
-
 Work = Callable[[], object]
 
 
@@ -47,7 +43,6 @@ def compare(ours: Work, theirs: Work, rounds: int = 31, seconds: float = 0.02) -
     try:
         for _ in range(rounds):
             for work, count, kept in zip((ours, theirs), counts, times, strict=True):
-                time.sleep(SETTLE)
                 start = time.perf_counter()
                 for _ in range(count):
                     work()
