@@ -1,30 +1,26 @@
 """One long Fourier transform as two sets of short ones, which several threads share and whose values stay in the cache.
 
 With n = a·b points and x[j₁b + j₂], X[k₁ + a·k₂] = Σ_j₂ ω_n^(j₂k₁) (Σ_j₁ x[j₁b + j₂] ω_a^(j₁k₁)) ω_b^(j₂k₂)  (Bailey's
-four steps: D. H. Bailey, FFTs in external or hierarchical memory, 1990).
+four steps: D. H. Bailey, FFTs in external or hierarchical memory, 1990). Both sets go in radices of 2 to 8.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.lazy import scipy_fft
 from workbench.kernels.loader import native
-from workbench.kernels.threads import get_num_threads
 
 __all__ = ["long_fft", "takes_long_fft"]
 
 LEAST, MOST = 1 << 16, 1 << 22
-"""Points of the transforms that this pays for; the roots of unity of a longer one would take too much memory."""
+"""Points of the transforms that this pays for: below, one core's cache holds it; above, short ones no longer fit theirs."""
 SHORTEST = 64
 """The smaller of the two factors is at least this."""
+RADICES = (8, 4, 2, 7, 5, 3)
 
 
 @lru_cache(maxsize=64)
@@ -36,13 +32,45 @@ def _factors(n: int) -> tuple[int, int]:
     return a, n // a
 
 
-@lru_cache(maxsize=2)
-def _roots(n: int, inverse: bool, dtype: str) -> np.ndarray[Any, Any]:
-    """Return the table exp(∓2πi·k₁·j₂/n) [a, b]."""
+@lru_cache(maxsize=64)
+def _radices(n: int) -> tuple[int, ...] | None:
+    """Return factors of `n` that there is a butterfly for; None if another prime is left."""
+    found = []
+    for radix in RADICES:
+        while n % radix == 0:
+            found.append(radix)
+            n //= radix
+    return tuple(found) if n == 1 else None
+
+
+class _Plan(NamedTuple):
+    """What the kernel is told besides the values; see ``fourier.cpp``."""
+
+    high: list[int]
+    wide: list[int]
+    high_roots: np.ndarray[Any, Any]
+    wide_roots: np.ndarray[Any, Any]
+    coarse: np.ndarray[Any, Any]
+    fine: np.ndarray[Any, Any]
+
+
+@lru_cache(maxsize=4)
+def _plan(n: int, dtype: str) -> _Plan:
     a, b = _factors(n)
-    angle = np.outer(np.arange(a), np.arange(b)) * ((2 if inverse else -2) * np.pi / n)
-    table: np.ndarray[Any, Any] = np.exp(1j * angle).astype(dtype)
-    return table
+    lanes = native.fourier_lanes(dtype == "D")
+
+    def roots(powers: np.ndarray[Any, Any], points: int) -> np.ndarray[Any, Any]:
+        return np.exp((-2j * np.pi / points) * (powers % points)).astype(dtype)
+
+    by_lane = roots(np.outer(np.arange(a), np.arange(lanes)), n)
+    return _Plan(
+        list(_radices(a) or ()),
+        list(_radices(b) or ()),
+        roots(np.arange(a), a),
+        roots(np.arange(b), b),
+        roots(np.outer(np.arange(0, b, lanes), np.arange(a)), n),
+        np.stack([by_lane.real, by_lane.imag], axis=1).reshape(a, -1).view(dtype),
+    )
 
 
 def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
@@ -50,51 +78,19 @@ def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
     return (
         native is not None
         and len(dim) == 1
-        and x.dtype.kind == "c"
+        and x.dtype.char in "FD"
         and LEAST <= x.size <= MOST
         and x.shape[dim[0]] == x.size
         and x.flags.c_contiguous
         and _factors(x.size)[0] >= SHORTEST
+        and _radices(x.size) is not None
     )
-
-
-@lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
-    # Python's threads, not OpenMP's: those would spin after their part of the work, where SciPy's want to run.
-    return ThreadPoolExecutor(max_workers=64, thread_name_prefix="workbench-fft")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not come along
-
-
-def _by_columns(work: Callable[[int, int], None], columns: int) -> None:
-    """Call ``work(begin, end)`` for ranges of columns, on as many threads as there may be."""
-    workers = get_num_threads()
-    edges = [columns * i // workers for i in range(workers + 1)]
-    others = [_pool().submit(work, *edges[i : i + 2]) for i in range(1, workers)]
-    work(edges[0], edges[1])
-    for other in others:
-        other.result()
 
 
 def long_fft(x: np.ndarray[Any, Any], inverse: bool, norm: str) -> np.ndarray[Any, Any]:
     """Return the transform of the one long dim of `x`."""
-    a, b = _factors(x.size)
-    transform = scipy_fft.ifft if inverse else scipy_fft.fft
-    rows, roots = x.reshape(a, b), _roots(x.size, inverse, x.dtype.char)
-    turned = np.empty((b, a), x.dtype)
-
-    def first(begin: int, end: int) -> None:
-        part = transform(rows[:, begin:end], axis=0, norm=norm, workers=1)
-        native.twiddle_transpose(part, roots, turned, begin)
-
-    def second(begin: int, end: int) -> None:
-        part = turned[:, begin:end]
-        done = transform(part, axis=0, norm=norm, workers=1, overwrite_x=True)
-        if not np.may_share_memory(done, part):
-            part[...] = done
-
-    _by_columns(first, b)
-    _by_columns(second, a)
-    return turned.reshape(x.shape)
+    n = x.size
+    scale = 1.0 if norm == ("forward" if inverse else "backward") else n**-0.5 if norm == "ortho" else 1.0 / n
+    out = np.empty(x.shape, x.dtype)
+    native.long_fft(x, out, *_plan(n, x.dtype.char), inverse=inverse, scale=scale)
+    return out

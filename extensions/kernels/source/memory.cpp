@@ -6,12 +6,12 @@
 #endif
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <new>
 #include <unordered_set>
@@ -296,13 +296,15 @@ static void give_back_free_memory() {
 #endif
 }
 
+// The bytes of the last cache that this CPU sees. The C library is not asked: on some CPUs it adds up every core's share.
+static std::int64_t last_cache_bytes() {
+    std::int64_t kibibytes = 0;
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kibibytes;
+    return kibibytes > 0 ? kibibytes << 10 : std::int64_t{32} << 20;
+}
+
 bool outgrows_caches(std::int64_t floats) {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    static const long found = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#else
-    static const long found = 0;
-#endif
-    static const std::int64_t cache = found > 0 ? found : 32 << 20;
+    static const std::int64_t cache = last_cache_bytes();
     return floats * 4 > cache;
 }
 
