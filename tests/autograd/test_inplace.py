@@ -234,3 +234,10 @@ def test_detach_in_place() -> None:
     z = leaf(1.0, 2.0) * 2
     with pytest.raises(AutogradError, match="detach views"):
         z[0:1].detach_()
+
+
+def test_a_view_that_was_written_through_keeps_the_op_that_wrote() -> None:
+    x = wb.ones(3, requires_grad=True) * 1.0
+    y = x[0:2]
+    y.mul_(2.0)
+    assert repr(y.grad_fn) == "<mul backward>"

@@ -69,7 +69,7 @@ def changed(target: Any, result: Any) -> None:
     """Put `target`, whose memory now holds the numbers of `result`, where `result` is on the tape; and all it views."""
     before = _before(target)
     move(result, target)
-    target._seen = target._version
+    target._seen = target._version  # its place is right: refresh need not make the view again
     while target._view is not None:
         viewed, op, params = target._view
         old = _before(viewed)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.base.errors import DimensionError
-from workbench.core.dispatch import apply
 from workbench.core.value import dims_of
 from workbench.graph.ir import Graph, Node, Value
 
@@ -40,7 +39,7 @@ def run(graph: Graph, *inputs: Any, observe: Observer | None = None) -> Any:
     for position, node in enumerate(graph.nodes):
         arguments = [environment[one] if isinstance(one, Value) else one for one in node.inputs]
         start = time.perf_counter() if observe is not None else 0.0
-        results = apply(node.op, *arguments, **node.params)
+        results = node.op(*arguments, **node.params)
         if observe is not None:
             observe(node, results, time.perf_counter() - start)
         several = results if isinstance(results, tuple) else (results,)
