@@ -240,4 +240,5 @@ def test_a_view_that_was_written_through_keeps_the_op_that_wrote() -> None:
     x = wb.ones(3, requires_grad=True) * 1.0
     y = x[0:2]
     y.mul_(2.0)
+    y.sum()  # to use it is to see where it stands
     assert repr(y.grad_fn) == "<mul backward>"
