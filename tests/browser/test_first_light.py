@@ -93,7 +93,7 @@ def test_the_whole_notebook_runs_and_every_view_shows_what_python_says(notebook:
 
 SLOWED = """prepared.register_forward_hook(lambda *_: __import__("time").sleep(
     0.02 if calibration["conv2.output"].override is None else 0)) and None"""
-"""Makes the calibration wait for a hand: a fast machine would be done with it before a slow browser has moved the mouse."""
+"""Makes the calibration wait for a hand: fast machines are done before slow browsers have moved the mouse."""
 
 
 def test_a_range_dragged_while_the_calibration_runs_is_used_by_the_next_batch(notebook: FirstLight) -> None:

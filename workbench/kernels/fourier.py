@@ -17,7 +17,7 @@ from workbench.kernels.loader import native
 __all__ = ["long_fft", "takes_long_fft"]
 
 LEAST, MOST = 1 << 16, 1 << 22
-"""Points of the transforms that this pays for: below, one core's cache holds it; above, short ones no longer fit theirs."""
+"""Points of the transforms that this pays for: below, one core's cache holds it; above, short ones outgrow theirs."""
 SHORTEST = 64
 """The smaller of the two factors is at least this."""
 RADICES = (8, 4, 2, 7, 5, 3)
