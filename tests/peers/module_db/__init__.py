@@ -1,0 +1,1 @@
+"""PyTorch's database of modules as an outside judge."""
