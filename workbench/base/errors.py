@@ -21,6 +21,7 @@ __all__ = [
     "NoNumbersError",
     "Operand",
     "QuantizationError",
+    "WeightsError",
 ]
 
 
@@ -132,3 +133,7 @@ class DeviceError(RuntimeError):
 
 class QuantizationError(RuntimeError):
     """A quantization that cannot be done as asked."""
+
+
+class WeightsError(ValueError):
+    """A file of weights that is damaged, is not what it claims, or holds what is never read."""
