@@ -14,9 +14,11 @@ from typing import Any as _Any
 
 from workbench import autograd, data, fft, kernels, linalg, models, names, nn, optim, return_types, special
 from workbench.autograd import (
+    autocast,
     enable_grad,
     grad_enabled,
     inference_mode,
+    is_autocast_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
@@ -109,11 +111,11 @@ from workbench.tensor.random import (
 __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
     "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "arange",
-    "as_tensor", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
+    "as_tensor", "autocast", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
     "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad",
     "eye", "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
     "func", "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "inf",
-    "inference_mode", "initial_seed", "int16", "int32", "int64", "int8", "is_grad_enabled",
+    "inference_mode", "initial_seed", "int16", "int32", "int64", "int8", "is_autocast_enabled", "is_grad_enabled",
     "is_inference_mode_enabled", "kernels", "linalg", "linspace", "logspace", "manual_seed",
     "models", "multinomial", "names", "nan", "newaxis", "nn", "no_grad", "normal", "ones",
     "ones_like", "optim", "pi", "poisson", "promote_types", "qint32", "qint8", "quint8", "rand",

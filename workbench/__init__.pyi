@@ -47,9 +47,11 @@ from workbench import nn as nn
 from workbench import optim as optim
 from workbench import return_types as return_types
 from workbench import special as special
+from workbench.autograd import autocast as autocast
 from workbench.autograd import enable_grad as enable_grad
 from workbench.autograd import grad_enabled as grad_enabled
 from workbench.autograd import inference_mode as inference_mode
+from workbench.autograd import is_autocast_enabled as is_autocast_enabled
 from workbench.autograd import is_grad_enabled as is_grad_enabled
 from workbench.autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from workbench.autograd import no_grad as no_grad

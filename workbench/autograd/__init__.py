@@ -9,6 +9,7 @@ from workbench.autograd.engine import backward
 from workbench.autograd.function import Function, once_differentiable
 from workbench.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from workbench.autograd.gradients import grad
+from workbench.autograd.mixed_precision import autocast, is_autocast_enabled
 from workbench.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -22,6 +23,7 @@ from workbench.core.dispatch import grad_enabled
 __all__ = [
     "Function",
     "GradcheckError",
+    "autocast",
     "backward",
     "checkpoint",
     "detect_anomaly",
@@ -34,6 +36,7 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_autocast_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",

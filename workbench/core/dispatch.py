@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,8 +31,8 @@ from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
 from workbench.core.views import refresh, remember, see
 
 __all__ = [
-    "Interpreter", "apply", "below", "enable_grad", "grad_enabled", "inference", "interpreting", "mode",
-    "no_grad", "set_grad", "top",
+    "Interpreter", "apply", "below", "enable_grad", "find", "grad_enabled", "inference", "interpreting", "mode",
+    "no_grad", "set_grad", "top", "without",
 ]  # fmt: skip
 
 
@@ -40,8 +40,14 @@ class Interpreter(Protocol):
     """Something that gives a call of an op a meaning."""
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Return the result(s) of `op`; ops applied meanwhile go to the interpreter below."""
+        """Return the result(s) of `op`; ops applied meanwhile go to the interpreter below.
+
+        One with an attribute ``transparent`` that is true returns what calls below gave, already recorded.
+        """
         ...
+
+
+Kind = TypeVar("Kind")
 
 
 class State(NamedTuple):
@@ -128,6 +134,40 @@ def below() -> Iterator[None]:
         _state.reset(token)
 
 
+def find(kind: type[Kind]) -> Kind | None:
+    """Return the topmost interpreter of a class."""
+    link = _get().top
+    while link is not None:
+        interpreter, link = link
+        if isinstance(interpreter, kind):
+            return interpreter
+    return None
+
+
+def without(kind: type) -> Any:
+    """Run the ops of a block without the interpreters of a class, wherever they stand in the stack."""
+    state = _get()
+    kept: list[Interpreter] = []
+    link = state.top
+    while link is not None:
+        interpreter, link = link
+        if not isinstance(interpreter, kind):
+            kept.append(interpreter)
+    stack: tuple[Interpreter, Any] | None = None
+    for interpreter in reversed(kept):
+        stack = (interpreter, stack)
+    return _in_force(state._replace(top=stack))
+
+
+@contextmanager
+def _in_force(state: State) -> Iterator[None]:
+    token = _state.set(state)
+    try:
+        yield
+    finally:
+        _state.reset(token)
+
+
 @contextmanager
 def interpreting(interpreter: Interpreter) -> Iterator[None]:
     """Run the ops of this block through `interpreter`, on top of those already in force."""
@@ -151,6 +191,8 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
             results = interpreter.process(op, inputs, params)
         finally:
             _state.reset(token)
+        if getattr(interpreter, "transparent", False):
+            return results  # calls below have recorded what there is to record
         if op.view and isinstance(results, Value) and results._view is None and results is not inputs[0]:
             remember(op, inputs[0], params, results)
     if state.grad and op.vjp:

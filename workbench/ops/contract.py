@@ -184,6 +184,7 @@ MATMUL = Op(
         ),
         BadInput((grid(), grid(3)), {}, DimensionError, "at least 1D"),
     ],
+    properties=frozenset({"narrow"}),
 )
 
 
@@ -260,6 +261,7 @@ LINEAR = Op(
         BadInput((grid(3, 4), grid(4)), {}, DimensionError, "[out_features, in_features]"),
         BadInput((grid(3, 4), grid(2, 4), grid(3)), {}, DimensionError, "the bias [out_features]"),
     ],
+    properties=frozenset({"narrow"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -234,6 +234,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
             ),
             BadInput((x[0], weight), _params(n), DimensionError, f"Expected {n + 2}D input"),
         ],
+        properties=frozenset({"narrow"}),
     )
     to_input = Op(
         name=f"{name}_input_gradient",

@@ -136,6 +136,7 @@ CDIST = Op(
         BadInput((grid(3), grid(2, 3)), {"p": 2.0, "product": False}, DimensionError, "at least 2D tensors"),
     ],
     tolerance=1e-5,
+    properties=frozenset({"wide"}),
 )
 
 

@@ -26,6 +26,7 @@ EXP = unary(
     np.exp,
     lambda c, g: ops.mul(g, conjugate(c.out)),
     saves=OUTPUT,
+    properties=frozenset({"wide"}),
 )
 EXP2 = unary(
     "exp2",
@@ -34,6 +35,7 @@ EXP2 = unary(
     np.exp2,
     lambda c, g: ops.mul(ops.mul(g, conjugate(c.out)), math.log(2)),
     saves=OUTPUT,
+    properties=frozenset({"wide"}),
 )
 EXPM1 = unary(
     "expm1",
@@ -42,6 +44,7 @@ EXPM1 = unary(
     np.expm1,
     lambda c, g: ops.mul(g, conjugate(ops.add(c.out, 1.0))),
     saves=OUTPUT,
+    properties=frozenset({"wide"}),
 )
 LOG = unary(
     "log",
@@ -50,6 +53,7 @@ LOG = unary(
     np.log,
     lambda c, g: ops.div(g, conjugate(c.inputs[0])),
     domain=(0.2, 3.0),
+    properties=frozenset({"wide"}),
 )
 LOG2 = unary(
     "log2",
@@ -58,6 +62,7 @@ LOG2 = unary(
     np.log2,
     lambda c, g: ops.div(g, ops.mul(conjugate(c.inputs[0]), math.log(2))),
     domain=(0.2, 3.0),
+    properties=frozenset({"wide"}),
 )
 LOG10 = unary(
     "log10",
@@ -66,6 +71,7 @@ LOG10 = unary(
     np.log10,
     lambda c, g: ops.div(g, ops.mul(conjugate(c.inputs[0]), math.log(10))),
     domain=(0.2, 3.0),
+    properties=frozenset({"wide"}),
 )
 LOG1P = unary(
     "log1p",
@@ -74,6 +80,7 @@ LOG1P = unary(
     np.log1p,
     lambda c, g: ops.div(g, conjugate(ops.add(c.inputs[0], 1.0))),
     domain=(-0.5, 2.0),
+    properties=frozenset({"wide"}),
 )
 
 

@@ -227,6 +227,7 @@ NLL_LOSS = Op(
             names=(("N", "C"), ("T",)),
         ),
     ],
+    properties=frozenset({"wide"}),
 )
 
 

@@ -67,6 +67,7 @@ BINARY_CROSS_ENTROPY = Op(
         BadInput((grid(3), grid(2)), {}, DimensionError, "must match the size"),
     ],
     tolerance=1e-5,
+    properties=frozenset({"wide"}),
 )
 
 
@@ -97,6 +98,7 @@ BINARY_CROSS_ENTROPY_WITH_LOGITS = Op(
     cost=lambda dims, out, **params: 5.0 * out.numel,
     samples=lambda: [*_samples(-3.0, 3.0), Sample((grid(3, 4), 1.0))],
     bad=lambda: [BadInput((grid(3), grid(2)), {}, DimensionError, "must match the size")],
+    properties=frozenset({"wide"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -172,7 +172,7 @@ CTC_LOSS = Op(
     ],
     # The gradient is that of log-probabilities that stay normalised, as PyTorch has it: what a log_softmax before
     # them would take away is taken away already.
-    properties=frozenset({"estimate"}),
+    properties=frozenset({"estimate", "wide"}),
 )
 
 

@@ -140,6 +140,7 @@ GROUP_NORM = Op(
     ],
     outputs=3,
     tolerance=1e-5,
+    properties=frozenset({"wide"}),
 )
 
 

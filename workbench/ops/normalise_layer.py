@@ -94,6 +94,7 @@ LAYER_NORM = Op(
     ],
     outputs=3,
     tolerance=1e-5,
+    properties=frozenset({"wide"}),
 )
 
 
@@ -199,6 +200,7 @@ RMS_NORM = Op(
     ],
     outputs=2,
     tolerance=1e-5,
+    properties=frozenset({"wide"}),
 )
 
 

@@ -72,6 +72,7 @@ VECTOR_NORM = reduction(
         for s in (reduction_samples() if p == 2 else reduction_samples()[2:3])
     ],
     tolerance=1e-5,
+    properties=["wide"],
 )
 
 # ---------------------------------------------------------------------------------- the words people use

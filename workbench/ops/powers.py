@@ -96,6 +96,7 @@ POW = binary(
     _pow,
     _pow_gradient,
     saves=Saves(None, output=True, output_for=(1,)),
+    properties=frozenset({"wide"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

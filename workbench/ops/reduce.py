@@ -136,7 +136,7 @@ SUM_OP = reduction(
     lambda x, dim, keepdim: np.add.reduce(x, axis=dim, keepdims=keepdim),
     lambda c, g, dim, keepdim: spread(g, c.inputs[0], dim),
     dtype=SUM,
-    properties=["linear"],
+    properties=["linear", "wide"],
 )
 MEAN = reduction(
     "mean",
@@ -188,6 +188,7 @@ PROD = reduction(
         Sample((grid(3, 4) * np.array([1.0, 0, 1, 1]),), {"dim": (1,), "keepdim": False}),
         Sample((grid(2, 3) * np.array([0.0, 0, 1]),), {"dim": (0, 1), "keepdim": True}),
     ],
+    properties=["wide"],
 )
 
 
@@ -243,6 +244,7 @@ LOGSUMEXP = reduction(
     ),
     saves=EVERYTHING,
     dtype=FLOAT,
+    properties=["wide"],
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -143,7 +143,7 @@ CUMSUM = scan(
     lambda x, dim: np.cumsum(x, axis=dim),
     lambda c, g: (reverse(ops.cumsum(reverse(g, c.params["dim"]), dim=c.params["dim"]), c.params["dim"]),),
     saves=Saves((), output=False),
-    properties=frozenset({"linear"}),
+    properties=frozenset({"linear", "wide"}),
 )
 
 
@@ -164,6 +164,7 @@ CUMPROD = scan(
         *_samples(),
         Sample((grid(2, 5) * np.array([1.0, 0, 1, 0, 1]),), {"dim": 1}),
     ],
+    properties=frozenset({"wide"}),
 )
 
 
@@ -232,6 +233,7 @@ LOGCUMSUMEXP = scan(
     _logcumsumexp_vjp,
     saves=Saves(None, output=True),
     dtype=FLOAT,
+    properties=frozenset({"wide"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

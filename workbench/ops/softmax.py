@@ -73,6 +73,7 @@ SOFTMAX = Op(
     cost=lambda dims, out, **params: 5.0 * out.numel,
     samples=_samples,
     bad=list,
+    properties=frozenset({"wide"}),
 )
 
 LOG_SOFTMAX = Op(
@@ -90,6 +91,7 @@ LOG_SOFTMAX = Op(
     cost=lambda dims, out, **params: 5.0 * out.numel,
     samples=_samples,
     bad=list,
+    properties=frozenset({"wide"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -64,6 +64,7 @@ VAR = reduction(
     saves=Saves(None, output=False),
     dtype=REAL,
     samples=_samples,
+    properties=["wide"],
 )
 STD = reduction(
     "std",
@@ -74,6 +75,7 @@ STD = reduction(
     saves=Saves(None, output=True),
     dtype=REAL,
     samples=_samples,
+    properties=["wide"],
 )
 
 # ---------------------------------------------------------------------------------- the words people use
