@@ -1,7 +1,7 @@
 """Which module is being called: a path that tracers and analysers ask for, and that costs nothing otherwise.
 
 Calls of modules say where they are only while somebody tracks them. `active` is then not zero, and that one
-attribute is all that a call tests when nobody does.
+attribute is all that a call tests when nobody does. Hooks of all modules raise it too, by `watch`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-__all__ = ["current", "entered", "module", "tracking"]
+__all__ = ["current", "entered", "module", "tracking", "unwatch", "watch"]
 
 active: int = 0
-"""How many trackers there are, in any thread. Zero: calls of modules need not say where they are."""
+"""How many look on, in any thread: trackers, and hooks of all modules. Zero: a call asks no further."""
 
 _lock = threading.Lock()
 
@@ -43,6 +43,20 @@ def module() -> Any:
     return None if place is None else place.module
 
 
+def watch() -> None:
+    """Have all calls of modules look for who wants to know of them, until `unwatch`."""
+    global active
+    with _lock:
+        active += 1
+
+
+def unwatch() -> None:
+    """End one `watch`."""
+    global active
+    with _lock:
+        active -= 1
+
+
 @contextmanager
 def tracking(root: Any) -> Iterator[None]:
     """Have the modules of `root` (anything with ``named_modules()``) say when they are called, in this thread.
@@ -55,17 +69,14 @@ def tracking(root: Any) -> Iterator[None]:
     ...     y = model(zeros(1))
     ('0', '0')
     """
-    global active
     paths = {id(one): tuple(name.split(".")) if name else () for name, one in root.named_modules()}
-    with _lock:
-        active += 1
+    watch()
     token = _place.set(_Place((), None, paths))
     try:
         yield
     finally:
         _place.reset(token)
-        with _lock:
-            active -= 1
+        unwatch()
 
 
 @contextmanager

@@ -1,19 +1,20 @@
 """`Module`: parameters, buffers and other modules by attribute, and a call.
 
-What is registered lives in the instance's own ``__dict__``, where Python finds it at once; beside it stand
-the *names* of what is a parameter, a buffer or a module. A call without hooks costs one test more than the
-call of `forward` itself.
+A call without hooks costs one test more than the call of `forward` itself. What is registered is `registry`'s, going
+through it `inside`'s, hooks are `hooking`'s, the state is `state`'s, and other types and devices are `conversion`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from workbench.base.dtypes import as_dtype
 from workbench.base.errors import AutogradError, DimensionError, DTypeError, QuantizationError
 from workbench.core import scope
-from workbench.nn import state
-from workbench.nn.parameter import Parameter
+from workbench.nn import conversion, state
+from workbench.nn.hooking import Hooking
+from workbench.nn.hooks import RemovableHandle, call
 from workbench.tensor import Tensor
 
 __all__ = ["Module", "RemovableHandle"]
@@ -23,7 +24,7 @@ _LOCATED = (DimensionError, DTypeError, AutogradError, QuantizationError)
 """Errors that are told in which module they arose."""
 
 
-class Module:
+class Module(Hooking):
     """Base of everything that holds parameters and is called.
 
     >>> import workbench as wb
@@ -38,24 +39,13 @@ class Module:
     """True while learning: `train` and `eval` set it here and in all modules below."""
     resizable: tuple[str, ...] = ()
     """Buffers that take the size of what `load_state_dict` brings, such as a histogram that was filled."""
-    _parameter_names: dict[str, None]
-    _buffer_names: dict[str, bool]
-    """Names of buffers, and whether each is part of the state."""
-    _module_names: dict[str, None]
-    _hooks: dict[int, Callable[..., Any]] | None = None
-    _pre_hooks: dict[int, Callable[..., Any]] | None = None
-    _hooked: bool = False
-
-    def __init__(self) -> None:
-        put = object.__setattr__
-        put(self, "_parameter_names", {})
-        put(self, "_buffer_names", {})
-        put(self, "_module_names", {})
+    _version: int = 1
+    """Version of the layout of the state, which `state_dict` writes down and `_load_from_state_dict` is told."""
 
     # ---------------------------------------------------------------------------------------- the call
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
-        """Compute the output; every module has its own."""
+        """Compute the output; every module has its own. Raises TypeError for one that has none."""
         raise TypeError(
             f'Module [{type(self).__name__}] is missing the required "forward" function: def forward(self, x)'
         )
@@ -63,233 +53,22 @@ class Module:
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         try:
             if self._hooked or scope.active:
-                return self._call_observed(inputs, keywords)
+                with scope.entered(self):
+                    return call(self, inputs, keywords)
             return self.forward(*inputs, **keywords)
         except _LOCATED as error:
             _tell_place(error, self)
             raise
-
-    def _call_observed(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Call with hooks, and say where we are to whom it may concern."""
-        with scope.entered(self):
-            for pre_hook in tuple((self._pre_hooks or {}).values()):
-                changed = pre_hook(self, inputs)
-                if changed is not None:
-                    inputs = changed if isinstance(changed, tuple) else (changed,)
-            output = self.forward(*inputs, **keywords)
-            for hook in tuple((self._hooks or {}).values()):
-                changed = hook(self, inputs, output)
-                output = output if changed is None else changed
-            return output
-
-    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
-        """Call ``hook(module, inputs, output)`` after every call; what it returns, unless None, is the output.
-
-        Call what it returns, or its ``remove``, to remove the hook.
-        """
-        return self._add_hook("_hooks", hook)
-
-    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(module, inputs)`` before every call; what it returns, unless None, are the inputs."""
-        return self._add_hook("_pre_hooks", hook)
-
-    def _add_hook(self, registry: str, hook: Callable[..., Any]) -> RemovableHandle:
-        if not callable(hook):
-            raise TypeError(f"a hook is called, and {type(hook).__name__} cannot be")
-        if getattr(self, registry) is None:
-            object.__setattr__(self, registry, {})
-        handle = RemovableHandle(self, registry)
-        getattr(self, registry)[id(handle)] = hook
-        object.__setattr__(self, "_hooked", True)
-        return handle
-
-    # ------------------------------------------------------------------------------------- registration
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        parameters = self.__dict__.get("_parameter_names")
-        if isinstance(value, Parameter | Module):
-            if parameters is None:
-                kind = "parameters" if isinstance(value, Parameter) else "module"
-                raise AttributeError(
-                    f"cannot assign {kind} before Module.__init__() call: write super().__init__() first"
-                )
-            registry = parameters if isinstance(value, Parameter) else self._module_names
-            self._forget(name, registry)
-            registry[name] = None
-        elif parameters is not None:
-            self._check_replacement(name, value)
-        object.__setattr__(self, name, value)
-
-    def _forget(self, name: str, keep: Mapping[str, Any]) -> None:
-        for registry in (self._parameter_names, self._buffer_names, self._module_names):
-            if registry is not keep:
-                registry.pop(name, None)
-
-    def _check_replacement(self, name: str, value: Any) -> None:
-        """Refuse a value that cannot take the place of what is registered under `name`."""
-        if value is None:
-            return
-        for registry, kind, wanted in (
-            (self._parameter_names, "parameter", "nn.Parameter"),
-            (self._module_names, "child module", "nn.Module"),
-        ):
-            if name in registry:
-                raise TypeError(
-                    f"cannot assign {type(value).__name__!r} object to {kind} {name!r} ({wanted} or None required)"
-                )
-        if name in self._buffer_names and not isinstance(value, Tensor):
-            raise TypeError(
-                f"cannot assign {type(value).__name__!r} object to buffer {name!r} (Tensor or None required)"
-            )
-
-    def __delattr__(self, name: str) -> None:
-        object.__delattr__(self, name)
-        self._forget(name, ())  # type: ignore[arg-type]
-
-    def _check_new(self, name: str, kind: str) -> None:
-        if not name or "." in name:
-            raise KeyError(f"{kind} name must be a string that is not empty and has no '.', got {name!r}")
-        if hasattr(self, name) and name not in (
-            *self._parameter_names,
-            *self._buffer_names,
-            *self._module_names,
-        ):
-            raise KeyError(f"attribute {name!r} already exists")
-
-    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
-        """Add a parameter, or None for one that this module does without."""
-        self._check_new(name, "parameter")
-        if parameter is not None and not isinstance(parameter, Parameter):
-            raise TypeError(
-                f"cannot assign {type(parameter).__name__!r} object to parameter {name!r} "
-                "(nn.Parameter or None required)"
-            )
-        self._forget(name, self._parameter_names)
-        self._parameter_names[name] = None
-        object.__setattr__(self, name, parameter)
-
-    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is not learned; it is part of `state_dict` if `persistent`."""
-        self._check_new(name, "buffer")
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required)"
-            )
-        self._forget(name, self._buffer_names)
-        self._buffer_names[name] = persistent
-        object.__setattr__(self, name, tensor)
-
-    def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module under a name."""
-        self._check_new(name, "module")
-        if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._forget(name, self._module_names)
-        self._module_names[name] = None
-        object.__setattr__(self, name, module)
-
-    register_module = add_module
-
-    # ------------------------------------------------------------------------------------ what is inside
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the modules right below, each once, with their names."""
-        seen: set[int] = set()
-        for name in self._module_names:
-            module = self.__dict__[name]
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
-                yield name, module
-
-    def children(self) -> Iterator[Module]:
-        """Yield the modules right below, each once."""
-        return (module for _, module in self.named_children())
-
-    def named_modules(
-        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        """Yield this module and all below, with dotted paths; a module that stands in several places comes once."""
-        memo = set() if memo is None else memo
-        if remove_duplicate and id(self) in memo:
-            return
-        memo.add(id(self))
-        yield prefix, self
-        for name in self._module_names:
-            module = self.__dict__[name]
-            if module is not None:
-                yield from module.named_modules(
-                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
-                )
-
-    def modules(self) -> Iterator[Module]:
-        """Yield this module and all below, each once."""
-        return (module for _, module in self.named_modules())
-
-    def _named_members(
-        self, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else iter([(prefix, self)])
-        )
-        for path, module in modules:
-            for name in getattr(module, registry):
-                value = module.__dict__[name]
-                if value is None or (remove_duplicate and id(value) in seen):
-                    continue
-                seen.add(id(value))
-                yield f"{path}.{name}" if path else name, value
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """Yield the parameters with dotted paths; one that stands in several places comes once."""
-        return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield the parameters, each once."""
-        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """Yield the buffers with dotted paths."""
-        return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yield the buffers, each once."""
-        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
-
-    def get_submodule(self, target: str) -> Module:
-        """Return the module at a dotted path; the empty path is this module."""
-        return state.submodule(self, target)
-
-    def get_parameter(self, target: str) -> Parameter:
-        """Return the parameter at a dotted path."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if name not in module._parameter_names:
-            raise AttributeError(f"{type(module).__name__} has no parameter `{name}`")
-        return module.__dict__[name]  # type: ignore[no-any-return]
-
-    def set_submodule(self, target: str, module: Module) -> None:
-        """Put `module` in the place of the one at a dotted path."""
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if name not in parent._module_names:
-            raise AttributeError(f"{type(parent).__name__} has no module `{name}` to replace")
-        setattr(parent, name, module)
 
     # ------------------------------------------------------------------------------------------- changes
 
     def train(self: Own, mode: bool = True) -> Own:
         """Say to this module and all below that they learn (or, with False, that they are used)."""
         if not isinstance(mode, bool):
-            raise TypeError(f"training mode is expected to be boolean, got {mode!r}")
-        for module in self.modules():
-            object.__setattr__(module, "training", mode)
+            raise ValueError(f"training mode is expected to be boolean, got {mode!r}")
+        object.__setattr__(self, "training", mode)
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self: Own) -> Own:
@@ -310,43 +89,142 @@ class Module:
             else:
                 parameter.grad = parameter.grad.detach().zero_()
 
-    def apply(self: Own, function: Callable[[Module], Any]) -> Own:
-        """Call `function` on every module below, then on this one."""
+    def apply(self: Own, fn: Callable[[Module], Any]) -> Own:
+        """Call `fn` on every module below, then on this one.
+
+        >>> import workbench as wb
+        >>> def start(module):
+        ...     if isinstance(module, wb.nn.Linear):
+        ...         wb.nn.init.zeros_(module.weight)
+        >>> model = wb.nn.Sequential(wb.nn.Linear(2, 1)).apply(start)
+        >>> model[0].weight.detach().tolist()
+        [[0.0, 0.0]]
+        """
         for module in self.children():
-            module.apply(function)
-        function(self)
+            module.apply(fn)
+        fn(self)
         return self
 
-    def to(self: Own, target: Any) -> Own:
-        """Bring floating point parameters and buffers to a type, such as ``wb.float64``."""
-        if target != "cpu":
-            state.cast(self, target)
+    def _apply(self: Own, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Own:
+        """Put ``fn(tensor)`` in the place of every parameter, gradient and buffer, here and below."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        conversion.convert(self, fn)
         return self
 
-    def double(self: Own) -> Own:
-        """Bring floating point parameters and buffers to float64."""
-        return self.to("float64")
+    def to(
+        self: Own,
+        *arguments: Any,
+        device: Any = None,
+        dtype: Any = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Own:
+        """Bring parameters and buffers to a device, those with real or complex numbers also to a type; in place.
+
+        Takes a type (``to(wb.float64)``), a device (``to("cuda")``), both, or a tensor to be like. Parameters stay the
+        objects that optimizers know, and their gradients go along. Raises TypeError for a type of whole numbers,
+        `DeviceError` for a device that is not there.
+
+        >>> import workbench as wb
+        >>> wb.nn.Linear(2, 2).to(wb.float64).weight.dtype
+        workbench.float64
+        """
+        return self._apply(conversion.caster(*conversion.targets(arguments, dtype, device, memory_format)))
+
+    def type(self: Own, dst_type: Any) -> Own:
+        """Bring all parameters and buffers, those with whole numbers too, to a type."""
+        kind = as_dtype(dst_type)
+        return self._apply(lambda value: value.to(kind))
 
     def float(self: Own) -> Own:
         """Bring floating point parameters and buffers to float32."""
-        return self.to("float32")
+        return self._floating("float32")
+
+    def double(self: Own) -> Own:
+        """Bring floating point parameters and buffers to float64."""
+        return self._floating("float64")
+
+    def half(self: Own) -> Own:
+        """Bring floating point parameters and buffers to float16."""
+        return self._floating("float16")
+
+    def bfloat16(self: Own) -> Own:
+        """Bring floating point parameters and buffers to bfloat16."""
+        return self._floating("bfloat16")
+
+    def _floating(self: Own, name: str) -> Own:
+        return self._apply(lambda value: value.to(name) if value.dtype.is_floating_point else value)
+
+    def cpu(self: Own) -> Own:
+        """Bring parameters and buffers to the CPU."""
+        return self._apply(lambda value: value.cpu())
+
+    def cuda(self: Own, device: Any = None) -> Own:
+        """Bring parameters and buffers to an NVIDIA GPU. Raises `DeviceError` where there is none."""
+        return self.to(device=f"cuda:{device}" if isinstance(device, int) else device or "cuda")
+
+    def to_empty(self: Own, *, device: Any, recurse: bool = True) -> Own:
+        """Bring parameters and buffers to a device without their numbers, which are then whatever is there."""
+        return self._apply(lambda value: conversion.emptied(value, device), recurse)
 
     # --------------------------------------------------------------------------------------------- state
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """Return parameters and persistent buffers by dotted path; memory is shared.
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """Return parameters and persistent buffers by dotted path, in an ordered dict; memory is shared.
 
-        With `keep_vars` the parameters themselves, on which gradients are recorded.
+        With `keep_vars` the parameters themselves, on which gradients are recorded. With a `destination` that dict is
+        filled.
         """
-        return state.collect(self, prefix, keep_vars)
+        return state.collect(self, destination, prefix, keep_vars)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> state.IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> state.IncompatibleKeys:
         """Copy values in by dotted path: tensors or NumPy arrays. All is checked before anything changes.
 
-        Returns the missing and the unexpected keys. Raises RuntimeError, which lists all that is wrong, where
-        sizes or names differ and, if `strict`, where keys are missing or unexpected.
+        With `assign` the tensors given take the place of those that are here, instead of their numbers. Returns the
+        missing and the unexpected keys. Raises RuntimeError, which lists all that is wrong, where sizes or names differ
+        and, if `strict`, where keys are missing or unexpected.
+
+        >>> import workbench as wb
+        >>> one, other = wb.nn.Linear(2, 3), wb.nn.Linear(2, 3)
+        >>> other.load_state_dict(one.state_dict())
+        <All keys matched successfully>
         """
-        return state.load(self, state_dict, strict)
+        return state.load(self, state_dict, strict, assign)
+
+    def get_extra_state(self) -> Any:
+        """Return what `state_dict` keeps of this module besides tensors; a module that has such gives its own."""
+        raise RuntimeError(
+            f"{type(self).__name__} has no extra state: a module that has defines get_extra_state and set_extra_state"
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take what `get_extra_state` returned; a module that has such gives its own."""
+        raise RuntimeError(
+            f"{type(self).__name__} has no extra state: a module that has defines get_extra_state and set_extra_state"
+        )
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put what this module itself holds into the state."""
+        state.save_own(self, destination, prefix, keep_vars)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Check and take what this module itself holds out of a state."""
+        state.load_own(
+            self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     # ------------------------------------------------------------------------------------------- printed
 
@@ -359,27 +237,14 @@ class Module:
 
     def __repr__(self) -> str:
         extra = self.extra_repr()
-        lines = [
-            f"({name}): " + "\n  ".join(repr(self.__dict__[name]).split("\n")) for name in self._module_names
-        ]
+        own = self.__dict__
+        lines = [f"({name}): " + "\n  ".join(repr(own[name]).split("\n")) for name in self._module_names]
         if not lines:
-            return f"{self._get_name()}({extra})"
-        body = "\n  ".join([extra, *lines] if extra else lines)
+            if "\n" not in extra:
+                return f"{self._get_name()}({extra})"
+            return f"{self._get_name()}(\n  " + "\n  ".join(extra.split("\n")) + "\n)"
+        body = "\n  ".join([*extra.split("\n"), *lines] if extra else lines)
         return f"{self._get_name()}(\n  {body}\n)"
-
-
-class RemovableHandle:
-    """Removes one hook, when it is called."""
-
-    def __init__(self, module: Module, registry: str) -> None:
-        self._module = module
-        self._registry = registry
-
-    def __call__(self) -> None:
-        (getattr(self._module, self._registry) or {}).pop(id(self), None)
-        object.__setattr__(self._module, "_hooked", bool(self._module._hooks or self._module._pre_hooks))
-
-    remove = __call__
 
 
 def _tell_place(error: Exception, caller: Module) -> None:

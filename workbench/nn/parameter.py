@@ -1,4 +1,4 @@
-"""Parameters: the tensors that a module learns."""
+"""Parameters, the tensors that a module learns, and buffers, those that it keeps beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import check_names
 from workbench.tensor import Tensor
 
-__all__ = ["Parameter"]
+__all__ = ["Buffer", "Parameter"]
 
 
 class Parameter(Tensor):
@@ -53,3 +53,34 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A tensor that a module registers as a buffer when it is assigned to an attribute; it is not learned.
+
+    It shares the memory and the names of `data`, and is part of the state of the module if `persistent`.
+
+    >>> import workbench as wb
+    >>> module = wb.nn.Module()
+    >>> module.seen = Buffer(wb.zeros(2))
+    >>> list(module.state_dict())
+    ['seen']
+    """
+
+    __slots__ = ()
+    persistent: bool = True
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        """Make a buffer of a tensor, or an empty one."""
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(
+                f"a Buffer is made of a tensor, got {type(data).__name__}: use wb.tensor(...) first"
+            )
+        buffer = super().__new__(cls)
+        buffer._array = np.empty(0, np.float32) if data is None else data._array
+        buffer._names = None if data is None else data._names
+        buffer.persistent = persistent
+        return buffer
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        """Nothing is left to do: `__new__` has made it."""

@@ -1,20 +1,38 @@
-"""The state of a module: found, collected, checked and copied in."""
+"""The state of a module: collected by dotted path, checked, and copied in, all or nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workbench.base.dims import near_miss
-from workbench.base.dtypes import as_dtype
+from workbench.core.backend import backend_of, move
+from workbench.core.value import new
+from workbench.nn.parameter import Parameter
 from workbench.tensor import Tensor
 
 if TYPE_CHECKING:
     from workbench.nn.module import Module
 
-__all__ = ["IncompatibleKeys", "cast", "collect", "load", "submodule"]
+__all__ = ["EXTRA", "IncompatibleKeys", "StateDict", "collect", "load", "load_own", "save_own"]
+
+EXTRA = "_extra_state"
+"""The key, after a module's path, of what `get_extra_state` returns."""
+_PLAN = "plan"
+"""The key in the local metadata under which modules put what is to be done once all is checked."""
+
+
+_COMPARED = 20
+"""How many unexpected keys are compared with the missing ones: where there are more, it is another model's state."""
+
+
+class StateDict(OrderedDict[str, Any]):
+    """A state by dotted path; `_metadata` has the version of each module by its path."""
+
+    _metadata: OrderedDict[str, dict[str, Any]]
 
 
 class IncompatibleKeys(NamedTuple):
@@ -29,87 +47,243 @@ class IncompatibleKeys(NamedTuple):
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-def submodule(root: Module, target: str) -> Module:
-    """Return the module at the dotted path `target` below `root`."""
-    module = root
-    for name in target.split(".") if target else ():
-        found = module.__dict__.get(name) if name in module._module_names else None
-        if found is None:
-            near = near_miss(name, module._module_names)
-            raise AttributeError(
-                f"{type(module).__name__} has no module `{name}`"
-                + (f". Did you mean `{near}`?" if near else "")
-            )
-        module = found
-    return module
+# ---------------------------------------------------------------------------------------------------- out
 
 
-def _entries(root: Module, prefix: str) -> list[tuple[str, Module, str]]:
-    """Every place of the state: its key, the module that holds it, and the attribute."""
-    found = []
-    for path, module in root.named_modules(remove_duplicate=False):
-        lead = f"{prefix}{path}." if path else prefix
-        names = [*module._parameter_names, *(name for name, kept in module._buffer_names.items() if kept)]
-        found += [(lead + name, module, name) for name in names if module.__dict__[name] is not None]
-    return found
+def collect(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
+    """Put the state of `module` and all below into `destination`; memory is shared."""
+    if destination is None:
+        destination = StateDict()
+        destination._metadata = OrderedDict()
+    metadata = {"version": module._version}
+    if hasattr(destination, "_metadata"):
+        destination._metadata[prefix[:-1]] = metadata
+    hooks = module._hooks
+    if hooks is not None:
+        for hook in tuple(hooks.state_pre.values()):
+            hook.call(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    for name in module._module_names:
+        child = module.__dict__[name]
+        if child is not None:
+            child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    if hooks is not None:
+        for hook in tuple(hooks.state.values()):
+            other = hook.call(module, destination, prefix, metadata)
+            if hook.with_kwargs:  # a hook of the older kind may put another dict in its place
+                destination = destination if other is None else other
+            elif other is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+    return destination
 
 
-def collect(root: Module, prefix: str, keep_vars: bool) -> dict[str, Tensor]:
-    """Return the state by dotted path; memory is shared."""
-    return {
-        key: module.__dict__[name] if keep_vars else module.__dict__[name].detach()
-        for key, module, name in _entries(root, prefix)
-    }
+def save_own(module: Module, destination: Any, prefix: str, keep_vars: bool) -> None:
+    """Put what the module itself holds into `destination`."""
+    for name in _own_names(module):
+        value = module.__dict__[name]
+        destination[prefix + name] = value if keep_vars else value.detach()
+    if _overrides(module, "get_extra_state"):
+        destination[prefix + EXTRA] = module.get_extra_state()
 
 
-def load(root: Module, values: Mapping[str, Any], strict: bool) -> IncompatibleKeys:
-    """Copy `values` into the state of `root`, all or nothing."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"expected state_dict to be dict-like, got {type(values).__name__}")
-    entries = {key: (module, name) for key, module, name in _entries(root, "")}
-    missing = [key for key in entries if key not in values]
-    unexpected = [key for key in values if key not in entries]
-    wrong = [_difference(key, values[key], *entries[key]) for key in entries if key in values]
-    problems = [one for one in wrong if one]
-    if strict:
-        problems = [*_key_problems(missing, unexpected), *problems]
-    if problems:
-        raise RuntimeError(
-            f"Error(s) in loading state_dict for {type(root).__name__} (nothing was changed):\n\t"
-            + "\n\t".join(problems)
+def _own_names(module: Module) -> list[str]:
+    """Names of the parameters and persistent buffers that are there."""
+    names = [*module._parameter_names, *(name for name, kept in module._buffer_names.items() if kept)]
+    return [name for name in names if module.__dict__[name] is not None]
+
+
+def _overrides(module: Module, method: str) -> bool:
+    """Say whether a class below the first one that has `method` has one of its own."""
+    first = next(cls for cls in reversed(type(module).__mro__) if method in cls.__dict__)
+    return getattr(type(module), method) is not first.__dict__[method]
+
+
+# ----------------------------------------------------------------------------------------------------- in
+
+
+class Placement(NamedTuple):
+    """A value on its way into a place of a module."""
+
+    module: Module
+    name: str
+    value: Any
+    assign: bool
+
+    def put(self) -> Callable[[], None]:
+        """Put it there; what comes back undoes that."""
+        here: Tensor = self.module.__dict__[self.name]
+        if self.assign:
+            object.__setattr__(self.module, self.name, _in_place_of(here, self.value))
+            return lambda: object.__setattr__(self.module, self.name, here)
+        before = here._array.copy() if isinstance(here._array, np.ndarray) else here._array
+
+        def undo() -> None:
+            here._array = before
+            here._version += 1
+
+        _copy(self.value, here)
+        return undo
+
+
+def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
+    """Copy `state_dict` into `root`, all or nothing."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    values = OrderedDict(state_dict)
+    found = _Loading(getattr(state_dict, "_metadata", None), assign)
+    found.visit(root, values, "")
+    keys = IncompatibleKeys(found.missing, found.unexpected)
+    if found.problems:
+        raise _refusal(root, [*(_key_problems(keys) if strict else ()), *found.problems])
+    if strict and (keys.missing_keys or keys.unexpected_keys) and not found.after:
+        raise _refusal(root, _key_problems(keys))
+    undo: list[Callable[[], None]] = []
+    try:
+        for act in found.extra:
+            act()
+        undo.extend([placement.put() for placement in found.plan])
+        for module, hook in found.after:
+            if hook(module, keys) is not None:
+                raise RuntimeError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                    "values, if incompatible_keys need to be modified, it should be done inplace."
+                )
+        if strict and (keys.missing_keys or keys.unexpected_keys):
+            raise _refusal(root, _key_problems(keys))
+    except BaseException:
+        for act in reversed(undo):
+            act()
+        raise
+    return keys
+
+
+class _Loading:
+    """What one `load_state_dict` finds out while it goes through the modules."""
+
+    def __init__(self, metadata: Any, assign: bool) -> None:
+        self.metadata = metadata
+        self.assign = assign
+        self.missing: list[str] = []
+        self.unexpected: list[str] = []
+        self.problems: list[str] = []
+        self.plan: list[Placement] = []
+        self.extra: list[Callable[[], None]] = []
+        self.after: list[tuple[Module, Callable[..., Any]]] = []
+
+    def visit(self, module: Module, values: dict[str, Any], prefix: str) -> None:
+        local = {} if self.metadata is None else dict(self.metadata.get(prefix[:-1], {}))
+        local |= {"assign_to_params_buffers": self.assign, _PLAN: (self.plan, self.extra)}
+        module._load_from_state_dict(
+            values, prefix, local, True, self.missing, self.unexpected, self.problems
         )
-    for key, (module, name) in entries.items():
-        if key in values:
-            _put(values[key], module, name)
-    return IncompatibleKeys(missing, unexpected)
+        for name in module._module_names:
+            child = module.__dict__[name]
+            if child is not None:
+                lead = f"{prefix}{name}."
+                self.visit(child, {key: value for key, value in values.items() if key.startswith(lead)}, lead)
+        if module._hooks is not None:
+            self.after += [(module, hook.call) for hook in module._hooks.load.values()]
 
 
-def _key_problems(missing: list[str], unexpected: list[str]) -> list[str]:
+def load_own(
+    module: Module,
+    state_dict: dict[str, Any],
+    prefix: str,
+    local_metadata: dict[str, Any],
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+    error_msgs: list[str],
+) -> None:
+    """Check what concerns the module itself, and plan what is to be copied; without a plan, copy at once."""
+    if module._hooks is not None:
+        rest = (state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        for hook in tuple(module._hooks.load_pre.values()):
+            hook.call(module, *rest) if hook.with_kwargs else hook.call(*rest)
+    plan, extra = local_metadata.get(_PLAN, (None, None))
+    assign = bool(local_metadata.get("assign_to_params_buffers", False))
+    own = _own_names(module)
+    for name in own:
+        key = prefix + name
+        if key not in state_dict:
+            if strict:
+                missing_keys.append(key)
+            continue
+        problem = _difference(key, state_dict[key], module, name, assign)
+        if problem:
+            error_msgs.append(problem)
+        elif plan is not None:
+            plan.append(Placement(module, name, state_dict[key], assign))
+        else:
+            Placement(module, name, state_dict[key], assign).put()
+    _load_extra(module, state_dict, prefix + EXTRA, strict, missing_keys, unexpected_keys, extra)
+    if strict:
+        for key in state_dict:
+            if key.startswith(prefix) and key != prefix + EXTRA:
+                name, _, below = key[len(prefix) :].partition(".")
+                if name not in (module._module_names if below else own):
+                    unexpected_keys.append(key)
+
+
+def _load_extra(
+    module: Module,
+    state_dict: dict[str, Any],
+    key: str,
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+    extra: list[Callable[[], None]] | None,
+) -> None:
+    if _overrides(module, "set_extra_state"):
+        if key in state_dict:
+            value = state_dict[key]
+            if extra is None:
+                module.set_extra_state(value)
+            else:
+                extra.append(lambda: module.set_extra_state(value))
+        elif strict:
+            missing_keys.append(key)
+    elif strict and key in state_dict:
+        unexpected_keys.append(key)
+
+
+def _refusal(root: Module, problems: list[str]) -> RuntimeError:
+    return RuntimeError(
+        f"Error(s) in loading state_dict for {type(root).__name__} (nothing was changed):\n\t"
+        + "\n\t".join(problems)
+    )
+
+
+def _key_problems(keys: IncompatibleKeys) -> list[str]:
     problems = []
+    missing, unexpected = keys
     if missing:
         problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{key}"' for key in missing) + ".")
     if unexpected:
-        near = {key: near_miss(key, missing) for key in unexpected}
+        near = {key: near_miss(key, missing) for key in unexpected[:_COMPARED]}
         problems.append(
             "Unexpected key(s) in state_dict: "
-            + ", ".join(f'"{key}"' + (f' (is it "{near[key]}"?)' if near[key] else "") for key in unexpected)
+            + ", ".join(
+                f'"{key}"' + (f' (is it "{near[key]}"?)' if near.get(key) else "") for key in unexpected
+            )
             + "."
         )
     return problems
 
 
-def _difference(key: str, value: Any, module: Module, name: str) -> str:
+def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -> str:
     """Say why `value` does not fit the place `name` of `module`; empty where it does."""
     if not isinstance(value, Tensor | np.ndarray):
         return f'"{key}": expected a tensor or an array, got {type(value).__name__}.'
     here: Tensor = module.__dict__[name]
     given, own = value._array if isinstance(value, Tensor) else value, here._array
-    if tuple(given.shape) != tuple(own.shape) and name not in module.resizable:
+    one_for_none = tuple(given.shape) == (1,) and tuple(own.shape) == ()
+    if tuple(given.shape) != tuple(own.shape) and name not in module.resizable and not one_for_none:
         return (
             f"size mismatch for {key}: copying a param with shape {list(given.shape)} from the state_dict, "
             f"the shape in current model is {list(own.shape)}."
         )
-    if given.dtype.kind not in "biuf" and given.dtype.kind != own.dtype.kind:
+    if not assign and given.dtype.kind not in "biufV" and given.dtype.kind != own.dtype.kind:
         return f"type mismatch for {key}: {given.dtype} does not go into {own.dtype}."
     names = value._names if isinstance(value, Tensor) else None
     clash = (
@@ -118,25 +292,37 @@ def _difference(key: str, value: Any, module: Module, name: str) -> str:
     return f"name mismatch for {key}: dims {list(names or ())} for dims {list(here.names)}." if clash else ""
 
 
-def _put(value: Any, module: Module, name: str) -> None:
-    here: Tensor = module.__dict__[name]
+def _copy(value: Any, here: Tensor) -> None:
+    """Copy numbers into a tensor; one number goes into a tensor without dims."""
+    own = here._array
     given = value._array if isinstance(value, Tensor) else value
-    if tuple(given.shape) != tuple(here._array.shape):
-        here._array = np.array(given, dtype=here._array.dtype)
-    elif isinstance(given, np.ndarray) and isinstance(here._array, np.ndarray):
-        np.copyto(here._array, given, casting="unsafe")
+    if tuple(own.shape) == () and tuple(given.shape) == (1,):
+        given = given.reshape(())
+    backend = backend_of(own)
+    if backend is not None or backend_of(given) is not None:
+        here._array = move(
+            given if given.dtype == own.dtype else move(given, "cpu").astype(own.dtype), here.device
+        )
+    elif tuple(given.shape) != tuple(own.shape):
+        here._array = np.array(given, dtype=own.dtype)
+    elif isinstance(given, np.ndarray) and isinstance(own, np.ndarray):
+        np.copyto(own, given, casting="unsafe")
     else:  # a payload of another kind, such as quantized codes: it is immutable, and shared
         here._array = given
     here._version += 1
 
 
-def cast(root: Module, target: Any) -> None:
-    """Bring floating point parameters and buffers to the type `target`, gradients with them."""
-    dtype = as_dtype(target).numpy
-    if dtype.kind != "f":
-        raise TypeError(f"a module is cast to a floating point type, not {as_dtype(target).name}")
-    for tensor in (*root.parameters(), *root.buffers()):
-        if isinstance(tensor._array, np.ndarray) and tensor._array.dtype.kind == "f":
-            tensor._array = tensor._array.astype(dtype)
-            tensor._version += 1
-            tensor.grad = None
+def _in_place_of(here: Tensor, value: Any) -> Tensor:
+    """Return what is to stand where `here` stood: the value itself, as a parameter where that was one."""
+    given = value if isinstance(value, Tensor) else new(value)
+    if tuple(given.shape) == (1,) and here.shape == ():
+        given = given[0]
+    if isinstance(here, Parameter):
+        if not isinstance(given, Parameter):
+            own = Parameter(given, False, names=here._names if given._names is None else None)
+            own._owner = given._owner or given
+            given = own
+        given.requires_grad_(here.requires_grad)
+    elif given._names is None and here._names is not None:
+        given = given.rename(*here._names)
+    return given

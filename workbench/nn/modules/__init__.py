@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from workbench.nn.modules.container import ModuleList, Sequential
+from workbench.nn.hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from workbench.nn.modules.container import ModuleDict, ModuleList, Sequential
+from workbench.nn.modules.container_parameters import ParameterDict, ParameterList
 from workbench.nn.modules.conv import Conv2d
 from workbench.nn.modules.layers import (
     AvgPool2d,
@@ -31,11 +42,22 @@ __all__ = [
     "Linear",
     "MSELoss",
     "MaxPool2d",
+    "ModuleDict",
     "ModuleList",
     "NLLLoss",
+    "ParameterDict",
+    "ParameterList",
     "ReLU",
     "Sequential",
     "Sigmoid",
     "Softmax",
     "Tanh",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
