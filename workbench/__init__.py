@@ -73,6 +73,7 @@ from workbench.core.backend import Backend, backends, register_backend
 from workbench.func import vmap
 from workbench.kernels import get_num_threads, set_num_threads
 from workbench.lab.extension import labextension_paths as _jupyter_labextension_paths  # noqa: F401
+from workbench.nn.summary import summary
 from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
 from workbench.tensor.factories import (
@@ -121,7 +122,7 @@ __all__ = [
     "ones_like", "optim", "pi", "poisson", "promote_types", "qint32", "qint8", "quint8", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "register_backend",
     "return_types", "seed", "set_default_dtype", "set_grad_enabled", "set_num_threads",
-    "set_rng_state", "special", "tensor", "uint8", "vmap", "zeros", "zeros_like",
+    "set_rng_state", "special", "summary", "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
 
 newaxis = None

@@ -99,6 +99,7 @@ from workbench.core.backend import register_backend as register_backend
 from workbench.func import vmap as vmap
 from workbench.kernels import get_num_threads as get_num_threads
 from workbench.kernels import set_num_threads as set_num_threads
+from workbench.nn.summary import summary as summary
 from workbench.tensor import Tensor as Tensor
 from workbench.tensor.facts import finfo as finfo
 from workbench.tensor.facts import iinfo as iinfo

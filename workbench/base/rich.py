@@ -16,6 +16,7 @@ RENDERERS = {
     "tensor": ("workbench.widgets.html", "tensor_html"),
     "error": ("workbench.widgets.clash", "clash_html"),
     "graph": ("workbench.widgets.graph_html", "graph_html"),
+    "summary": ("workbench.widgets.summary_html", "summary_html"),
 }
 """For each kind of object: the module and the function that turn one into HTML."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
+from workbench.base.figures import byte_figure, si
 from workbench.graph import Graph, Node, Value, cost, total
 from workbench.live.messages import Dim
-from workbench.widgets.figures import byte_figure, si
 from workbench.widgets.graph import dims_of_type
 from workbench.widgets.html import BOX, QUIET, dim_chip
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.base import events
 from workbench.base.errors import QuantizationError
+from workbench.base.figures import percent
 from workbench.live.messages import (
     Candidate,
     Channel,
@@ -35,7 +36,6 @@ from workbench.quantization.calibration import TOPIC, Calibration, Change, Entry
 from workbench.quantization.evidence import ChannelValues
 from workbench.quantization.search import NAMES, RULES, curve
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.figures import percent
 
 __all__ = ["HistogramModel", "HistogramWidget", "histogram"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.figures import byte_figure, figure, percent, si
 from workbench.live.messages import Dim, Picture, Statistics, TensorState
 from workbench.widgets.colours import MAPS, NAN, dim_colour
-from workbench.widgets.figures import byte_figure, figure, percent, si
 from workbench.widgets.png import data_uri, encode_png
 from workbench.widgets.values import Drawn, draw, statistics_of, tensor_state, values_of
 

@@ -1,0 +1,251 @@
+"""What a model is made of: for each module its dims by name, parameters, operations and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base import rich
+from workbench.base.dims import Dims
+from workbench.base.dtypes import as_dtype, get_default_dtype
+from workbench.base.errors import NoNumbersError
+from workbench.base.figures import byte_figure, si
+from workbench.core import dispatch, scope
+from workbench.core.op import Op
+from workbench.core.value import Abstract, Value, dims_of, new
+from workbench.nn.images import require_size
+from workbench.nn.module import Module
+from workbench.tensor import Tensor
+
+__all__ = ["Layer", "Summary", "summary"]
+
+
+class Layer(NamedTuple):
+    """One module of a summary; all but its parameters is for everything inside of it, over all of its calls."""
+
+    path: str
+    """Where it stands in the model; empty for the model itself."""
+    kind: str
+    """The name of its class."""
+    outputs: tuple[tuple[Dims, str], ...]
+    """Dims and type of each tensor that its last call returned; empty where it was not called."""
+    parameters: int
+    """Values of its own parameters and of those below, each counted once."""
+    trainable: int
+    """Those of them that ask for gradients."""
+    flops: float
+    """Floating point operations of the forward pass; a product and its sum are two."""
+    memory: int
+    """Bytes of what its ops return, views left out: about what a backward pass keeps."""
+    calls: int
+    """How often it was called."""
+
+    @property
+    def depth(self) -> int:
+        """How many modules it stands in."""
+        return self.path.count(".") + 1 if self.path else 0
+
+
+class Summary:
+    """The modules of a model, in order; prints as a table, and shows as a tree in a notebook."""
+
+    def __init__(self, layers: tuple[Layer, ...], inputs: tuple[tuple[Dims, str], ...], weights: int) -> None:
+        self.layers = layers
+        self.inputs = inputs
+        self.weights = weights
+        """Bytes of all parameters and buffers."""
+
+    @property
+    def total(self) -> Layer:
+        """The model itself."""
+        return self.layers[0]
+
+    def __iter__(self) -> Iterator[Layer]:
+        return iter(self.layers)
+
+    def __getitem__(self, path: str) -> Layer:
+        found = next((layer for layer in self.layers if layer.path == path), None)
+        if found is None:
+            raise KeyError(f"the model has no module at {path!r}")
+        return found
+
+    def __repr__(self) -> str:
+        head = ("layer", "output", "parameters", "flop", "memory")
+        rows = [
+            (
+                "  " * layer.depth
+                + (f"{layer.path.rpartition('.')[2]}: " if layer.path else "")
+                + layer.kind,
+                outputs_text(layer),
+                si(layer.parameters) if layer.parameters else "",
+                si(layer.flops) if layer.flops else "",
+                byte_figure(layer.memory) if layer.memory else "",
+            )
+            for layer in self.layers
+        ]
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(5)]
+        lines = [_line(head, widths), "  ".join("─" * width for width in widths)]
+        lines += [_line(row, widths) for row in rows]
+        return "\n".join([*lines, "", *self.totals()])
+
+    def totals(self) -> list[str]:
+        """Return the sums in words, a line each."""
+        total = self.total
+        frozen = total.parameters - total.trainable
+        return [
+            f"input {', '.join(f'{dtype}{dims}' for dims, dtype in self.inputs)}",
+            f"{total.parameters:,} parameters" + (f", {frozen:,} of them frozen" if frozen else ""),
+            f"{si(total.flops)}{'' if si(total.flops)[-1].isalpha() else ' '}flop forward · weights {byte_figure(self.weights)} · "
+            f"activations {byte_figure(total.memory)}",
+        ]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return rich.mimebundle("summary", self)
+
+
+def outputs_text(layer: Layer) -> str:
+    """Return the dims of what a module returns, as a line of text."""
+    return ", ".join(str(dims) for dims, _ in layer.outputs)
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    left = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
+    right = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
+    return "  ".join([*left, *right]).rstrip()
+
+
+class _Counter:
+    """The interpreter that adds up what the ops of each module cost."""
+
+    transparent = True
+
+    def __init__(self) -> None:
+        self.flops: dict[tuple[str, ...], float] = {}
+        self.memory: dict[tuple[str, ...], int] = {}
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run the op, and note its cost for the module that called it and all that this one stands in."""
+        results = dispatch.apply(op, *inputs, **params)
+        several = results if isinstance(results, tuple) else (results,)
+        dims = [dims_of(value) if isinstance(value, Value) else Dims((), ()) for value in inputs]
+        flops = op.cost(dims, dims_of(several[0]), **params)
+        size = 0 if op.view else sum(_bytes(value._array) for value in several)
+        path = scope.current()
+        for depth in range(len(path) + 1):
+            self.flops[path[:depth]] = self.flops.get(path[:depth], 0.0) + flops
+            self.memory[path[:depth]] = self.memory.get(path[:depth], 0) + size
+        return results
+
+
+def _bytes(array: Any) -> int:
+    size = 1
+    for one in array.shape:
+        size *= one
+    return size * int(
+        np.dtype(array.dtype).itemsize if not hasattr(array.dtype, "itemsize") else array.dtype.itemsize
+    )
+
+
+def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> Summary:
+    """Return what a model is made of, when it is called with inputs of some dims.
+
+    The input is given by the names and sizes of its dims, ``summary(model, N=1, C=3, H=224, W=224)``, with its type
+    as `dtype`; or as tensors. No numbers are computed: ops follow their rules for dims and types. A model that looks at
+    numbers on its way (which no rule can know) is run on zeros instead.
+
+    The model stays as it is. Raises TypeError where there is no input, and whatever the model raises for those dims.
+
+    >>> import workbench as wb
+    >>> wb.summary(wb.nn.Linear(3, 2), N=4, C=3)
+    layer   output                 parameters  flop  memory
+    ──────  ─────────────────────  ──────────  ────  ──────
+    Linear  [N:4, out_features:2]           8    48    32 B
+    <BLANKLINE>
+    input float32[N:4, C:3]
+    8 parameters
+    48 flop forward · weights 32 B · activations 32 B
+    """
+    if bool(inputs) == bool(sizes):
+        raise TypeError(
+            "summary takes the dims of one input by name, summary(model, N=1, C=3, H=224, W=224), or tensors: "
+            + ("both were given" if inputs else "nothing was given")
+        )
+    if sizes:
+        require_size(0, **sizes)
+        found = get_default_dtype() if dtype is None else as_dtype(dtype)
+        dims = Dims(tuple(sizes), tuple(sizes.values()))
+        given: tuple[Any, ...] = (new(Abstract(dims.sizes, found.numpy), dims.names),)
+    else:
+        given = tuple(_without_numbers(one) for one in inputs)
+    try:
+        return _summarised(model, given)
+    except NoNumbersError:
+        return _summarised(model, inputs if inputs else tuple(_zeros(one) for one in given))
+
+
+def _without_numbers(value: Tensor) -> Any:
+    return new(Abstract(value._array.shape, value._array.dtype), value._names)
+
+
+def _zeros(value: Any) -> Any:
+    return new(np.zeros(value._array.shape, value._array.dtype), value._names)
+
+
+def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
+    outputs: dict[int, tuple[tuple[Dims, str], ...]] = {}
+    calls: dict[int, int] = {}
+
+    def note(module: Module, _: Any, output: Any) -> None:
+        outputs[id(module)] = tuple(_tensors(output))
+        calls[id(module)] = calls.get(id(module), 0) + 1
+
+    counter = _Counter()
+    with ExitStack() as stack:
+        for module in model.modules():
+            stack.callback(module.register_forward_hook(note))
+        for module in model.modules():
+            stack.callback(object.__setattr__, module, "training", module.training)
+        model.eval()
+        stack.enter_context(scope.tracking(model))
+        stack.enter_context(dispatch.no_grad())
+        stack.enter_context(dispatch.interpreting(counter))
+        model(*inputs)
+    layers = []
+    for path, module in model.named_modules():
+        parameters = {id(one): one for one in module.parameters()}.values()
+        place = tuple(path.split(".")) if path else ()
+        layers.append(
+            Layer(
+                path,
+                type(module).__name__,
+                outputs.get(id(module), ()),
+                sum(_count(one) for one in parameters),
+                sum(_count(one) for one in parameters if one.requires_grad),
+                counter.flops.get(place, 0.0),
+                counter.memory.get(place, 0),
+                calls.get(id(module), 0),
+            )
+        )
+    weights = sum(_bytes(one._array) for one in (*model.parameters(), *model.buffers()))
+    return Summary(tuple(layers), tuple(_tensors(inputs)), weights)
+
+
+def _count(value: Tensor) -> int:
+    size = 1
+    for one in value._array.shape:
+        size *= one
+    return size
+
+
+def _tensors(value: Any) -> Iterator[tuple[Dims, str]]:
+    if isinstance(value, Value):
+        yield dims_of(value), str(getattr(value._array.dtype, "name", value._array.dtype))
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _tensors(one)
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _tensors(one)

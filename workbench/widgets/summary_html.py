@@ -1,0 +1,91 @@
+"""A model's summary as a tree that folds, in plain HTML: every text escaped, dims in their colours."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from workbench.base.figures import byte_figure, si
+from workbench.live.messages import Dim
+from workbench.widgets.html import BOX, QUIET, dim_chip
+
+__all__ = ["summary_html"]
+
+MOST_LAYERS = 400
+"""Most modules in the tree: with those it stays below half a megabyte."""
+FEW = 40
+"""A tree of this many modules is shown unfolded."""
+
+_GRID = "display:grid;grid-template-columns:minmax(0,1fr) 7em 7em 7em;gap:0 8px;align-items:baseline"
+_RIGHT = "text-align:right;white-space:nowrap"
+
+
+def summary_html(summary: Any) -> str:
+    """Return a summary as HTML: modules fold, dims have their colours, a bar shows each one's share of the work."""
+    layers = summary.layers[:MOST_LAYERS]
+    total = summary.total
+    head = (
+        f'<div style="{_GRID};{QUIET}"><span>layer · output</span><span style="{_RIGHT}">parameters</span>'
+        f'<span style="{_RIGHT}">flop</span><span style="{_RIGHT}">memory</span></div>'
+    )
+    body = _tree(layers, 0, len(layers) <= FEW, total)[0]
+    left = len(summary.layers) - len(layers)
+    more = f'<div style="{QUIET}">… {left} more modules</div>' if left else ""
+    totals = "".join(f"<div>{escape(line)}</div>" for line in summary.totals()[1:])
+    inputs = " ".join(f"<code>{escape(dtype)}</code> " + _chips(dims) for dims, dtype in summary.inputs)
+    return (
+        f'<div class="wb-summary" style="{BOX};max-width:980px"><div style="margin-bottom:4px">'
+        f'<b>{escape(total.kind)}</b> <span style="{QUIET}">of</span> {inputs}</div>'
+        f'{head}{body}{more}<div style="margin-top:4px;{QUIET}">{totals}</div></div>'
+    )
+
+
+def _tree(layers: Any, at: int, unfolded: bool, total: Any) -> tuple[str, int]:
+    """Return the module at a place with all below it, and the place of the next one."""
+    layer = layers[at]
+    after = at + 1
+    inside = []
+    while after < len(layers) and layers[after].depth > layer.depth:
+        part, after = _tree(layers, after, unfolded, total)
+        inside.append(part)
+    row = _row(layer, total)
+    if not inside:
+        return f'<div style="padding-left:14px">{row}</div>', after
+    shown = " open" if unfolded or layer.depth == 0 else ""
+    return (
+        f'<details{shown}><summary style="list-style-position:outside;margin-left:14px">{row}</summary>'
+        f'<div style="margin-left:7px;padding-left:7px;border-left:1px solid var(--jp-border-color2,#ccc)">'
+        f"{''.join(inside)}</div></details>"
+    ), after
+
+
+def _row(layer: Any, total: Any) -> str:
+    name = layer.path.rpartition(".")[2]
+    label = f"<b>{escape(name)}</b> " if name else ""
+    shape = " ".join(_chips(dims) for dims, _ in layer.outputs[:4])
+    often = f' <span style="{QUIET}">× {layer.calls}</span>' if layer.calls > 1 else ""
+    unused = "" if layer.calls else f' <span style="{QUIET}">not called</span>'
+    share = layer.flops / total.flops if total.flops else 0.0
+    bar = (
+        f"background:linear-gradient(to left,rgba(127,127,127,.28) {100 * share:.1f}%,transparent 0)"
+        if layer.path
+        else ""
+    )
+    frozen = layer.parameters - layer.trainable
+    title = f"{layer.parameters:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
+    return (
+        f'<span style="{_GRID}"><span style="min-width:0"><span style="display:inline-block;min-width:15em">{label}'
+        f'<span style="{QUIET}">{escape(layer.kind)}</span></span> {shape}{often}{unused}</span>'
+        f'<span style="{_RIGHT}" title="{escape(title)}">{si(layer.parameters) if layer.parameters else ""}</span>'
+        f'<span style="{_RIGHT};{bar}" title="{layer.flops:,.0f} flop, {100 * share:.1f} %">'
+        f"{si(layer.flops) if layer.flops else ''}</span>"
+        f'<span style="{_RIGHT}" title="{layer.memory:,} bytes">{byte_figure(layer.memory) if layer.memory else ""}'
+        "</span></span>"
+    )
+
+
+def _chips(dims: Any) -> str:
+    return (
+        "".join(dim_chip(Dim(name, size)) for name, size in zip(dims.names, dims.sizes, strict=True))
+        or "scalar"
+    )
