@@ -64,6 +64,8 @@ MADE = {
     "embedding_share": "a gradient is given its names by the engine",
     "bag_of": "a gradient is given its names by the engine",
     "bag_max": "bags are new",
+    "lstm_gradient": "steps and batch together are one new dim",
+    "gru_gradient": "steps and batch together are one new dim",
     "nll_loss_gradient": "a gradient is given its names by the engine",
     "ctc_loss_gradient": "a gradient is given its names by the engine",
     "sample_at_input_gradient": "a gradient is given its names by the engine",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.nn import functional, init
+from workbench.nn import functional, init, utils
 from workbench.nn.images import IMAGE, check_names
 from workbench.nn.module import Module
 from workbench.nn.modules import (
@@ -28,10 +28,15 @@ from workbench.nn.modules import (
     Softmax,
     Tanh,
 )
+from workbench.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
+from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from workbench.nn.parameter import Buffer, Parameter
 
 __all__ = [
+    "GRU",
     "IMAGE",
+    "LSTM",
+    "RNN",
     "AvgPool2d",
     "BatchNorm1d",
     "BatchNorm2d",
@@ -40,7 +45,9 @@ __all__ = [
     "CrossEntropyLoss",
     "Dropout",
     "Flatten",
+    "GRUCell",
     "Identity",
+    "LSTMCell",
     "Linear",
     "MSELoss",
     "MaxPool2d",
@@ -51,6 +58,9 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "Sequential",
     "Sigmoid",
@@ -59,4 +69,5 @@ __all__ = [
     "check_names",
     "functional",
     "init",
+    "utils",
 ]

@@ -29,8 +29,13 @@ from workbench.nn.modules.layers import (
 )
 from workbench.nn.modules.loss import CrossEntropyLoss, MSELoss, NLLLoss
 from workbench.nn.modules.normalise import BatchNorm1d, BatchNorm2d
+from workbench.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
+from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "AvgPool2d",
     "BatchNorm1d",
     "BatchNorm2d",
@@ -38,7 +43,9 @@ __all__ = [
     "CrossEntropyLoss",
     "Dropout",
     "Flatten",
+    "GRUCell",
     "Identity",
+    "LSTMCell",
     "Linear",
     "MSELoss",
     "MaxPool2d",
@@ -47,6 +54,9 @@ __all__ = [
     "NLLLoss",
     "ParameterDict",
     "ParameterList",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "Sequential",
     "Sigmoid",
