@@ -213,8 +213,8 @@ def test_losses() -> None:
     log = scores - np.log(np.exp(scores).sum(1, keepdims=True))
     expected = -log[[0, 1], [1, 0]]
     assert_close(nn.CrossEntropyLoss()(wb.tensor(scores), target), expected.mean())
-    assert_close(nn.CrossEntropyLoss("none")(wb.tensor(scores), target), expected)
-    assert_close(nn.NLLLoss("sum")(wb.tensor(log), target), expected.sum())
+    assert_close(nn.CrossEntropyLoss(reduction="none")(wb.tensor(scores), target), expected)
+    assert_close(nn.NLLLoss(reduction="sum")(wb.tensor(log), target), expected.sum())
     assert_close(nn.MSELoss()(wb.tensor(scores), wb.zeros(2, 3)), (scores**2).mean())
 
 
@@ -267,7 +267,7 @@ def test_misnamed_images_are_refused_with_code_that_works(layer: nn.Module) -> N
         (lambda: nn.Conv2d(1, 1, 2, padding="same"), wb.DimensionError, "as much padding before as after"),
         (lambda: nn.Linear(2.5, 1), ValueError, "in_features must be a whole number, at least 0, got 2.5"),
         (lambda: nn.Dropout(1.5), ValueError, "has to be between 0 and 1, but got 1.5"),
-        (lambda: nn.CrossEntropyLoss("avg"), ValueError, "use 'none', 'mean' or 'sum'"),
+        (lambda: nn.CrossEntropyLoss(reduction="avg"), ValueError, "use 'none', 'mean' or 'sum'"),
         (
             lambda: nn.BatchNorm2d(3)(images(N=1, C=3, H=1, W=1)),
             wb.DimensionError,

@@ -349,15 +349,15 @@ def embedding_bag(
     _check_bag_words(input, offsets, per_sample_weights, mode, include_last_offset, scale_grad_by_freq)
     sizes = dims_of(input).sizes
     total = math.prod(sizes)
-    names = None
     if len(sizes) == 2:
-        names = dims_of(input).names[:1]
+        batch = dims_of(input).names[0]
         bags = new(np.repeat(np.arange(sizes[0]), sizes[1]))
         count = sizes[0]
         input = ops.reshape(input, sizes=(total,))
         if per_sample_weights is not None:
             per_sample_weights = ops.reshape(per_sample_weights, sizes=(total,))
     else:
+        batch = dims_of(offsets).names[0]
         count = dims_of(offsets).sizes[0] - include_last_offset
         bags = ops.bag_of(offsets, count=total, bags=count)
     padding = _check_padding(padding_idx, dims_of(weight).sizes[0])
@@ -369,7 +369,8 @@ def embedding_bag(
         out = ops.bag_max(rows, bags, counted, count=count)[0]
     else:
         out = _bag_sum(rows, bags, counted, count, mode, per_sample_weights, padding)
-    return ops.rename(out, names=(names[0], None)) if names and names[0] and out._names is None else out
+    features = dims_of(out).names[1]
+    return ops.rename(out, names=(batch, None if features == batch else features))
 
 
 def _bag_sum(

@@ -99,8 +99,9 @@ def _likelihood(log_probs: Any, alpha: Any, counts: Any, input_lengths: Any) -> 
 def _ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:
     _check_ctc(log_probs, targets, input_lengths, target_lengths)
     states, counts, skip = _states(targets, target_lengths, blank)
-    alpha = _forwards(log_probs, states, skip)
-    return _likelihood(log_probs, alpha, counts, input_lengths)
+    wide = log_probs.astype(np.float64, copy=False)  # sums over time lose digits
+    alpha = _forwards(wide, states, skip)
+    return _likelihood(wide, alpha, counts, input_lengths).astype(log_probs.dtype, copy=False)
 
 
 def _ctc_dims(x: Dims, targets: Dims, input_lengths: Dims, target_lengths: Dims, blank: int) -> Dims:
@@ -179,6 +180,8 @@ CTC_LOSS = Op(
 def _ctc_gradient(
     g: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int
 ) -> Any:
+    dtype = log_probs.dtype
+    log_probs = log_probs.astype(np.float64, copy=False)
     states, counts, skip = _states(targets, target_lengths, blank)
     alpha = _forwards(log_probs, states, skip)
     loss = _likelihood(log_probs, alpha, counts, input_lengths)
@@ -214,7 +217,7 @@ def _ctc_gradient(
             (np.arange(time)[:, None] < input_lengths[impossible])[..., None], np.nan, 0
         )
         # An infinite loss that was set to 0 has no gradient, rather than 0·NaN.
-        return np.where(g[None, :, None] == 0, 0, out * g[None, :, None])
+        return np.where(g[None, :, None] == 0, 0, out * g[None, :, None]).astype(dtype, copy=False)
 
 
 CTC_LOSS_GRADIENT = Op(

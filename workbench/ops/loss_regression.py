@@ -137,7 +137,7 @@ def gaussian_nll_loss(
     """Negative log-likelihood of `target` under normal distributions of mean `input` and variance `var`.
 
     y = ½·(ln max(var, ε) + (x - target)²/max(var, ε)), and ½·ln 2π more if `full`. `var` has the input's sizes, or 1
-    in its last dim or lacks that, or is a number.
+    for one of them, or lacks the last dim, or is a number.
 
     >>> import workbench as wb
     >>> wb.nn.functional.gaussian_nll_loss(wb.tensor([1.0]), wb.tensor([3.0]), 1.0).item()
@@ -152,10 +152,10 @@ def gaussian_nll_loss(
     if given != sizes:
         if sizes[:-1] == given:
             var = ops.unsqueeze(var, dim=len(given), name=None)
-        elif not (sizes[:-1] == given[:-1] and given[-1:] == (1,)):
+        elif len(given) != len(sizes) or [b for a, b in zip(sizes, given, strict=True) if a != b] != [1]:
             raise ValueError(
                 f"var is of incorrect size: {list(given)} is neither the input's {list(sizes)} nor that without its "
-                "last dim, or with 1 in it."
+                "last dim, or with 1 for one of them."
             )
     array = var._array
     if type(array) is np.ndarray and (array < 0).any():
@@ -217,7 +217,15 @@ def kl_div(
     >>> wb.nn.functional.kl_div(wb.tensor([[0.0, -1.0]]), wb.tensor([[0.0, 1.0]]), reduction="batchmean").item()
     1.0
     """
-    batch = size_average is None and reduce is None and reduction == "batchmean"
+    plain = size_average is None and reduce is None
+    if plain and reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.",
+            UserWarning,
+            stacklevel=2,
+        )
+    batch = plain and reduction == "batchmean"
     reduction = "sum" if batch else chosen_reduction(size_average, reduce, reduction)
     if log_target:
         loss = ops.mul(ops.exp(target), ops.sub(target, input))

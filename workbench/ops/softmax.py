@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -132,13 +133,18 @@ def softmin(input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtyp
     >>> wb.nn.functional.softmin(wb.zeros(N=1, C=2), "C")
     tensor([[0.5000, 0.5000]], names=('N', 'C'))
     """
-    return _along(SOFTMAX, ops.neg(input), _usual(input, dim), dtype)
+    return _along(SOFTMAX, ops.neg(input), _usual("softmin", input, dim, _stacklevel), dtype)
 
 
-def _usual(input: Any, dim: int | str | None) -> int | str:
+def _usual(name: str, input: Any, dim: int | str | None, stacklevel: int) -> int | str:
     """Return `dim`, or where none is given the one that PyTorch takes: 1 of [N, C] and [N, C, H, W], else 0."""
     if dim is not None:
         return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
     return 0 if len(dims_of(input).sizes) in (0, 1, 3) else 1
 
 
@@ -146,14 +152,14 @@ def _functional_softmax(
     input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
-    return _along(SOFTMAX, input, _usual(input, dim), dtype)
+    return _along(SOFTMAX, input, _usual("softmax", input, dim, _stacklevel), dtype)
 
 
 def _functional_log_softmax(
     input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
-    return _along(LOG_SOFTMAX, input, _usual(input, dim), dtype)
+    return _along(LOG_SOFTMAX, input, _usual("log_softmax", input, dim, _stacklevel), dtype)
 
 
 for _function in (_functional_softmax, _functional_log_softmax):

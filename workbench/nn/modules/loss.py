@@ -1,54 +1,54 @@
-"""Losses as modules."""
+"""What losses share: how they are reduced, and weights."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from workbench.nn.module import Module
-from workbench.ops.loss import cross_entropy, nll_loss
-from workbench.ops.loss_regression import mse_loss
+from workbench.nn.places import check_places
+from workbench.ops.loss import chosen_reduction
+from workbench.tensor import Tensor
 
-__all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
-
-REDUCTIONS = ("none", "mean", "sum")
-
-
-class _Loss(Module):
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__()
-        if reduction not in REDUCTIONS:
-            raise ValueError(f"{reduction!r} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
-        self.reduction = reduction
-
-    def extra_repr(self) -> str:
-        """Return the reduction, where it is not the mean."""
-        return f"reduction={self.reduction!r}" if self.reduction != "mean" else ""
+__all__ = ["Loss", "WeightedLoss", "check_classes"]
 
 
-class CrossEntropyLoss(_Loss):
-    """Cross entropy between scores [N, C] and classes [N]: -ln softmax(x)[target].
+class Loss(Module):
+    """Base of losses: `reduction` is "none", "sum" or "mean".
 
-    >>> import workbench as wb
-    >>> CrossEntropyLoss()(wb.zeros(N=2, C=4), wb.tensor([0, 3])).item()
-    1.3862943649291992
+    `size_average` and `reduce` are former words for it: neither says "mean", reduce=False "none", size_average=False
+    "sum"; with one of them there is a warning. Raises ValueError for another reduction.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
-        """Return the loss."""
-        return cross_entropy(input, target, reduction=self.reduction)
+    reductions: tuple[str, ...] = ()
+    """Reductions beside the usual ones."""
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        plain = size_average is None and reduce is None
+        if not (plain and reduction in self.reductions):
+            reduction = chosen_reduction(size_average, reduce, reduction)
+        self.reduction = reduction
 
 
-class NLLLoss(_Loss):
-    """Negative log-likelihood of classes [N] under log-probabilities [N, C]."""
+class WeightedLoss(Loss):
+    """Base of losses with weights, which are a buffer."""
 
-    def forward(self, input: Any, target: Any) -> Any:
-        """Return the loss."""
-        return nll_loss(input, target, reduction=self.reduction)
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
 
 
-class MSELoss(_Loss):
-    """Squared difference."""
-
-    def forward(self, input: Any, target: Any) -> Any:
-        """Return the loss."""
-        return mse_loss(input, target, reduction=self.reduction)
+def check_classes(layer: str, input: Any) -> None:
+    """Refuse scores whose names say that the classes are not in dim 1."""
+    if input._names is not None and len(input._names) > 1:
+        check_places(layer, input, C=1)
