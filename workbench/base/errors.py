@@ -112,6 +112,10 @@ class DimensionIndexError(DimensionError, IndexError):
     """A dimension, or an index into one, that is not there."""
 
 
+class DimensionValueError(DimensionError, ValueError):
+    """Dims that a layer does not take."""
+
+
 class DTypeError(TypeError, RuntimeError):
     """Values of a type that an op does not take."""
 

@@ -1,4 +1,4 @@
-"""What layers on images ask of the names of their input: [N, C, H, W] in this order, where names are given."""
+"""What layers on images, sequences and volumes ask of the names of their input: [N, C, H, W] in this order, and so on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 from workbench.base.dims import Names, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
+from workbench.ops.window_geometry import LAYOUT
 
-__all__ = ["IMAGE", "check_names", "require_size"]
+__all__ = ["IMAGE", "check_layout", "check_names", "check_spatial", "require_size"]
 
 IMAGE: Names = ("N", "C", "H", "W")
 """Names of the dims of a batch of images."""
@@ -43,6 +44,29 @@ def check_names(layer: str, x: Any, expected: Names = IMAGE) -> None:
         operands=(dims_of(x).operand("input", wrong),),
         fix=_fix(names, expected, wrong),
     )
+
+
+def check_layout(layer: str, x: Any, n: int) -> None:
+    """Raise `DimensionError` unless the names of `x` are those of [N, C, …] or [C, …] with `n` spatial dims.
+
+    >>> import workbench as wb
+    >>> check_layout("Conv1d", wb.zeros(C=1, L=4), 1)
+    """
+    names = x._names
+    if names is not None:
+        expected = LAYOUT[n]
+        check_names(layer, x, expected if len(names) == n + 2 else expected[1:])
+
+
+def check_spatial(layer: str, x: Any, n: int) -> None:
+    """Raise `DimensionError` unless the last `n` dims of `x` are called as spatial dims are, where they have names.
+
+    >>> import workbench as wb
+    >>> check_spatial("ZeroPad2d", wb.zeros(time=1, H=4, W=4), 2)
+    """
+    names = x._names
+    if names is not None and len(names) >= n and names[-n:] != LAYOUT[n][2:]:
+        check_names(layer, x, (*names[:-n], *LAYOUT[n][2:]))
 
 
 def require_size(least: int, **sizes: object) -> None:

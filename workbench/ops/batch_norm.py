@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.normalise_group import group_norm
 
-__all__ = ["batch_norm", "instance_norm", "native_batch_norm", "update_running", "values_per_channel"]
+__all__ = [
+    "batch_norm",
+    "check_values",
+    "factors",
+    "instance_norm",
+    "native_batch_norm",
+    "update_running",
+    "values_per_channel",
+]
 
 
 def values_per_channel(layer: str, input: Any) -> int:
@@ -21,14 +29,14 @@ def values_per_channel(layer: str, input: Any) -> int:
     for i, size in enumerate(shape):
         count *= 1 if i == 1 else size
     if count == 1:
-        raise DimensionError(
+        raise DimensionValueError(
             f"Expected more than 1 value per channel when training, got input size {list(shape)}.", op=layer,
             operands=(dims_of(input).operand("input", [i for i in range(len(shape)) if i != 1]),), fix="layer.eval()",
         )  # fmt: skip
     return count
 
 
-def _check_values(layer: str, input: Any, running_mean: Any, running_var: Any) -> None:
+def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) -> None:
     """Refuse values that have no mean of their own type, and running statistics that are not one number a channel."""
     dims = dims_of(input)
     for label, value in (("input", input), ("running_mean", running_mean), ("running_var", running_var)):
@@ -69,7 +77,7 @@ def _move(running: Any, measured: Any, momentum: float) -> None:
     running._version += 1
 
 
-def _factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
     """Return weight and bias, ones and zeros where there are none."""
     sizes = input._array.shape
     channels, dtype = sizes[1] if len(sizes) > 1 else 0, input._array.dtype
@@ -98,8 +106,8 @@ def native_batch_norm(
     >>> mean, invstd
     (tensor([2.0000]), tensor([1.0000]))
     """
-    _check_values("batch_norm", input, running_mean, running_var)
-    weight, bias = _factors(input, weight, bias)
+    check_values("batch_norm", input, running_mean, running_var)
+    weight, bias = factors(input, weight, bias)
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be given when training=False")
@@ -161,14 +169,14 @@ def instance_norm(
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
     """
-    _check_values("instance_norm", input, running_mean, running_var)
+    check_values("instance_norm", input, running_mean, running_var)
     sizes = input._array.shape
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise ValueError(
                 "Expected running_mean and running_var to be defined when use_input_stats is false"
             )
-        weight, bias = _factors(input, weight, bias)
+        weight, bias = factors(input, weight, bias)
         return ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
     places = int(np.prod(sizes[2:]))
     if places == 1 or len(sizes) < 3:

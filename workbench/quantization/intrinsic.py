@@ -10,6 +10,9 @@ from workbench.nn import Conv2d, Linear, MaxPool2d, ReLU, Sequential
 __all__ = ["ConvReLU2d", "ConvReLUMaxPool2d", "LinearReLU", "weighted_layer"]
 
 
+_TWO_BY_TWO = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
+
+
 class _Fused(Sequential):
     """A layer and a rectifier; observers may be attached without being called as layers."""
 
@@ -38,8 +41,7 @@ class ConvReLUMaxPool2d(_Fused):
     """
 
     def __init__(self, conv: Conv2d, relu: ReLU, pool: MaxPool2d) -> None:
-        shape = (pool.kernel_size, pool.stride, pool.padding, pool.dilation, pool.return_indices)
-        if shape != ((2, 2), (2, 2), (0, 0), (1, 1), False):
+        if pool.return_indices or pool.settings() != _TWO_BY_TWO:
             raise QuantizationError(
                 f"a convolution is joined with the pooling of each 2 by 2 with stride 2, not with {pool!r}: "
                 "leave the pooling out of the group"

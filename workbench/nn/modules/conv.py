@@ -1,39 +1,44 @@
-"""Two-dimensional convolution as a layer."""
+"""Convolutions in one, two and three dims as layers."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from workbench import kernels
-from workbench.base.errors import DimensionError
+from workbench.base.dims import Names
 from workbench.core import dispatch
+from workbench.core.op import Op
 from workbench.core.value import new
-from workbench.nn import init
-from workbench.nn.images import IMAGE, check_names, require_size
+from workbench.nn import functional, init
+from workbench.nn.images import check_layout, require_size
 from workbench.nn.module import Module
+from workbench.nn.modules.prepared import PreparedConv2d
 from workbench.nn.parameter import Parameter
-from workbench.ops.convolve import CONV2D, pair
+from workbench.ops.convolve import CONV1D, CONV2D, CONV3D
+from workbench.ops.window_geometry import LAYOUT, Sizes, several
 from workbench.tensor.factories import empty
 
-__all__ = ["Conv2d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvNd"]
+
+PaddingMode = Literal["zeros", "reflect", "replicate", "circular"]
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+_KERNEL: Names = ("kernel_depth", "kernel_height", "kernel_width")
 
 
-class Conv2d(Module):
-    """Two-dimensional cross-correlation with learned weights.
+class ConvNd(Module):
+    """What convolutions have in common, transposed or not: settings, parameters, and how they are printed."""
 
-    y[n, o, p, q] = bias[o] + Σ_{c, i, j} x[n, c, p·s + i·d - pad, q·s + j·d - pad]·weight[o, c, i, j]
-
-    Input [N, C, H, W] (dims without names pass, other names are refused), output [N, C, H, W] with `out_channels`
-    channels. ``padding="same"`` keeps the size at stride 1.
-
-    >>> import workbench as wb
-    >>> layer = Conv2d(1, 8, kernel_size=3, padding=1)
-    >>> layer(wb.zeros(N=2, C=1, H=28, W=28)).shape
-    (2, 8, 28, 28)
-    """
-
+    op: ClassVar[Op]
+    spatial: ClassVar[int]
+    """Number of spatial dims."""
+    layout: ClassVar[Names]
+    """Names of the dims of a batch."""
+    smallest: ClassVar[int] = 1
+    """Smallest number of channels: 0 where their number is found later."""
+    transposed: bool = False
     weight: Parameter
     bias: Parameter | None
 
@@ -41,62 +46,229 @@ class Conv2d(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        padding: int | tuple[int, int] | str = 0,
-        dilation: int | tuple[int, int] = 1,
+        kernel_size: int | Sizes,
+        stride: int | Sizes = 1,
+        padding: int | Sizes | str = 0,
+        dilation: int | Sizes = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: PaddingMode = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        output_padding: int | Sizes = 0,
     ) -> None:
         super().__init__()
-        _check_groups(in_channels, out_channels, groups)
+        n = self.spatial
+        require_size(1, groups=groups)
+        require_size(self.smallest, in_channels=in_channels, out_channels=out_channels)
+        for what, value in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if value % groups:
+                raise ValueError(f"{what} must be divisible by groups: {value} by {groups}")
+        if padding_mode not in _MODES:
+            raise ValueError(
+                f"padding_mode must be one of {', '.join(_MODES)}, but got padding_mode={padding_mode!r}"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = pair(kernel_size, "kernel_size")
-        self.stride = pair(stride, "stride")
-        self.dilation = pair(dilation, "dilation")
-        self.padding = _padding(padding, self.kernel_size, self.stride, self.dilation)
+        self.kernel_size = several(kernel_size, n, "kernel_size")
+        self.stride = several(stride, n, "stride")
+        self.padding = _padding(padding, self.stride)
+        self.dilation = several(dilation, n, "dilation")
+        self.output_padding = several(output_padding, n, "output_padding")
         self.groups = groups
+        self.padding_mode = padding_mode
         self.weight = Parameter(
-            empty(out_channels, in_channels // groups, *self.kernel_size),
-            names=("out_channels", "in_channels", "kernel_height", "kernel_width"),
+            empty(self._weight_sizes(), dtype=dtype, device=device), names=self._weight_names()
         )
         self.register_parameter(
-            "bias", Parameter(empty(out_channels), names=("out_channels",)) if bias else None
+            "bias",
+            Parameter(empty(out_channels, names=("out_channels",), dtype=dtype, device=device))
+            if bias
+            else None,
         )
-        self._prepared: _Prepared | None = None
         self.reset_parameters()
 
+    def _weight_sizes(self) -> Sizes:
+        inner, outer = self.in_channels, self.out_channels
+        if self.transposed:
+            return (inner, outer // self.groups, *self.kernel_size)
+        return (outer, inner // self.groups, *self.kernel_size)
+
+    def _weight_names(self) -> Names:
+        channels = ("in_channels", "out_channels") if self.transposed else ("out_channels", "in_channels")
+        return (*channels, *_KERNEL[-self.spatial :])
+
     def reset_parameters(self) -> None:
-        """Draw new weights: U(-b, b), b = 1 / √(in_channels / groups·kernel area)."""
+        """Draw new weights: U(-b, b), b = 1 / √(in_channels / groups·kernel volume)."""
         init.default_weight_and_bias(self.weight, self.bias)
 
     def forward(self, input: Any) -> Any:
-        """Convolve [N, C, H, W]."""
+        """Convolve a batch, or one example without the dim N."""
         names = input._names
-        if names is not None and names != IMAGE:
-            check_names("Conv2d", input)
-        prepared = self._prepared_for(input)
-        if prepared is not None:
-            return new(prepared.run(input._array), names)
-        weight, bias = self.weight, self.bias
+        if names is not None and names != self.layout:
+            check_layout(type(self).__name__, input, self.spatial)
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+        """Convolve with a weight and bias that may be others than the layer's own."""
+        padding = self._plain_padding(input)
+        if padding is None:
+            return self._convolve_bordered(input, weight, bias)
         operands = (input, weight) if bias is None else (input, weight, bias)
-        return CONV2D(
-            *operands, stride=self.stride, padding=self.padding, dilation=self.dilation, groups=self.groups
+        return self.op(
+            *operands, stride=self.stride, padding=padding, dilation=self.dilation, groups=self.groups
         )
 
-    def _prepared_for(self, input: Any) -> _Prepared | None:
+    def _plain_padding(self, input: Any) -> Sizes | None:
+        """Return the padding that the op itself does; None where the input is to be changed first."""
+        return self.plain_widths() if len(input._array.shape) == self.spatial + 2 else None
+
+    def plain_widths(self) -> Sizes | None:
+        """Return how far zeros pad both sides; None for a border of another kind, or of two widths."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            return None
+        if isinstance(padding, str):
+            return even_padding(padding, self.kernel_size, self.dilation)
+        return padding if type(padding) is tuple else None
+
+    def _convolve_bordered(self, input: Any, weight: Any, bias: Any) -> Any:
+        """Convolve what has no dim N, or needs a border of other values than zeros."""
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input = functional.pad(input, self._border(), mode=self.padding_mode)
+            padding = 0
+        convolve = getattr(functional, self.op.name)
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def _border(self) -> list[int]:
+        """Return the widths of the border as `pad` takes them: before and after, from the last dim backwards."""
+        padding = self.padding
+        if not isinstance(padding, str):
+            return [width for one in reversed(padding) for width in (one, one)]
+        total = [
+            d * (k - 1) if padding == "same" else 0
+            for d, k in zip(self.dilation, self.kernel_size, strict=True)
+        ]
+        return [width for one in reversed(total) for width in (one // 2, one - one // 2)]
+
+    def extra_repr(self) -> str:
+        """Return sizes, and what differs from the defaults."""
+        n = self.spatial
+        parts = [
+            f"{self.in_channels}, {self.out_channels}",
+            f"kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        parts += [f"padding={self.padding}"] if self.padding != (0,) * n else []
+        parts += [f"dilation={self.dilation}"] if self.dilation != (1,) * n else []
+        parts += [f"output_padding={self.output_padding}"] if self.output_padding != (0,) * n else []
+        parts += [f"groups={self.groups}"] if self.groups != 1 else []
+        parts += ["bias=False"] if self.bias is None else []
+        parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
+        return ", ".join(parts)
+
+
+def _padding(padding: int | Sizes | str, stride: Sizes) -> Sizes | str:
+    if not isinstance(padding, str):
+        return several(padding, len(stride), "padding")
+    if padding not in ("valid", "same"):
+        raise ValueError(f"Invalid padding string {padding!r}, should be one of ('valid', 'same')")
+    if padding == "same" and max(stride) > 1:
+        raise ValueError("padding='same' is not supported for strided convolutions")
+    return padding
+
+
+@lru_cache(maxsize=256)
+def even_padding(padding: str, kernel: Sizes, dilation: Sizes) -> Sizes | None:
+    """Return how far 'same' or 'valid' pads either side; None where the sides differ.
+
+    >>> even_padding("same", (3, 5), (1, 2)), even_padding("same", (2,), (1,))
+    ((1, 4), None)
+    """
+    total = [d * (k - 1) if padding == "same" else 0 for k, d in zip(kernel, dilation, strict=True)]
+    return None if any(one % 2 for one in total) else tuple(one // 2 for one in total)
+
+
+class Conv1d(ConvNd):
+    """One-dimensional cross-correlation with learned weights, of sequences of channels.
+
+    y[n, o, p] = bias[o] + Σ_{c, i} x[n, c, p·s + i·d - pad]·weight[o, c, i]
+
+    Input [N, C, L] or [C, L], output alike with `out_channels` channels; the weight is [out_channels,
+    in_channels / groups, kernel_width]. See `Conv2d` for the settings.
+
+    >>> import workbench as wb
+    >>> Conv1d(2, 4, kernel_size=3, padding="same")(wb.zeros(N=1, C=2, L=10)).shape
+    (1, 4, 10)
+    """
+
+    op = CONV1D
+    spatial = 1
+    layout = LAYOUT[1]
+
+
+class Conv2d(ConvNd):
+    """Two-dimensional cross-correlation with learned weights.
+
+    y[n, o, p, q] = bias[o] + Σ_{c, i, j} x[n, c, p·s + i·d - pad, q·s + j·d - pad]·weight[o, c, i, j]
+
+    Input [N, C, H, W] or [C, H, W] (dims without names pass, other names are refused), output alike with
+    `out_channels` channels; the weight is [out_channels, in_channels / groups, kernel_height, kernel_width].
+    ``padding="same"`` keeps the size at stride 1, ``"valid"`` pads nothing; `padding_mode` says what the border is made
+    of: zeros, reflect, replicate or circular.
+
+    Raises ValueError for settings that do not go together, `DimensionError` for an input that does not fit.
+
+    >>> import workbench as wb
+    >>> layer = Conv2d(1, 8, kernel_size=3, padding=1)
+    >>> layer(wb.zeros(N=2, C=1, H=28, W=28)).shape
+    (2, 8, 28, 28)
+    """
+
+    op = CONV2D
+    spatial = 2
+    layout = LAYOUT[2]
+    _prepared: PreparedConv2d | None = None
+
+    def forward(self, input: Any) -> Any:
+        """Convolve [N, C, H, W] or [C, H, W]."""
+        names = input._names
+        if names is not None and names != self.layout:
+            check_layout(type(self).__name__, input, 2)
+        if not self.training:
+            prepared = self._prepared_for(input)
+            if prepared is not None:
+                return new(prepared.run(input._array), names)
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+        """Convolve with a weight and bias that may be others than the layer's own."""
+        padding = self.padding
+        # The common call, without asking anyone else.
+        if type(padding) is not tuple or self.padding_mode != "zeros" or len(input._array.shape) != 4:
+            return super()._conv_forward(input, weight, bias)
+        operands = (input, weight) if bias is None else (input, weight, bias)
+        return CONV2D(
+            *operands, stride=self.stride, padding=padding, dilation=self.dilation, groups=self.groups
+        )
+
+    def _prepared_for(self, input: Any) -> PreparedConv2d | None:
         """Return packed weights for plain inference: only numbers are asked for, and they are float32."""
-        if self.training or CONV2D.kernel is None or not dispatch.computes_only():
+        if CONV2D.kernel is None or not dispatch.computes_only():
             return None
         array, weight = input._array, self.weight._array
         if type(array) is not np.ndarray or type(weight) is not np.ndarray:
             return None
         if array.dtype != np.float32 or weight.dtype != np.float32:
             return None
+        padding = self._plain_padding(input)
+        if padding is None:
+            return None
         prepared = self._prepared
-        if prepared is None or not prepared.holds(self):
-            prepared = self._prepared = _Prepared(self)
+        if prepared is None or not prepared.holds(self, padding):
+            prepared = self.__dict__["_prepared"] = PreparedConv2d(self, padding)
         if array.shape not in prepared.shapes:
             # The op's own rule refuses what does not fit; a shape that it has passed need not be asked again.
             prepared.check(input, self)
@@ -105,97 +277,18 @@ class Conv2d(Module):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_prepared": None}
 
-    def extra_repr(self) -> str:
-        """Return sizes, and what differs from the defaults."""
-        parts = [
-            f"{self.in_channels}, {self.out_channels}",
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        parts += [f"padding={self.padding}"] if self.padding != (0, 0) else []
-        parts += [f"dilation={self.dilation}"] if self.dilation != (1, 1) else []
-        parts += [f"groups={self.groups}"] if self.groups != 1 else []
-        parts += ["bias=False"] if self.bias is None else []
-        return ", ".join(parts)
 
+class Conv3d(ConvNd):
+    """Three-dimensional cross-correlation with learned weights: `Conv2d` with a depth.
 
-class _Prepared:
-    """Weights packed for inference, the values they were packed from, and the input shapes that were found to fit."""
+    Input [N, C, D, H, W] or [C, D, H, W], output alike with `out_channels` channels; the weight is [out_channels,
+    in_channels / groups, kernel_depth, kernel_height, kernel_width].
 
-    def __init__(self, layer: Conv2d) -> None:
-        bias = layer.bias
-        self.weight = np.ascontiguousarray(layer.weight._array).copy()
-        self.bias = None if bias is None else bias._array.copy()
-        self.settings = (layer.stride, layer.padding, layer.dilation, layer.groups)
-        self.shapes: set[tuple[int, ...]] = set()
-        self.packed = kernels.pack_conv2d(
-            self.weight, self.bias,
-            stride=layer.stride, padding=layer.padding, dilation=layer.dilation, groups=layer.groups,
-        )  # fmt: skip
-        self.run = self.packed.run
+    >>> import workbench as wb
+    >>> Conv3d(1, 2, kernel_size=3)(wb.zeros(N=1, C=1, D=4, H=5, W=6)).shape
+    (1, 2, 2, 3, 4)
+    """
 
-    def holds(self, layer: Conv2d) -> bool:
-        """Say whether the layer still has the values packed here.
-
-        They are compared: memory that is shared can be changed without this layer being told, and reading the
-        weights is cheaper than packing them, which is what inference without this does at every call.
-        """
-        bias = layer.bias
-        return (
-            self.settings == (layer.stride, layer.padding, layer.dilation, layer.groups)
-            and _same_bits(self.weight, layer.weight._array)
-            and (self.bias is None) == (bias is None)
-            and (bias is None or _same_bits(self.bias, bias._array))
-        )
-
-    def check(self, input: Any, layer: Conv2d) -> None:
-        """Refuse an input that does not fit."""
-        weight, bias = layer.weight, layer.bias
-        operands = (input, weight) if bias is None else (input, weight, bias)
-        stride, padding, dilation, groups = self.settings
-        dispatch.infer_dims(
-            CONV2D, operands, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        )
-        if len(self.shapes) > 64:
-            self.shapes.clear()
-        self.shapes.add(input._array.shape)
-
-
-def _same_bits(a: Any, b: Any) -> bool:
-    """Say whether two float32 arrays are equal bit by bit, NaN and signed zero included."""
-    return (
-        a.shape == b.shape
-        and b.dtype == np.float32
-        and bool(b.flags.c_contiguous)
-        and bool((a.view(np.int32) == b.view(np.int32)).all())
-    )
-
-
-def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
-    require_size(1, in_channels=in_channels, out_channels=out_channels, groups=groups)
-    for value, what in ((in_channels, "in_channels"), (out_channels, "out_channels")):
-        if value % groups:
-            raise ValueError(f"{what} must be divisible by groups: {value} by {groups}")
-
-
-def _padding(
-    padding: int | tuple[int, int] | str,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    dilation: tuple[int, int],
-) -> tuple[int, int]:
-    if not isinstance(padding, str):
-        return pair(padding, "padding")
-    if padding == "valid":
-        return (0, 0)
-    if padding != "same":
-        raise ValueError(f"Invalid padding string {padding!r}, should be one of ('valid', 'same')")
-    if stride != (1, 1):
-        raise ValueError("padding='same' is not supported for strided convolutions")
-    total = tuple(dilation[i] * (kernel[i] - 1) for i in (0, 1))
-    if any(one % 2 for one in total):
-        raise DimensionError(
-            f"padding='same' needs as much padding before as after, and a kernel of {kernel} needs {total} in all.",
-            op="Conv2d", fix="nn.functional.pad(x, ...) before a convolution without padding",
-        )  # fmt: skip
-    return (total[0] // 2, total[1] // 2)
+    op = CONV3D
+    spatial = 3
+    layout = LAYOUT[3]

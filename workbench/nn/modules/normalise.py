@@ -1,154 +1,245 @@
-"""Batch normalisation as a layer."""
+"""Normalisation of each example by itself, over its last dims or over groups of channels, as layers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.base.dims import Names
-from workbench.base.errors import DimensionError
-from workbench.core.value import dims_of
-from workbench.nn import init
-from workbench.nn.images import IMAGE, check_names
+from workbench.nn import functional, init
+from workbench.nn.images import check_layout, check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.ops.batch_norm import update_running, values_per_channel
-from workbench.ops.normalise import BATCH_NORM, BATCH_NORM_INFERENCE
-from workbench.tensor import Tensor
-from workbench.tensor.factories import ones, tensor, zeros
+from workbench.ops.normalise_layer import LAYER_NORM
+from workbench.ops.window_geometry import LAYOUT
+from workbench.tensor.factories import ones, zeros
 
-__all__ = ["BatchNorm1d", "BatchNorm2d"]
+__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
+
+Shape = int | str | Sequence[int] | Sequence[str] | Mapping[str, int]
 
 
-class _BatchNorm(Module):
-    """Scale each channel to mean 0 and variance 1 over the batch, then by learned factors."""
+class _LastDims(Module):
+    """A layer that works on the last dims: their sizes, their names, and a weight of these sizes."""
 
-    expected: tuple[Names, ...]
-    """Names of the dims, by number of dims."""
+    normalized_shape: tuple[int, ...]
+    dims: Names | None
+    """Names of the dims that are normalised, where they were given."""
     weight: Parameter | None
+
+    def _set_shape(self, given: Shape, elementwise_affine: bool) -> None:
+        sizes: tuple[Any, ...]
+        names: Names | None = None
+        if isinstance(given, Mapping):
+            names, sizes = tuple(given), tuple(given.values())
+        else:
+            sizes = (given,) if isinstance(given, int | str) else tuple(given)
+        if sizes and all(isinstance(one, str) for one in sizes):
+            names, sizes = sizes, ()
+            if elementwise_affine:
+                raise ValueError(
+                    f"{type(self).__name__} learns a factor for each value of the dims {list(names)}: say how many "
+                    f"those are, as in {{{names[0]!r}: 64}}, or elementwise_affine=False"
+                )
+        elif not sizes:
+            raise ValueError(f"{type(self).__name__} normalises one dim or more, got normalized_shape={given!r}")
+        else:
+            for one in sizes:
+                require_size(0, normalized_shape=one)
+        self.normalized_shape = sizes
+        self.dims = names
+
+    def _parameter(self, make: Any, device: Any, dtype: Any) -> Parameter:
+        names = self.dims
+        if names is None and len(self.normalized_shape) == 1:
+            names = ("features",)
+        return Parameter(make(self.normalized_shape, names=names, dtype=dtype, device=device))
+
+    def _check(self, input: Any) -> Sequence[int] | Names:
+        """Refuse other names than those given; return what the function calls ``normalized_shape``."""
+        dims, names = self.dims, input._names
+        if dims is None:
+            return self.normalized_shape
+        if names is not None and len(names) >= len(dims):
+            check_names(type(self).__name__, input, (*names[: -len(dims)], *dims))
+        if self.normalized_shape:
+            return self.normalized_shape
+        shape: tuple[int, ...] = input._array.shape
+        return shape[-len(dims) :] if len(shape) >= len(dims) else dims
+
+    def _shape_repr(self) -> str:
+        if self.dims is None:
+            return str(self.normalized_shape)
+        if not self.normalized_shape:
+            return str(self.dims)
+        return str(dict(zip(self.dims, self.normalized_shape, strict=True)))
+
+
+class LayerNorm(_LastDims):
+    """Scale each example to mean 0 and variance 1 over its last dims, then by learned factors.
+
+    y = (x - E[x]) / √(Var[x] + eps)·weight + bias. Ba, Kiros and Hinton 2016.
+
+    `normalized_shape` gives the sizes of the last dims, or their names with their sizes: ``{"H": 4, "W": 4}``; then an
+    input of other names is refused. Without factors the names alone are enough: ``["H", "W"]``. The output has the
+    input's dims.
+
+    Raises `DimensionError` where the last dims of the input are others, ValueError for a shape that says too little.
+
+    >>> import workbench as wb
+    >>> LayerNorm(8)(wb.randn(N=2, T=3, E=8)).names
+    ('N', 'T', 'E')
+    >>> LayerNorm({"E": 8}).weight.names
+    ('E',)
+    """
+
     bias: Parameter | None
-    _one: Tensor
-    _zero: Tensor
-    running_mean: Tensor | None
-    running_var: Tensor | None
-    num_batches_tracked: Tensor | None
 
     def __init__(
         self,
-        num_features: int,
+        normalized_shape: Shape,
         eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.num_features = num_features
+        self._set_shape(normalized_shape, elementwise_affine)
         self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        weight, bias = ones(num_features, names=("C",)), zeros(num_features, names=("C",))
-        self.register_parameter("weight", Parameter(weight) if affine else None)
-        self.register_parameter("bias", Parameter(bias) if affine else None)
-        if not affine:
-            self.register_buffer("_one", weight, persistent=False)
-            self.register_buffer("_zero", bias, persistent=False)
-        tracked = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, names=("C",)) if tracked else None)
-        self.register_buffer("running_var", ones(num_features, names=("C",)) if tracked else None)
-        self.register_buffer("num_batches_tracked", tensor(0) if tracked else None)
+        self.elementwise_affine = elementwise_affine
+        affine = elementwise_affine
+        self.register_parameter("weight", self._parameter(ones, device, dtype) if affine else None)
+        self.register_parameter("bias", self._parameter(zeros, device, dtype) if affine and bias else None)
 
-    def reset_running_stats(self) -> None:
-        """Forget what was measured."""
-        if (
-            self.running_mean is not None
-            and self.running_var is not None
-            and self.num_batches_tracked is not None
-        ):
-            init.zeros_(self.running_mean)
-            init.ones_(self.running_var)
-            init.zeros_(self.num_batches_tracked)
+    def reset_parameters(self) -> None:
+        """Forget what was learned: factors of 1, nothing added."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
 
     def forward(self, input: Any) -> Any:
-        """Normalise [N, C, …]: by the batch's own statistics while training, by the running ones otherwise."""
-        names = input._names
-        if names is not None and names != self.expected[0]:
-            self._check(input)
-        weight: Any = self.weight
-        bias: Any = self.bias
-        if weight is None:
-            weight, bias = self._one, self._zero
-        mean, var = self.running_mean, self.running_var
-        if not self.training and mean is not None and var is not None:
-            return BATCH_NORM_INFERENCE(input, mean, var, weight, bias, eps=self.eps)
-        shape = input._array.shape
-        if len(shape) not in (len(names) for names in self.expected):
-            self._refuse_dims(input)
-        count = values_per_channel(type(self).__name__, input)
-        output, batch_mean, rstd = BATCH_NORM(input, weight, bias, eps=self.eps)
-        if self.training and self.num_batches_tracked is not None:
-            self._track(batch_mean._array, rstd._array, count)
-        return output
-
-    def _check(self, input: Any) -> None:
-        for expected in self.expected:
-            check_names(type(self).__name__, input, expected)
-
-    def _refuse_dims(self, input: Any) -> None:
-        wanted = " or ".join(str(list(names)) for names in self.expected)
-        raise DimensionError(
-            f"{type(self).__name__} takes dims {wanted}, got {len(input._array.shape)}D input.",
-            op=type(self).__name__, operands=(dims_of(input).operand("input"),),
-        )  # fmt: skip
-
-    def _track(self, batch_mean: Any, rstd: Any, count: int) -> None:
-        """Move the running statistics towards those of the batch; values without numbers move nothing."""
-        if type(batch_mean) is not np.ndarray:
-            return
-        assert (
-            self.running_mean is not None
-            and self.running_var is not None
-            and self.num_batches_tracked is not None
-        )
-        self.num_batches_tracked._array[...] += 1
-        self.num_batches_tracked._version += 1
-        momentum = 1.0 / int(self.num_batches_tracked._array) if self.momentum is None else self.momentum
-        update_running(self.running_mean, self.running_var, batch_mean, rstd, count, self.eps, momentum)
+        """Normalise the last dims."""
+        shape, weight, bias = self.normalized_shape, self.weight, self.bias
+        # The common call, without asking anyone else.
+        if (
+            weight is not None
+            and bias is not None
+            and self.dims is None
+            and input._array.shape[-len(shape) :] == shape
+        ):
+            return LAYER_NORM(input, weight, bias, count=len(shape), eps=self.eps)[0]
+        return functional.layer_norm(input, self._check(input), weight, bias, self.eps)
 
     def extra_repr(self) -> str:
         """Return the settings."""
         return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"{self._shape_repr()}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
         )
 
 
-class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of images [N, C, H, W].
+class RMSNorm(_LastDims):
+    """Scale each example by the root mean square of its last dims, then by learned factors.
 
-    y = (x - E[x]) / √(Var[x] + eps)·weight + bias, for each channel; the running statistics move by
-    running ← (1 - momentum)·running + momentum·measured, with the unbiased variance (momentum None: their plain
-    mean so far). Ioffe and Szegedy 2015.
+    y = x / √(E[x²] + eps)·weight; eps is the type's own resolution where it is None. Zhang and Sennrich 2019.
+
+    `normalized_shape` gives the sizes of the last dims, or names, as `LayerNorm` takes them.
 
     >>> import workbench as wb
-    >>> layer = BatchNorm2d(3)
-    >>> y = layer(wb.randn(N=4, C=3, H=5, W=5))
-    >>> bool(abs(y.mean(["N", "H", "W"]).detach().numpy()).max() < 1e-5)
-    True
+    >>> RMSNorm(2, eps=0.0)(wb.tensor([[3.0, 3.0]])).tolist()
+    [[1.0, 1.0]]
     """
 
-    expected = (IMAGE,)
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self._set_shape(normalized_shape, elementwise_affine)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.register_parameter(
+            "weight", self._parameter(ones, device, dtype) if elementwise_affine else None
+        )
+
+    def reset_parameters(self) -> None:
+        """Forget what was learned: factors of 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Any) -> Any:
+        """Normalise the last dims."""
+        return functional.rms_norm(x, self._check(x), self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        return f"{self._shape_repr()}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of rows [N, C] or sequences [N, C, L]; see `BatchNorm2d`.
+class GroupNorm(Module):
+    """Scale each group of channels of each example of [N, C, …] to mean 0 and variance 1, then by learned factors.
 
-    The last dim of rows may have any name, such as ``features``.
+    y = (x - E[x]) / √(Var[x] + eps)·weight + bias, over the channels of a group and all places. One group is the whole
+    example, as many groups as channels is `InstanceNorm2d`. Wu and He 2018.
+
+    Raises ValueError where the channels do not divide into the groups, `DimensionError` for an input that does not fit.
+
+    >>> import workbench as wb
+    >>> GroupNorm(2, 6)(wb.randn(N=2, C=6, H=4, W=4)).names
+    ('N', 'C', 'H', 'W')
     """
 
-    expected = (("N", "C"), ("N", "C", "L"))
+    weight: Parameter | None
+    bias: Parameter | None
 
-    def _check(self, input: Any) -> None:
-        if len(input._array.shape) == 3:
-            check_names("BatchNorm1d", input, ("N", "C", "L"))
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        require_size(1, num_groups=num_groups)
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        options: dict[str, Any] = {"names": ("C",), "dtype": dtype, "device": device}
+        self.register_parameter("weight", Parameter(ones(num_channels, **options)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(num_channels, **options)) if affine and bias else None)
+
+    def reset_parameters(self) -> None:
+        """Forget what was learned: factors of 1, nothing added."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Any) -> Any:
+        """Normalise groups of channels."""
+        n = len(input._array.shape) - 2
+        if n in LAYOUT:
+            check_layout("GroupNorm", input, n)
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

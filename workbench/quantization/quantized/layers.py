@@ -123,8 +123,14 @@ class Conv2d(_Weighted):
     def from_float(cls, module: Any) -> Any:
         """Return the integer form of a prepared layer."""
         layer: FloatConv2d = weighted_layer(module)
+        padding = layer.plain_widths()
+        if padding is None:
+            raise QuantizationError(
+                f"a convolution on codes pads with zeros, as far on one side as on the other, which {layer!r} does not: "
+                "pad its input by a layer of its own, in front of it"
+            )
         made = cls(
-            layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, layer.padding,
+            layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, padding,
             layer.dilation, layer.groups, bias=layer.bias is not None,
         )  # fmt: skip
         weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
@@ -208,17 +214,23 @@ class MaxPool2d(FloatMaxPool2d):
 
     def forward(self, input: Any) -> Any:
         """Pool [N, C, H, W]."""
-        if self.return_indices or not getattr(input._array.dtype, "quantized", False):
+        if (
+            self.return_indices
+            or self.ceil_mode
+            or len(input._array.shape) != 4
+            or not getattr(input._array.dtype, "quantized", False)
+        ):
             return super().forward(input)
         names = input._names
         if names is not None and names != IMAGE:
             check_names("MaxPool2d", input)
-        return QUANTIZED_MAX_POOL2D(
-            input, kernel=self.kernel_size, stride=self.stride, padding=self.padding, dilation=self.dilation
-        )
+        return QUANTIZED_MAX_POOL2D(input, **self.settings())
 
     @classmethod
     def from_float(cls, module: Any) -> Any:
         """Return the same pooling on codes."""
-        made = cls(module.kernel_size, module.stride, module.padding, module.dilation, module.return_indices)
+        made = cls(
+            module.kernel_size, module.stride, module.padding, module.dilation, module.return_indices,
+            module.ceil_mode,
+        )  # fmt: skip
         return made.eval()

@@ -1,0 +1,197 @@
+"""Normalisation by the statistics of a batch, as layers; what layers with running statistics have in common."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.base.dims import Names
+from workbench.base.errors import DimensionValueError
+from workbench.core.value import dims_of
+from workbench.nn import init
+from workbench.nn.images import check_names
+from workbench.nn.module import Module
+from workbench.nn.parameter import Parameter
+from workbench.ops.batch_norm import check_values, factors, update_running, values_per_channel
+from workbench.ops.normalise import BATCH_NORM, BATCH_NORM_INFERENCE
+from workbench.ops.window_geometry import LAYOUT
+from workbench.tensor import Tensor
+from workbench.tensor.factories import empty, ones, tensor, zeros
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "BatchNormNd", "RunningNorm"]
+
+
+class RunningNorm(Module):
+    """Factors for each channel, and statistics of the channels that move while training."""
+
+    expected: ClassVar[tuple[Names, ...]]
+    """Names of the dims, for each number of dims that is taken."""
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        options: dict[str, Any] = {"names": ("C",), "dtype": dtype, "device": device}
+        self.register_parameter("weight", Parameter(empty(num_features, **options)) if affine else None)
+        self.register_parameter("bias", Parameter(empty(num_features, **options)) if affine and bias else None)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, **options) if tracked else None)
+        self.register_buffer("running_var", ones(num_features, **options) if tracked else None)
+        self.register_buffer("num_batches_tracked", tensor(0, device=device) if tracked else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget what was measured."""
+        mean, var, count = self.running_mean, self.running_var, self.num_batches_tracked
+        if self.track_running_stats and mean is not None and var is not None and count is not None:
+            init.zeros_(mean)
+            init.ones_(var)
+            init.zeros_(count)
+
+    def reset_parameters(self) -> None:
+        """Forget what was measured and learned: factors of 1, nothing added."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check(self, input: Any) -> None:
+        """Refuse names that are not expected."""
+        ndim = len(input._array.shape)
+        for expected in self.expected:
+            if len(expected) == ndim:
+                check_names(type(self).__name__, input, expected)
+
+    def _check_dims(self, input: Any) -> None:
+        """Refuse another number of dims."""
+        counts = [len(names) for names in self.expected]
+        if len(input._array.shape) in counts:
+            return
+        wanted = " or ".join(str(list(names)) for names in self.expected)
+        raise DimensionValueError(
+            f"expected {' or '.join(f'{count}D' for count in counts)} input (got {len(input._array.shape)}D input): "
+            f"{type(self).__name__} takes dims {wanted}.",
+            op=type(self).__name__, operands=(dims_of(input).operand("input"),),
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNormNd(RunningNorm):
+    """Scale each channel to mean 0 and variance 1 over the batch, then by learned factors."""
+
+    _seen: tuple[Any, Any, Any] = (None, None, None)
+    """Type of the values, and running statistics, that were found to be in order."""
+
+    def forward(self, input: Any) -> Any:
+        """Normalise [N, C, …]: by the batch's own statistics while training, by the running ones otherwise."""
+        array, names = input._array, input._names
+        if names is not None and names != self.expected[0]:
+            self._check(input)
+        shape = array.shape
+        if len(shape) != len(self.expected[0]):
+            self._check_dims(input)
+        mean, var = self.running_mean, self.running_var
+        seen = self._seen
+        if array.dtype is not seen[0] or mean is not seen[1] or var is not seen[2]:
+            check_values(type(self).__name__, input, mean, var)
+            self.__dict__["_seen"] = (array.dtype, mean, var)
+        weight: Any = self.weight
+        bias: Any = self.bias
+        if weight is None or bias is None:
+            weight, bias = factors(input, weight, bias)
+        if not self.training and mean is not None and var is not None:
+            return BATCH_NORM_INFERENCE(input, mean, var, weight, bias, eps=self.eps)
+        count = values_per_channel(type(self).__name__, input)
+        output, batch_mean, rstd = BATCH_NORM(input, weight, bias, eps=self.eps)
+        if self.training and self.track_running_stats and mean is not None and var is not None:
+            self._track(mean, var, batch_mean._array, rstd._array, count)
+        return output
+
+    def _track(self, mean: Any, var: Any, batch_mean: Any, rstd: Any, count: int) -> None:
+        """Move the running statistics towards those of the batch; values without numbers move nothing."""
+        if type(batch_mean) is not np.ndarray:
+            return
+        momentum, batches = self.momentum, self.num_batches_tracked
+        if batches is not None:
+            batches._array[...] += 1
+            batches._version += 1
+            momentum = 1.0 / int(batches._array) if momentum is None else momentum
+        update_running(mean, var, batch_mean, rstd, count, self.eps, momentum or 0.0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_seen": (None, None, None)}
+
+
+class BatchNorm1d(BatchNormNd):
+    """Batch normalisation of rows [N, C] or sequences [N, C, L]; see `BatchNorm2d`.
+
+    The last dim of rows may have any name, such as ``features``.
+
+    >>> import workbench as wb
+    >>> BatchNorm1d(4)(wb.randn(N=8, features=4)).names
+    ('N', 'features')
+    """
+
+    expected = (("N", "C"), ("N", "C", "L"))
+
+    def _check(self, input: Any) -> None:
+        if len(input._array.shape) == 3:
+            check_names("BatchNorm1d", input, ("N", "C", "L"))
+
+
+class BatchNorm2d(BatchNormNd):
+    """Batch normalisation of images [N, C, H, W].
+
+    y = (x - E[x]) / √(Var[x] + eps)·weight + bias, for each channel; the running statistics move by
+    running ← (1 - momentum)·running + momentum·measured, with the unbiased variance (momentum None: their plain
+    mean so far). Ioffe and Szegedy 2015.
+
+    Raises `DimensionError` for other dims and for a batch of one value a channel, `DTypeError` for values that are not
+    real floating point; then no statistics move.
+
+    >>> import workbench as wb
+    >>> layer = BatchNorm2d(3)
+    >>> y = layer(wb.randn(N=4, C=3, H=5, W=5))
+    >>> bool(abs(y.mean(["N", "H", "W"]).detach().numpy()).max() < 1e-5)
+    True
+    """
+
+    expected = (LAYOUT[2],)
+
+
+class BatchNorm3d(BatchNormNd):
+    """Batch normalisation of volumes [N, C, D, H, W]; see `BatchNorm2d`.
+
+    >>> import workbench as wb
+    >>> BatchNorm3d(2)(wb.randn(N=4, C=2, D=2, H=3, W=3)).shape
+    (4, 2, 2, 3, 3)
+    """
+
+    expected = (LAYOUT[3],)
