@@ -291,7 +291,7 @@ def test_printed_form() -> None:
         ")"
     )
     assert repr(nn.Conv2d(4, 8, 3, padding="same", groups=2, bias=False)) == (
-        "Conv2d(4, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=2, bias=False)"
+        "Conv2d(4, 8, kernel_size=(3, 3), stride=(1, 1), padding=same, groups=2, bias=False)"
     )
 
 

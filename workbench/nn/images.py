@@ -1,4 +1,4 @@
-"""What layers on images, sequences and volumes ask of the names of their input: [N, C, H, W] in this order, and so on."""
+"""What layers on sequences, images and volumes ask of the names of their input, such as [N, C, H, W]."""
 
 from __future__ import annotations
 

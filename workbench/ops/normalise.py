@@ -48,6 +48,9 @@ def _batch_norm_dims(x: Dims, weight: Dims, bias: Dims, eps: float) -> tuple[Dim
 
 
 def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    if not x.size:
+        nothing = np.full(x.shape[1], np.nan, x.dtype)
+        return x.copy(), nothing, nothing.copy()
     axes = _channel_axes(x.ndim)
     mean = x.mean(axis=axes)
     rstd = 1 / np.sqrt(x.var(axis=axes) + eps)
@@ -117,6 +120,8 @@ BATCH_NORM = Op(
 
 
 def _batch_norm_gradient(g: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
+    if not x.size:
+        return x.copy(), np.zeros(x.shape[1], x.dtype), np.zeros(x.shape[1], x.dtype)
     axes, n = _channel_axes(x.ndim), x.size / x.shape[1]
     normal = (x - _channelwise(mean, x.ndim)) * _channelwise(rstd, x.ndim)
     gb, gw = g.sum(axis=axes), (g * normal).sum(axis=axes)

@@ -174,7 +174,9 @@ def _pool(
     x, added = batched(input, n, op)
     sizes = dims_of(x).sizes
     if random_samples is None:
-        drawn = default_generator.numpy.random((*sizes[:2], n), np.float64 if dtype == np.float64 else np.float32)
+        drawn = default_generator.numpy.random(
+            (*sizes[:2], n), np.float64 if dtype == np.float64 else np.float32
+        )
         random_samples = new(drawn.astype(dtype, copy=False))
     elif random_samples._array.dtype != dtype:
         raise DTypeError(

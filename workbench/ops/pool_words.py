@@ -188,7 +188,7 @@ def _power_mean(n: int, input: Any, norm_type: float, kernel_size: Any, stride: 
     kernel = several(kernel_size, n, "kernel_size")
     powers = ops.pow(input, float(norm_type))
     mean = avg_pool(n, powers, kernel, stride, 0, ceil_mode, True, None)
-    signed = ops.mul(ops.sign(mean), ops.relu(ops.abs(mean)))
+    signed = ops.mul(ops.sign(mean), ops.abs(mean))
     return ops.pow(ops.mul(signed, float(math.prod(kernel))), 1.0 / norm_type)
 
 

@@ -94,10 +94,10 @@ def _settled(module: Any, sample: Any) -> None:
 def _judge(entry: Any, sample: Any, training: bool) -> str:
     torch.manual_seed(0)
     constructor = sample.constructor_input
-    other = entry.module_cls(*constructor.args, **constructor.kwargs).train(training)
+    other = entry.module_cls(*constructor.args, **constructor.kwargs).train(training).float()
     _settled(other, sample)
     arguments, keywords = _given(constructor)
-    mine = getattr(wb.nn, name_of(entry))(*arguments, **keywords).train(training)
+    mine = getattr(wb.nn, name_of(entry))(*arguments, **keywords).train(training).float()
     state = {key: wb.tensor(value.detach().numpy().copy()) for key, value in other.state_dict().items()}
     mine.load_state_dict(state)
     message = _same_state(mine, other)

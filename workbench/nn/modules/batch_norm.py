@@ -53,7 +53,9 @@ class RunningNorm(Module):
         self.track_running_stats = track_running_stats
         options: dict[str, Any] = {"names": ("C",), "dtype": dtype, "device": device}
         self.register_parameter("weight", Parameter(empty(num_features, **options)) if affine else None)
-        self.register_parameter("bias", Parameter(empty(num_features, **options)) if affine and bias else None)
+        self.register_parameter(
+            "bias", Parameter(empty(num_features, **options)) if affine and bias else None
+        )
         tracked = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, **options) if tracked else None)
         self.register_buffer("running_var", ones(num_features, **options) if tracked else None)
@@ -143,7 +145,8 @@ class BatchNormNd(RunningNorm):
             batches._array[...] += 1
             batches._version += 1
             momentum = 1.0 / int(batches._array) if momentum is None else momentum
-        update_running(mean, var, batch_mean, rstd, count, self.eps, momentum or 0.0)
+        if count:
+            update_running(mean, var, batch_mean, rstd, count, self.eps, momentum or 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_seen": (None, None, None)}

@@ -10,7 +10,7 @@ from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.modules.conv import ConvNd, PaddingMode
 from workbench.ops.convolve import CONV1D, CONV2D, CONV3D
-from workbench.ops.window_geometry import LAYOUT, Sizes
+from workbench.ops.window_geometry import LAYOUT, Sizes, several
 
 __all__ = ["ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "ConvTransposeNd"]
 
@@ -37,11 +37,7 @@ class ConvTransposeNd(ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        if isinstance(padding, str):
-            raise ValueError(
-                f"{type(self).__name__} takes padding as numbers, got {padding!r}: the size of the output is chosen "
-                "by output_size when it is called"
-            )
+        padding = several(padding, self.spatial, "padding")
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
             device, dtype, output_padding=output_padding,
@@ -66,8 +62,9 @@ class ConvTransposeNd(ConvNd):
                 f"(got {len(output_size)})"
             )
         wanted = [int(one) for one in output_size][-n:]
-        settings = zip(sizes[-n:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
-        least = [(size - 1) * s - 2 * int(p) + d * (k - 1) + 1 for size, s, p, d, k in settings]
+        padding = several(self.padding, n, "padding")
+        settings = zip(sizes[-n:], self.stride, padding, self.dilation, self.kernel_size, strict=True)
+        least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in settings]
         most = [one + s - 1 for one, s in zip(least, self.stride, strict=True)]
         if not all(low <= one <= high for low, one, high in zip(least, wanted, most, strict=True)):
             raise ValueError(

@@ -42,7 +42,9 @@ class _LastDims(Module):
                     f"those are, as in {{{names[0]!r}: 64}}, or elementwise_affine=False"
                 )
         elif not sizes:
-            raise ValueError(f"{type(self).__name__} normalises one dim or more, got normalized_shape={given!r}")
+            raise ValueError(
+                f"{type(self).__name__} normalises one dim or more, got normalized_shape={given!r}"
+            )
         else:
             for one in sizes:
                 require_size(0, normalized_shape=one)
@@ -55,7 +57,7 @@ class _LastDims(Module):
             names = ("features",)
         return Parameter(make(self.normalized_shape, names=names, dtype=dtype, device=device))
 
-    def _check(self, input: Any) -> Sequence[int] | Names:
+    def _check(self, input: Any) -> Any:
         """Refuse other names than those given; return what the function calls ``normalized_shape``."""
         dims, names = self.dims, input._names
         if dims is None:
@@ -212,16 +214,16 @@ class GroupNorm(Module):
         super().__init__()
         require_size(1, num_groups=num_groups)
         if num_channels % num_groups:
-            raise ValueError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
         options: dict[str, Any] = {"names": ("C",), "dtype": dtype, "device": device}
         self.register_parameter("weight", Parameter(ones(num_channels, **options)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(num_channels, **options)) if affine and bias else None)
+        self.register_parameter(
+            "bias", Parameter(zeros(num_channels, **options)) if affine and bias else None
+        )
 
     def reset_parameters(self) -> None:
         """Forget what was learned: factors of 1, nothing added."""

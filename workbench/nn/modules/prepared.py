@@ -17,7 +17,7 @@ __all__ = ["PreparedConv2d"]
 class PreparedConv2d:
     """Weights packed for inference, the values they were packed from, and the input shapes that were found to fit."""
 
-    def __init__(self, layer: Any, padding: Sizes) -> None:
+    def __init__(self, layer: Any, padding: Any) -> None:
         bias = layer.bias
         self.weight = np.ascontiguousarray(layer.weight._array).copy()
         self.bias = None if bias is None else bias._array.copy()

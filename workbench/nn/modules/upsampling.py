@@ -71,9 +71,7 @@ class Upsample(Module):
 
     def extra_repr(self) -> str:
         """Return the factor or the size, and the mode."""
-        target = (
-            f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
-        )
+        target = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
         return f"{target}, mode={self.mode!r}"
 
 

@@ -14,9 +14,9 @@ from workbench.nn import IMAGE, check_names
 from workbench.nn import Conv2d as FloatConv2d
 from workbench.nn import Linear as FloatLinear
 from workbench.nn import MaxPool2d as FloatMaxPool2d
-from workbench.ops.convolve import pair
 from workbench.ops.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
 from workbench.ops.quantized import QUANTIZED_CONV2D, QUANTIZED_LINEAR, QUANTIZED_MAX_POOL2D
+from workbench.ops.window_geometry import Sizes, several
 from workbench.quantization.intrinsic import weighted_layer
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.observing import observer_of
@@ -24,8 +24,6 @@ from workbench.quantization.quantized.boundary import QuantizedModule, require_c
 from workbench.tensor import Tensor
 
 __all__ = ["Conv2d", "ConvReLU2d", "ConvReLUMaxPool2d", "Linear", "LinearReLU", "MaxPool2d"]
-
-Pair = tuple[int, int]
 
 
 def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
@@ -103,18 +101,18 @@ class Conv2d(_Weighted):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | Pair,
-        stride: int | Pair = 1,
-        padding: int | Pair = 0,
-        dilation: int | Pair = 1,
+        kernel_size: int | Sizes,
+        stride: int | Sizes = 1,
+        padding: int | Sizes = 0,
+        dilation: int | Sizes = 1,
         groups: int = 1,
         bias: bool = True,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = pair(kernel_size, "kernel_size")
-        self.stride, self.padding = pair(stride, "stride"), pair(padding, "padding")
-        self.dilation = pair(dilation, "dilation")
+        self.kernel_size = several(kernel_size, 2, "kernel_size")
+        self.stride, self.padding = several(stride, 2, "stride"), several(padding, 2, "padding")
+        self.dilation = several(dilation, 2, "dilation")
         names = ("out_channels", "in_channels", "kernel_height", "kernel_width")
         weight = _zeros((out_channels, in_channels // groups, *self.kernel_size), names)
         self._set_weight(weight, new(np.zeros(out_channels, np.float32), ("out_channels",)) if bias else None)
@@ -126,8 +124,8 @@ class Conv2d(_Weighted):
         padding = layer.plain_widths()
         if padding is None:
             raise QuantizationError(
-                f"a convolution on codes pads with zeros, as far on one side as on the other, which {layer!r} does not: "
-                "pad its input by a layer of its own, in front of it"
+                f"a convolution on codes pads with zeros, as far on one side as on the other, and {layer!r} does "
+                "not: pad its input by a layer of its own, in front of it"
             )
         made = cls(
             layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, padding,
