@@ -150,6 +150,12 @@ def flatten(input: _Tensor, start_dim: _int | _str = 1, end_dim: _int | _str = -
 def fold(input: _Tensor, output_size: _Any, kernel_size: _Size, dilation: _Size = 1, padding: _Any = 0, stride: _Any = 1) -> _Tensor:
     """Add columns [N, C·kH·kW, positions] up to an image [N, C, H, W] of `output_size`."""
 
+def fractional_max_pool2d(input: _Tensor, kernel_size: _Size, output_size: _Any = None, output_ratio: _Any = None, return_indices: _bool = False, _random_samples: _Any = None) -> _Any:
+    """Pool [N, C, H, W] or [C, H, W] to the largest values of overlapping windows that chance places. Graham 2014."""
+
+def fractional_max_pool3d(input: _Tensor, kernel_size: _Size, output_size: _Any = None, output_ratio: _Any = None, return_indices: _bool = False, _random_samples: _Any = None) -> _Any:
+    """Pool [N, C, D, H, W] or [C, D, H, W] as `fractional_max_pool2d` does; `_random_samples` are [N, C, 3]."""
+
 def gaussian_nll_loss(input: _Tensor, target: _Tensor, var: _Tensor, full: _bool = False, eps: _float = 1e-06, reduction: _str = 'mean') -> _Tensor:
     """Negative log-likelihood of `target` under normal distributions of mean `input` and variance `var`."""
 
