@@ -13,19 +13,12 @@ from workbench.nn.hooks import (
     register_module_parameter_registration_hook,
 )
 from workbench.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from workbench.nn.modules.bounded import Hardsigmoid, Hardtanh, LogSigmoid, ReLU6, Sigmoid, Softsign, Tanh
-from workbench.nn.modules.container import (
-    ModuleDict,
-    ModuleList,
-    Sequential,
-)
-from workbench.nn.modules.container_parameters import (
-    ParameterDict,
-    ParameterList,
-)
-from workbench.nn.modules.conv import (
-    Conv2d,
-)
+from workbench.nn.modules.container import ModuleDict, ModuleList, Sequential
+from workbench.nn.modules.container_parameters import ParameterDict, ParameterList
+from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d
+from workbench.nn.modules.conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from workbench.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from workbench.nn.modules.dropout import (
     AlphaDropout,
@@ -37,11 +30,9 @@ from workbench.nn.modules.dropout import (
 )
 from workbench.nn.modules.embedding import Embedding, EmbeddingBag
 from workbench.nn.modules.flatten import Flatten, Unflatten
+from workbench.nn.modules.fold import Fold, Unfold
 from workbench.nn.modules.gated import GELU, GLU, Hardswish, Mish, SiLU
-from workbench.nn.modules.layers import (
-    AvgPool2d,
-    MaxPool2d,
-)
+from workbench.nn.modules.instance_norm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from workbench.nn.modules.linear import Bilinear, Identity, Linear
 from workbench.nn.modules.loss_binary import (
     BCELoss,
@@ -74,55 +65,118 @@ from workbench.nn.modules.loss_regression import (
     PoissonNLLLoss,
     SmoothL1Loss,
 )
-from workbench.nn.modules.normalise import (
-    BatchNorm1d,
-    BatchNorm2d,
+from workbench.nn.modules.normalise import GroupNorm, LayerNorm, RMSNorm
+from workbench.nn.modules.padding import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad1d,
+    ZeroPad2d,
+    ZeroPad3d,
 )
+from workbench.nn.modules.pool import (
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+)
+from workbench.nn.modules.pool_adaptive import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+)
+from workbench.nn.modules.pool_fractional import FractionalMaxPool2d, FractionalMaxPool3d
+from workbench.nn.modules.pool_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from workbench.nn.modules.rectify import CELU, ELU, SELU, LeakyReLU, PReLU, ReLU, RReLU, Softplus, Threshold
-from workbench.nn.modules.recurrent import (
-    GRU,
-    LSTM,
-    RNN,
-    RNNBase,
-)
-from workbench.nn.modules.recurrent_cells import (
-    GRUCell,
-    LSTMCell,
-    RNNCell,
-    RNNCellBase,
-)
+from workbench.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
+from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from workbench.nn.modules.response_norm import CrossMapLRN2d, LocalResponseNorm
 from workbench.nn.modules.shrink import Hardshrink, Softshrink, Tanhshrink
 from workbench.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from workbench.nn.modules.upsampling import (
+    ChannelShuffle,
+    PixelShuffle,
+    PixelUnshuffle,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
 
 __all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "SELU",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
     "AdaptiveLogSoftmaxWithLoss",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AlphaDropout",
+    "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
+    "BatchNorm3d",
     "Bilinear",
-    "CELU",
     "CTCLoss",
+    "ChannelShuffle",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "Conv1d",
     "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
     "Dropout3d",
-    "ELU",
     "Embedding",
     "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
-    "GELU",
-    "GLU",
-    "GRU",
+    "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
+    "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
@@ -130,18 +184,30 @@ __all__ = [
     "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
-    "LSTM",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "LSTMCell",
+    "LayerNorm",
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
     "MarginRankingLoss",
+    "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "ModuleDict",
     "ModuleList",
@@ -154,15 +220,22 @@ __all__ = [
     "PairwiseDistance",
     "ParameterDict",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "PoissonNLLLoss",
-    "RNN",
+    "RMSNorm",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
-    "SELU",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
     "Sequential",
     "SiLU",
     "Sigmoid",
@@ -180,6 +253,13 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
     "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
