@@ -14,6 +14,7 @@ from torch.ao import quantization as torch_quantization
 import workbench as wb
 from tests.bench.measure import Case, Work
 from tests.bench.tensor_cases import tensor_cases
+from tests.bench.training_cases import training_cases
 from workbench.base import events
 from workbench.live.encode import encode_snapshot
 from workbench.live.throttle import Throttle
@@ -193,6 +194,7 @@ def _calibration(watched: bool) -> Callable[[], tuple[Work, Work]]:
 def cases() -> Iterator[Case]:
     """Every row, in the order of the table."""
     yield from tensor_cases()
+    yield from training_cases()
     yield Case("training step, batch 64", "torch", 1.2, _train)
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))

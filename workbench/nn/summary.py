@@ -94,11 +94,11 @@ class Summary:
     def totals(self) -> list[str]:
         """Return the sums in words, a line each."""
         total = self.total
-        frozen = total.parameters - total.trainable
+        frozen, flops = total.parameters - total.trainable, si(total.flops)
         return [
             f"input {', '.join(f'{dtype}{dims}' for dims, dtype in self.inputs)}",
             f"{total.parameters:,} parameters" + (f", {frozen:,} of them frozen" if frozen else ""),
-            f"{si(total.flops)}{'' if si(total.flops)[-1].isalpha() else ' '}flop forward · weights {byte_figure(self.weights)} · "
+            f"{flops}{'' if flops[-1].isalpha() else ' '}flop forward · weights {byte_figure(self.weights)} · "
             f"activations {byte_figure(total.memory)}",
         ]
 

@@ -1,0 +1,178 @@
+"""The same training steps in both libraries, by the same code: their words are the same.
+
+``python -m tests.bench.training_networks NAME ours|theirs THREADS`` prints by how many bytes the peak of resident
+memory rises in a few steps.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["NETWORKS", "adam", "step"]
+
+Step = Callable[[], Any]
+
+
+def _random(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+
+
+def _tensor(lib: Any, array: np.ndarray[Any, Any], names: str = "") -> Any:
+    """A tensor with memory of its own; ours has names."""
+    return (
+        lib.tensor(array, names=names.split()) if lib.__name__ == "workbench" and names else lib.tensor(array)
+    )
+
+
+def _step(lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", **settings: Any) -> Step:
+    chosen = getattr(lib.optim, optimizer)(model.parameters(), **{"lr": 1e-3, **settings})
+
+    def run() -> None:
+        chosen.zero_grad()
+        loss().backward()
+        chosen.step()
+
+    return run
+
+
+def _classes(lib: Any, model: Any, x: Any, count: int = 10) -> Callable[[], Any]:
+    labels = lib.tensor(np.arange(x.shape[0]) % count)
+    return lambda: lib.nn.functional.cross_entropy(model(x), labels)
+
+
+def convolutional(lib: Any) -> Step:
+    """conv32-conv64-fc on images of 28 by 28, batch 64, Adam."""
+    nn = lib.nn
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(3136, 10),
+    )  # fmt: skip
+    x = _tensor(lib, _random(64, 1, 28, 28), "N C H W")
+    return _step(lib, model, _classes(lib, model, x), "Adam")
+
+
+def perceptron(lib: Any) -> Step:
+    """784-512-512-10, batch 64, SGD with momentum."""
+    nn = lib.nn
+    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+    x = _tensor(lib, _random(64, 784), "N features")
+    return _step(lib, model, _classes(lib, model, x), momentum=0.9)
+
+
+class _Residual:
+    """Makes the blocks of a residual network out of either library's modules."""
+
+    def __init__(self, lib: Any) -> None:
+        nn = lib.nn
+
+        class Block(nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self, before: int, after: int, stride: int) -> None:
+                super().__init__()
+                self.conv1 = nn.Conv2d(before, after, 3, stride=stride, padding=1, bias=False)
+                self.bn1 = nn.BatchNorm2d(after)
+                self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
+                self.bn2 = nn.BatchNorm2d(after)
+                self.relu = nn.ReLU(inplace=True)
+                same = stride == 1 and before == after
+                self.shortcut = (
+                    nn.Identity()
+                    if same
+                    else nn.Sequential(
+                        nn.Conv2d(before, after, 1, stride=stride, bias=False), nn.BatchNorm2d(after)
+                    )
+                )
+
+            def forward(self, x: Any) -> Any:
+                y = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+                return self.relu(y + self.shortcut(x))
+
+        self.block = Block
+
+
+def residual(lib: Any) -> Step:
+    """ResNet-18 on images of 32 by 32, batch 32, SGD with momentum."""
+    nn, block = lib.nn, _Residual(lib).block
+    layers: list[Any] = [
+        nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
+        nn.BatchNorm2d(64),
+        nn.ReLU(inplace=True),
+    ]
+    layers.append(nn.MaxPool2d(3, stride=2, padding=1))
+    before = 64
+    for stage in range(4):
+        after = 64 << stage
+        layers += [block(before, after, 2 if stage else 1), block(after, after, 1)]
+        before = after
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+    x = _tensor(lib, _random(32, 3, 32, 32), "N C H W")
+    return _step(lib, model, _classes(lib, model, x), momentum=0.9)
+
+
+def recurrent(lib: Any) -> Step:
+    """LSTM of two layers of 512 over 32 steps, batch 32, SGD."""
+    model = lib.nn.LSTM(512, 512, num_layers=2)
+    x = _tensor(lib, _random(32, 32, 512), "T N features")
+    return _step(lib, model, lambda: model(x)[0].square().mean())
+
+
+def transformer(lib: Any) -> Step:
+    """A transformer encoder of 4 layers, d = 256, T = 128, batch 16, Adam."""
+    nn = lib.nn
+    layer = nn.TransformerEncoderLayer(256, 8, 1024, dropout=0.1, batch_first=True)
+    model = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
+    x = _tensor(lib, _random(16, 128, 256), "N T E")
+    return _step(lib, model, lambda: model(x).square().mean(), "Adam")
+
+
+def adam(lib: Any) -> Step:
+    """One step of Adam over 10 million parameters in 40 tensors."""
+    parameters = [_tensor(lib, _random(500, 500)).requires_grad_() for _ in range(40)]
+    for one in parameters:
+        one.grad = _tensor(lib, _random(500, 500))
+    step: Step = lib.optim.Adam(parameters, lr=1e-3).step
+    return step
+
+
+NETWORKS: dict[str, tuple[Callable[[Any], Step], float]] = {
+    "CNN conv32-conv64-fc, batch 64": (convolutional, 0.9),
+    "MLP 784-512-512-10, batch 64": (perceptron, 0.7),
+    "ResNet-18, 32×32, batch 32": (residual, 1.0),
+    "LSTM 512×2, T = 32, batch 32": (recurrent, 1.0),
+    "transformer, 4 layers, d = 256, T = 128, batch 16": (transformer, 1.0),
+}
+"""What is trained: its step, and the ratio aimed at."""
+
+
+def step(lib: Any, name: str) -> Step:
+    """Return the training step of a network by its name."""
+    return NETWORKS[name][0](lib)
+
+
+def _status(word: str) -> int:
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(word)) << 10
+
+
+def main(name: str, side: str, threads: str) -> None:
+    """Print the rise of the peak of resident memory in three steps, past what is there before the model is made."""
+    lib = importlib.import_module("workbench" if side == "ours" else "torch")
+    lib.set_num_threads(int(threads))
+    small = lib.nn.Linear(4, 4)
+    lib.nn.functional.cross_entropy(small(lib.ones(2, 4)), lib.tensor([0, 1])).backward()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
+    before = _status("VmRSS")
+    run = step(lib, name)
+    for _ in range(3):
+        run()
+    print(_status("VmHWM") - before)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
