@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.base.figures import byte_figure, figure, percent, si
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import SelectEvent, SliceEvent
 from workbench.live.model import Refused
-from workbench.base.figures import byte_figure, figure, percent, si
 from workbench.widgets.html import tensor_html
 from workbench.widgets.png import encode_png
 from workbench.widgets.tensor import TensorModel
