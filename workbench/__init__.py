@@ -57,6 +57,7 @@ from workbench.base.errors import (
     DTypeError,
     NoNumbersError,
     QuantizationError,
+    WeightsError,
 )
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import (
@@ -111,7 +112,7 @@ from workbench.tensor.random import (
 
 __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
-    "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "arange",
+    "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "WeightsError", "arange",
     "as_tensor", "autocast", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
     "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad",
     "eye", "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
@@ -152,16 +153,22 @@ _LATER = (
 """Rooms that are imported when they are first named, so that a plain script starts fast."""
 
 
+_LATER_FROM = {"load_weights": "workbench.interop.weights", "save_weights": "workbench.interop.weights"}
+"""What is offered here out of such rooms, and the module that it is in."""
+
+
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return _importlib.import_module(f"workbench.{name}")
+    if name in _LATER_FROM:
+        return getattr(_importlib.import_module(_LATER_FROM[name]), name)
     if name == "__version__":
         return _importlib.import_module("importlib.metadata").version("tensor-workbench")
     raise AttributeError(f"module 'workbench' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_LATER_FROM})
 
 
 if _rich.in_notebook():

@@ -85,6 +85,7 @@ from workbench.base.errors import DimensionIndexError as DimensionIndexError
 from workbench.base.errors import DTypeError as DTypeError
 from workbench.base.errors import NoNumbersError as NoNumbersError
 from workbench.base.errors import QuantizationError as QuantizationError
+from workbench.base.errors import WeightsError as WeightsError
 from workbench.base.random import Generator as Generator
 from workbench.base.random import default_generator as default_generator
 from workbench.base.random import fork_rng as fork_rng
@@ -123,6 +124,8 @@ from workbench import testing as testing
 from workbench import train as train
 from workbench import utils as utils
 from workbench import widgets as widgets
+from workbench.interop.weights import load_weights as load_weights
+from workbench.interop.weights import save_weights as save_weights
 
 __version__: _str
 per_tensor_affine: _QScheme

@@ -7,6 +7,7 @@ dimensions marked, where a terminal prints the same facts as text.
 from __future__ import annotations
 
 import re
+import reprlib
 import traceback
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ __all__ = [
     "Operand",
     "QuantizationError",
     "WeightsError",
+    "short",
 ]
 
 
@@ -141,3 +143,16 @@ class QuantizationError(RuntimeError):
 
 class WeightsError(ValueError):
     """A file of weights that is damaged, is not what it claims, or holds what is never read."""
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 100
+
+
+def short(value: object) -> str:
+    """Return `value` as it is printed, cut where it is long: what a hostile file says ends in the words of an error.
+
+    >>> short([1, 2, 3, 4, 5, 6, 7]), len(short("a" * 1000))
+    ('[1, 2, 3, 4, 5, 6, ...]', 100)
+    """
+    return _SHORT.repr(value)

@@ -6,12 +6,16 @@ import io
 import math
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DataError", "read_arrays"]
+from workbench.base.files import open_file
+
+__all__ = ["DataError", "read_all", "read_arrays"]
 
 MAXIMUM_BYTES = 1 << 30
 """Most bytes that one array of a file may take."""
@@ -27,13 +31,36 @@ def read_arrays(path: Path, *names: str) -> tuple[np.ndarray[Any, Any], ...]:
     Raises `DataError`, which names the file and the part, where it is damaged, holds objects, or claims more than
     `MAXIMUM_BYTES`.
     """
+    with _opened(path) as archive:
+        return tuple(_read(archive, name) for name in names)
+
+
+def read_all(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Return all arrays of an .npz file by name, of at most `MAXIMUM_BYTES` together.
+
+    Raises `DataError` as `read_arrays` does.
+    """
+    with _opened(path) as archive:
+        total = sum(entry.file_size for entry in archive.infolist())
+        if total > MAXIMUM_BYTES:
+            raise DataError(f"its arrays claim {total} bytes, more than the {MAXIMUM_BYTES} that are allowed")
+        names = [one.removesuffix(".npy") for one in archive.namelist()]
+        if len(set(names)) < len(names):
+            raise DataError("two arrays of it have the same name")
+        return {name: _read(archive, name) for name in names}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip; say of what is wrong in it that it is this file's."""
+    stream, _ = open_file(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            return tuple(_read(archive, name) for name in names)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise DataError(f"{path} is damaged: {error}. Get a fresh copy of it.") from None
+        with stream, zipfile.ZipFile(stream) as archive:
+            yield archive
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError) as error:
+        raise DataError(f"{path} is damaged: {error}. Get a fresh copy of it.") from None
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
@@ -42,6 +69,8 @@ def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     except KeyError:
         found = ", ".join(sorted(one.removesuffix(".npy") for one in archive.namelist())[:10])
         raise DataError(f"there is no array {name!r} in it, only: {found or 'nothing'}") from None
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
+        raise DataError(f"array {name!r} is compressed as NumPy never does, or encrypted")
     if entry.file_size > MAXIMUM_BYTES:
         raise DataError(
             f"array {name!r} claims {entry.file_size} bytes, more than the {MAXIMUM_BYTES} that are allowed"

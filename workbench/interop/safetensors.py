@@ -19,7 +19,7 @@ from safetensors.numpy import save_file as write_file
 
 from workbench.base.dims import MAXIMUM_DIMS, check_names
 from workbench.base.dtypes import DType, as_dtype
-from workbench.base.errors import DimensionError, DTypeError, QuantizationError, WeightsError
+from workbench.base.errors import DimensionError, DTypeError, QuantizationError, WeightsError, short
 from workbench.base.files import open_file, replacing
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
@@ -198,7 +198,7 @@ def _read_header(stream: BinaryIO, size: int) -> tuple[dict[str, str], list[_Ent
     for one in sorted(entries, key=lambda one: (one.start, one.end)):
         if one.start != end:
             what = "overlaps what is before it" if one.start < end else "leaves a gap before it"
-            raise WeightsError(f"tensor {_short(one.key)} at {one.start} {what}, which ends at {end}")
+            raise WeightsError(f"tensor {short(one.key)} at {one.start} {what}, which ends at {end}")
         end = one.end
     if end != size - 8 - length:
         raise WeightsError(f"the tensors end at {end} and the file has {size - 8 - length} bytes of values")
@@ -213,7 +213,7 @@ def parse_json(text: bytes | str, part: str) -> dict[str, Any]:
         if len(found) < len(pairs):
             counts = Counter(key for key, _ in pairs)
             twice = next(key for key, count in counts.items() if count > 1)
-            raise WeightsError(f"{part} has the key {_short(twice)} twice")
+            raise WeightsError(f"{part} has the key {short(twice)} twice")
         return found
 
     try:
@@ -229,23 +229,23 @@ def parse_json(text: bytes | str, part: str) -> dict[str, Any]:
 
 def _read_entry(key: str, told: Any, room: int) -> _Entry:
     """Check what the header tells of one tensor, with `room` bytes of values in the file."""
-    called = f"tensor {_short(key)}"
+    called = f"tensor {short(key)}"
     if not isinstance(told, dict) or not {"dtype", "shape", "data_offsets"} <= told.keys():
         raise WeightsError(f"{called}: expected its dtype, shape and data_offsets")
     dtype, shape, offsets = told["dtype"], told["shape"], told["data_offsets"]
     if not isinstance(dtype, str) or dtype not in TYPES:
-        raise WeightsError(f"{called} is of type {_short(dtype)}: there are {', '.join(TYPES)} here")
+        raise WeightsError(f"{called} is of type {short(dtype)}: there are {', '.join(TYPES)} here")
     if not _sizes(offsets) or len(offsets) != 2:
-        raise WeightsError(f"{called}: data_offsets are {_short(offsets)}, not two places")
+        raise WeightsError(f"{called}: data_offsets are {short(offsets)}, not two places")
     start, end = offsets
     if not start <= end <= room:
         raise WeightsError(f"{called} lies from {start} to {end}, of {room} bytes of values")
     if not _sizes(shape) or len(shape) > MAXIMUM_DIMS:
-        raise WeightsError(f"{called}: shape {_short(shape)} is no list of at most {MAXIMUM_DIMS} sizes")
+        raise WeightsError(f"{called}: shape {short(shape)} is no list of at most {MAXIMUM_DIMS} sizes")
     found = TYPES[dtype]
     if math.prod(shape) * found.itemsize != end - start or math.prod(filter(None, shape)) >= 2**59:
         raise WeightsError(
-            f"{called}: {found.name} {_short(shape)} takes {math.prod(shape) * found.itemsize} bytes, "
+            f"{called}: {found.name} {short(shape)} takes {math.prod(shape) * found.itemsize} bytes, "
             f"and its place has {end - start}"
         )
     return _Entry(key, found, tuple(shape), start, end)
@@ -253,12 +253,6 @@ def _read_entry(key: str, told: Any, room: int) -> _Entry:
 
 def _sizes(values: Any) -> bool:
     return isinstance(values, list) and all(type(one) is int and 0 <= one < 2**63 for one in values)
-
-
-def _short(value: object) -> str:
-    """Return `value` as it is printed, cut where a hostile file made it long."""
-    text = repr(value)
-    return text if len(text) <= 100 else text[:100] + "…"
 
 
 def _read_names(text: str | None, entries: list[_Entry]) -> dict[str, tuple[str | None, ...] | None]:
@@ -271,12 +265,12 @@ def _read_names(text: str | None, entries: list[_Entry]) -> dict[str, tuple[str 
     for key, names in told.items():
         if key not in dims or not isinstance(names, list):
             raise WeightsError(
-                f"names of dims for {_short(key)}: there is no such tensor, or they are no list"
+                f"names of dims for {short(key)}: there is no such tensor, or they are no list"
             )
         try:
             found[key] = check_names(names, dims[key])
         except (DimensionError, TypeError) as error:
-            raise WeightsError(f"names of dims for {_short(key)}: {_short(str(error))}") from None
+            raise WeightsError(f"names of dims for {short(key)}: {str(error)[:200]}") from None
     return found
 
 
@@ -285,7 +279,7 @@ def _read_tensor(stream: BinaryIO, begin: int, entry: _Entry, names: Any) -> Ten
     stream.seek(begin + entry.start)
     got = stream.readinto(array.reshape(-1).view(np.uint8))  # type: ignore[attr-defined]
     if got != array.nbytes:
-        raise WeightsError(f"tensor {_short(entry.key)} has {got} bytes where {array.nbytes} are declared")
+        raise WeightsError(f"tensor {short(entry.key)} has {got} bytes where {array.nbytes} are declared")
     if entry.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
-        raise WeightsError(f"tensor {_short(entry.key)} is bool and has bytes that are neither 0 nor 1")
+        raise WeightsError(f"tensor {short(entry.key)} is bool and has bytes that are neither 0 nor 1")
     return from_numpy(array, names=names)

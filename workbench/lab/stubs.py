@@ -353,6 +353,8 @@ def _package() -> str:
                     imported.add(name)
                     text += f"from {node.module} import {alias.name} as {name}\n"
     text += "".join(f"from workbench import {room} as {room}\n" for room in vars(workbench)["_LATER"])
+    later = vars(workbench)["_LATER_FROM"]
+    text += "".join(f"from {module} import {name} as {name}\n" for name, module in later.items())
     schemes = [one.value for one in QScheme]
     text += "\n__version__: _str\n" + "".join(f"{name}: _QScheme\n" for name in schemes) + "\n"
     return text + "\n".join(_functions({**ops.FUNCTIONS, **factories}, skip=imported))

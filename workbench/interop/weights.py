@@ -1,0 +1,119 @@
+"""Weights in and out: `load_weights` and `save_weights`, offered by the package itself."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import bfloat16
+from workbench.base.errors import DTypeError, WeightsError, short
+from workbench.base.files import open_file, replacing
+from workbench.data.archive import DataError, read_all
+from workbench.interop import pytorch_files, safetensors
+from workbench.nn import Module
+from workbench.tensor import Tensor
+from workbench.tensor.factories import from_numpy
+
+__all__ = ["load_weights", "save_weights"]
+
+
+def load_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """Return the tensors of a file by name: safetensors, a ``state_dict`` of PyTorch's in .pt or .pth, or .npz.
+
+    What the file is, it says itself; nothing that stands in it is run. ``module.load_state_dict(load_weights(path))``
+    copies them into a module, once all fit. What else a checkpoint of PyTorch's holds, such as an optimizer's state,
+    is read by ``interop.pytorch_files.load_pytorch``.
+
+    Raises `WeightsError` for a file that is damaged, of another kind, or holds more than tensors.
+
+    >>> import tempfile, workbench as wb
+    >>> module, other = wb.nn.Linear(3, 2), wb.nn.Linear(3, 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_weights(module, f"{folder}/linear.safetensors")
+    ...     other.load_state_dict(load_weights(f"{folder}/linear.safetensors"))
+    <All keys matched successfully>
+    >>> bool((module.weight == other.weight).all())
+    True
+    """
+    stream, _ = open_file(path)
+    with stream:
+        start = stream.read(9)
+        zipped = start.startswith(b"PK") and _holds_arrays(path)
+    if zipped:
+        try:
+            return {name: _own(array) for name, array in read_all(Path(path)).items()}
+        except (DataError, DTypeError) as error:
+            raise WeightsError(str(error)) from None
+    if start.startswith((b"PK\3\4", b"\x80")) and start[8:9] != b"{":
+        return _flat(pytorch_files.load_pytorch(path), path)
+    return safetensors.load_file(path)
+
+
+def _holds_arrays(path: str | os.PathLike[str]) -> bool:
+    """Say whether a zip holds NumPy's arrays; what cannot be opened is for the readers to refuse."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        return False
+
+
+def _own(array: np.ndarray[Any, Any]) -> Tensor:
+    """Return a tensor with a copy in this machine's order of bytes: what was read is not writable."""
+    return from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
+
+
+def _flat(found: Any, path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """Return a mapping of tensors as it is; refuse other values, and say how to get at what is in them."""
+    if isinstance(found, dict):
+        odd = next((key for key, one in found.items() if not isinstance(one, Tensor)), None)
+        if odd is None and all(isinstance(key, str) for key in found):
+            return found
+        what = f"{short(odd)} is a {type(found.get(odd)).__name__}"
+    else:
+        what = f"it holds a {type(found).__name__}"
+    raise WeightsError(
+        f"{os.fspath(path)}: no mapping of names to tensors: {what}. Read it with "
+        "interop.pytorch_files.load_pytorch(path), and take the part of it that is"
+    )
+
+
+def save_weights(weights: Module | Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a module's state, or tensors by name, in the format that the suffix says; the file is replaced whole.
+
+    ``.safetensors`` keeps names of dims, and is what to take; ``.pt`` and ``.pth`` are for ``torch.load``, ``.npz`` for
+    NumPy, neither with names.
+
+    Raises ValueError for another suffix, `DTypeError` for types that the format has not, `QuantizationError` for
+    quantized tensors; nothing is written then.
+    """
+    tensors = weights.state_dict() if isinstance(weights, Module) else weights
+    suffix = Path(path).suffix.lower()
+    if suffix == ".safetensors":
+        safetensors.save_file(tensors, path)
+    elif suffix in (".pt", ".pth"):
+        pytorch_files.save_pytorch(tensors, path)
+    elif suffix == ".npz":
+        _save_npz(tensors, path)
+    else:
+        raise ValueError(
+            f"save_weights: {Path(path).name!r} has no suffix that says the format: .safetensors, .pt, .pth or .npz"
+        )
+
+
+def _save_npz(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    arrays, _ = safetensors.arrays_of(tensors, "save_weights")
+    for key, array in arrays.items():
+        if array.dtype == bfloat16.numpy:
+            raise DTypeError(
+                f"save_weights: {key!r} is bfloat16, which .npz does not have: write .safetensors"
+            )
+    with replacing(path) as part, zipfile.ZipFile(part, "w") as archive:
+        for key, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
