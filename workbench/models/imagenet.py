@@ -43,4 +43,4 @@ def imagenet_input(
         from_numpy(np.ascontiguousarray(middle)), (size, size), mode="bilinear", antialias=True
     )
     shift, scale = (np.asarray(one, np.float32).reshape(3, 1, 1) for one in (mean, std))
-    return from_numpy((scaled.numpy() - shift) / scale).rename("N", "C", "H", "W")
+    return from_numpy((scaled.numpy() - shift) / scale, names=("N", "C", "H", "W"))
