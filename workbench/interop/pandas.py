@@ -5,6 +5,7 @@ pandas is imported when a table is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from workbench.base.lazy import Lazy
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
-__all__ = ["from_pandas", "to_dataframe", "to_series"]
+__all__ = ["frame_of", "from_pandas", "to_dataframe", "to_series"]
 
 _pandas = Lazy("pandas")
 
@@ -84,3 +85,9 @@ def to_dataframe(tensor: Tensor, *, index: Any = None, columns: Any = None) -> A
         )
     frame = _pandas.DataFrame(tensor.numpy(), index=index, columns=columns)
     return frame.rename_axis(index=tensor.names[0], columns=tensor.names[1])
+
+
+def frame_of(columns: Mapping[str, Any], *, index: Any = None, index_name: str | None = None) -> Any:
+    """Return columns of numbers by name, each with a type of its own, as a DataFrame."""
+    frame = _pandas.DataFrame(dict(columns), index=index)
+    return frame.rename_axis(index=index_name)

@@ -1,9 +1,57 @@
-"""Training: a loop with a progress bar, a log and a history."""
+"""Training: a `Trainer` with callbacks, metrics, mixed precision and checkpoints that resume exactly."""
 
 from __future__ import annotations
 
+from workbench.train.callbacks import (
+    Callback,
+    EarlyStopping,
+    LearningRateMonitor,
+    LiveCurves,
+    ModelCheckpoint,
+    ProgressBar,
+    TensorBoardLogger,
+)
+from workbench.train.errors import CheckpointError, CheckpointWarning, TrainingError
 from workbench.train.evaluate import Evaluation, evaluate
-from workbench.train.fit import Training, TrainingError, fit
+from workbench.train.fit import fit
 from workbench.train.history import Epoch, History
+from workbench.train.metrics import (
+    Accuracy,
+    ConfusionMatrix,
+    MeanAbsoluteError,
+    MeanLoss,
+    Metric,
+    Perplexity,
+    TopKAccuracy,
+)
+from workbench.train.output import Output
+from workbench.train.scaler import GradScaler
+from workbench.train.trainer import Trainer
 
-__all__ = ["Epoch", "Evaluation", "History", "Training", "TrainingError", "evaluate", "fit"]
+__all__ = [
+    "Accuracy",
+    "Callback",
+    "CheckpointError",
+    "CheckpointWarning",
+    "ConfusionMatrix",
+    "EarlyStopping",
+    "Epoch",
+    "Evaluation",
+    "GradScaler",
+    "History",
+    "LearningRateMonitor",
+    "LiveCurves",
+    "MeanAbsoluteError",
+    "MeanLoss",
+    "Metric",
+    "ModelCheckpoint",
+    "Output",
+    "Perplexity",
+    "ProgressBar",
+    "TensorBoardLogger",
+    "TopKAccuracy",
+    "Trainer",
+    "TrainingError",
+    "evaluate",
+    "fit",
+]

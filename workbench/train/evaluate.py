@@ -2,39 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from workbench.base.errors import DimensionError
 from workbench.core import dispatch
-from workbench.core.value import dims_of
-from workbench.nn import Module
 from workbench.ops.loss import cross_entropy
+from workbench.train.metrics import Accuracy, Metric, MetricLike, collect
+from workbench.train.modes import mode
+from workbench.train.output import Output, as_output
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate", "measure"]
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """The outcome of an evaluation; as a number it is the accuracy."""
+class Evaluation(Mapping[str, Any]):
+    """The outcome of an evaluation: the loss and the metrics by name. As a number it is the accuracy."""
 
-    accuracy: float
-    """Fraction that was right."""
     loss: float
     """Mean over the samples."""
     count: int
     """Number of samples."""
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction that was right."""
+        return float(self["accuracy"])
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What is one number, by name; a confusion matrix is none."""
+        return {name: float(value) for name, value in self.items() if isinstance(value, int | float)}
 
     def __float__(self) -> float:
         return self.accuracy
 
+    def __getitem__(self, name: str) -> Any:
+        if name == "loss":
+            return self.loss
+        if name not in self.metrics:
+            raise KeyError(f"{name!r} was not measured; there are {', '.join(self)}")
+        return self.metrics[name]
 
-def evaluate(model: Any, loader: Any, loss: Callable[[Any, Any], Any] = cross_entropy) -> Evaluation:
-    """Compare the largest score of every sample with its label, over all batches (input, label) of `loader`.
+    def __iter__(self) -> Iterator[str]:
+        return iter(("loss", *self.metrics))
+
+    def __len__(self) -> int:
+        return 1 + len(self.metrics)
+
+    def __str__(self) -> str:
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in self.numbers.items())
+        return f"{figures} ({self.count} samples)"
+
+
+def measure(
+    model: Any,
+    step: Callable[[Any], Any],
+    loader: Any,
+    metrics: Mapping[str, Metric],
+    *,
+    sums: bool = False,
+    each: Callable[[], Any] | None = None,
+) -> Evaluation:
+    """Go over `loader` in evaluation mode, without gradients; ValueError where there is no sample.
+
+    `step` gives what a training step gives; `sums` says that its losses are sums, not means. `each` is called after
+    every batch.
+    """
+    for metric in metrics.values():
+        metric.reset()
+    count, total = 0, 0.0
+    with mode(model, training=False), dispatch.no_grad():
+        for batch in loader:
+            output: Output = as_output(step(batch), batch)
+            samples = output.count
+            total += output.loss.item() * (1 if sums else samples)
+            count += samples
+            for metric in metrics.values():
+                metric.take(output)
+            if each is not None:
+                each()
+    if count == 0:
+        raise ValueError("there is nothing to evaluate: the loader gave no batch")
+    return Evaluation(total / count, count, {name: metric.compute() for name, metric in metrics.items()})
+
+
+def evaluate(
+    model: Any,
+    loader: Any,
+    loss: Callable[[Any, Any], Any] = cross_entropy,
+    *,
+    metrics: MetricLike | list[MetricLike] | dict[str, MetricLike] | None = None,
+) -> Evaluation:
+    """Measure the mean loss and the metrics, by default the accuracy, over all batches (input, target) of `loader`.
 
     The model is put into evaluation mode meanwhile. Raises ValueError where there is no sample.
 
@@ -43,36 +104,11 @@ def evaluate(model: Any, loader: Any, loss: Callable[[Any, Any], Any] = cross_en
     >>> evaluate(wb.nn.Identity(), wb.data.DataLoader(data, batch_size=2)).accuracy
     1.0
     """
-    count, right, total = 0, 0, 0.0
-    with mode(model, training=False), dispatch.no_grad():
-        for inputs, labels in loader:
-            scores = model(inputs)
-            right += _right(scores, labels)
-            total += loss(scores, labels).item() * labels.shape[0]
-            count += labels.shape[0]
-    if count == 0:
-        raise ValueError("there is nothing to evaluate: the loader gave no batch")
-    return Evaluation(right / count, total / count, count)
 
+    def step(batch: Any) -> Output:
+        *inputs, targets = batch
+        predictions = model(*inputs)
+        return Output(loss(predictions, targets), predictions, targets)
 
-def _right(scores: Any, labels: Any) -> int:
-    if len(scores.shape) != 2 or scores.shape[:1] != labels.shape:
-        raise DimensionError(
-            "accuracy takes scores [N, classes] and labels [N].",
-            op="evaluate",
-            operands=(dims_of(scores).operand("scores"), dims_of(labels).operand("labels")),
-        )
-    return int(np.count_nonzero(scores.numpy().argmax(1) == labels.numpy()))
-
-
-@contextmanager
-def mode(model: Any, training: bool) -> Iterator[None]:
-    """Have a model train, or not, in this block; afterwards each of its modules does what it did before."""
-    before = [(module, module.training) for module in model.modules()] if isinstance(model, Module) else []
-    try:
-        if isinstance(model, Module):
-            model.train(training)
-        yield
-    finally:
-        for module, was in before:
-            module.training = was
+    found = collect([Accuracy()] if metrics is None else metrics)
+    return measure(model, step, loader, found, sums=getattr(loss, "reduction", "mean") == "sum")

@@ -1,0 +1,239 @@
+"""Callbacks: early stopping, checkpoints, rates, logs, and what live curves publish."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.train.parts import loader, same, trainer, weights
+from workbench.base import events
+from workbench.export import tensorboard
+from workbench.train import (
+    Callback,
+    EarlyStopping,
+    LearningRateMonitor,
+    LiveCurves,
+    ModelCheckpoint,
+    TensorBoardLogger,
+    Trainer,
+    checkpoint,
+)
+
+
+class Scripted(Callback):
+    """Puts a validation figure of its own into the history."""
+
+    order = -1
+
+    def __init__(self, *values: float) -> None:
+        self.values = values
+        self.weights: list[dict[str, Any]] = []
+
+    def on_epoch_end(self, trainer: Trainer) -> None:
+        number = len(trainer.history.epochs) - 1
+        trainer.history.epochs[-1].validation["loss"] = self.values[number]
+        self.weights.append(weights(trainer))
+
+
+@pytest.mark.parametrize(
+    ("settings", "values", "stops"),
+    [
+        ({"patience": 2}, (3, 2, 2.5, 2.1, 1, 1), 4),
+        ({"patience": 2, "min_delta": 0.5}, (3, 2.8, 2.6, 2.4, 1, 1), 3),
+        ({"patience": 2, "mode": "max", "monitor": "val_loss"}, (3, 4, 5, 1, 1, 9), 5),
+        ({"patience": 1}, (3, math.nan, 1, 1, 1, 1), 2),
+        ({"patience": 3}, (6, 5, 4, 3, 2, 1), 6),
+    ],
+)
+def test_early_stopping(settings: Any, values: Any, stops: int) -> None:
+    made = trainer(callbacks=[Scripted(*values), EarlyStopping(**settings)])
+    made.fit(loader(), epochs=6)
+    assert made.epoch == stops
+    assert made.status == ("stopped" if stops < 6 else "finished")
+
+
+def test_the_best_weights_come_back() -> None:
+    script = Scripted(3, 1, 2, 2)
+    made = trainer(callbacks=[script, EarlyStopping(patience=2, restore_best=True)])
+    made.fit(loader(), epochs=9)
+    assert made.message == "val_loss got no better than 1, of epoch 2, in 2 epochs"
+    same(weights(made), script.weights[1])
+
+
+def test_what_was_not_measured_is_refused() -> None:
+    made = trainer(callbacks=[EarlyStopping("accurracy")])
+    with pytest.raises(ValueError, match="'accurracy' was not measured; .*Did you mean 'accuracy'"):
+        made.fit(loader())
+    for settings in ({"patience": 0}, {"min_delta": -1.0}, {"mode": "least"}):
+        with pytest.raises(ValueError, match="must be|mode is"):
+            EarlyStopping(**settings)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="keep must be 1 or more"):
+        ModelCheckpoint("x", keep=0)
+
+
+def test_the_last_checkpoints_and_the_best_stay(tmp_path: Path) -> None:
+    keeper = ModelCheckpoint(tmp_path, keep=2)
+    made = trainer(callbacks=[Scripted(3, 1, 2, 2, 2, 2), keeper])
+    made.fit(loader(), epochs=6)
+    stored = checkpoint.files(tmp_path)
+    assert [one.step for one in stored] == [8, 20, 24]
+    summary = checkpoint.read_summary(stored[0].path)
+    assert (summary.monitor, summary.value, summary.epoch) == ("val_loss", 1, 2)
+    assert checkpoint.best_of(stored, made.run_id) == stored[0]
+
+
+def test_checkpoints_of_another_training_are_left_alone(tmp_path: Path) -> None:
+    trainer(checkpoint=tmp_path).fit(loader(), epochs=2)
+    first = {one.path: one.path.read_bytes() for one in checkpoint.files(tmp_path)}
+    made = trainer(callbacks=[ModelCheckpoint(tmp_path, keep=1, best=False)])
+    made.fit(loader(), epochs=3)
+    assert [one.step for one in checkpoint.files(tmp_path)] == [4, 8, 12]
+    assert all(path.read_bytes() == content for path, content in first.items())
+    again = trainer(checkpoint=tmp_path)
+    again.fit(loader(), epochs=3, resume="last")
+    assert again.run_id == made.run_id
+
+
+def test_every_so_many_steps_and_when_interrupted(tmp_path: Path) -> None:
+    def interrupt(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    keeper = ModelCheckpoint(tmp_path, every_steps=3, keep=9)
+    made = trainer(callbacks=[keeper])
+    made.model[2].register_forward_hook(lambda *_: interrupt(0) if made.step == 7 else None)
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(loader(), epochs=3)
+    assert [one.step for one in checkpoint.files(tmp_path)] == [3, 6, 7]
+
+
+def test_the_rates_of_every_group() -> None:
+    wb.manual_seed(0)
+    model = wb.nn.Linear(3, 3)
+    groups = [{"params": [model.weight]}, {"params": [model.bias], "lr": 0.5}]
+    optimizer = wb.optim.SGD(groups, lr=0.1)
+    monitor = LearningRateMonitor()
+    made = Trainer(
+        model, wb.nn.CrossEntropyLoss(), optimizer, callbacks=[monitor], progress=False,
+        scheduler=wb.optim.lr_scheduler.StepLR(optimizer, 2, 0.1),
+    )  # fmt: skip
+    made.fit(loader())
+    np.testing.assert_allclose(monitor.rates, [[0.1, 0.01, 0.01, 0.001], [0.5, 0.05, 0.05, 0.005]])
+    assert made.history.rates == pytest.approx([0.1, 0.1, 0.01, 0.01])
+
+
+def test_the_log_holds_scalars_and_histograms(tmp_path: Path) -> None:
+    made = trainer(callbacks=[TensorBoardLogger(tmp_path / "log", every=2)])
+    history = made.fit(loader(), loader(), epochs=2)
+    written = tensorboard.read(tmp_path / "log")
+    assert written.problems == []
+    assert written.scalars["loss/train"].steps == [2, 4, 6, 8]
+    assert written.scalars["loss/train"].values == pytest.approx(history.losses[1::2])
+    assert written.scalars["rate/learning"].values == pytest.approx(history.rates[1::2])
+    assert written.scalars["accuracy/validation"].values == pytest.approx([e.accuracy for e in history.epochs])
+    assert written.histograms["parameters/0/weight"] == [4, 8]
+    with tensorboard.SummaryWriter(tmp_path / "mine") as log:
+        trainer(log=log).fit(loader())
+        log.add_scalar("after", 1.0, 1)
+    assert tensorboard.read(tmp_path / "mine").scalars["loss/epoch"].steps == [4]
+
+
+# ---------------------------------------------------------------------------------------------- live
+
+
+def test_live_curves_publish_and_say_all() -> None:
+    seen: list[Any] = []
+    stop = events.subscribe("training", lambda topic, source: seen.append(source))
+    live = LiveCurves(interval=0)
+    try:
+        made = trainer(callbacks=[live], accumulate=2, name="clusters")
+        made.fit(loader(), loader(), epochs=2)
+    finally:
+        stop()
+    assert set(map(id, seen)) == {id(live)}
+    assert len(seen) == 1 + 4 + 2 + 1
+    state = live.payload()
+    assert (state.title, state.state, state.message) == ("clusters", "finished", "")
+    counters = state.counters
+    assert (counters.epoch, counters.epochs, counters.step, counters.steps) == (2, 2, 4, 4)
+    assert (counters.seconds_left, counters.batches) == (0.0, 4)
+    curves = {(one.name, one.part): one for one in state.curves}
+    assert curves["loss", "train"].values == made.history.losses
+    assert curves["loss", "train"].steps == [1, 2, 3, 4]
+    assert len(curves["gradient norm", "train"].smoothed) == 4
+    assert curves["accuracy", "validation"].steps == [2, 4]
+    updates, dead = state.strips
+    assert updates.layers == ["0", "1", "4"]
+    assert dead.layers == ["2"]
+    assert updates.steps == dead.steps
+    assert updates.steps[0] == 1
+    assert all(value is not None and 0 < value < 1 for row in updates.values for value in row)
+    assert all(value is not None and 0 <= value <= 1 for row in dead.values for value in row)
+    json.dumps(asdict(state), allow_nan=False)
+
+
+def test_the_ratio_is_that_of_the_step() -> None:
+    stop = events.subscribe("training", lambda topic, source: None)
+    try:
+        live = LiveCurves(interval=0)
+        made = trainer(callbacks=[live])
+        before = weights(made)
+        made.fit(loader(), steps=1)
+    finally:
+        stop()
+    moved = weights(made)["4.weight"] - before["4.weight"]
+    bias = weights(made)["4.bias"] - before["4.bias"]
+    size = np.sqrt((before["4.weight"] ** 2).sum() + (before["4.bias"] ** 2).sum())
+    expected = np.sqrt((moved**2).sum() + (bias**2).sum()) / size
+    strip = live.payload().strips[0]
+    assert strip.values[strip.layers.index("4")][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_nobody_looks_at_layers_while_nobody_listens() -> None:
+    live = LiveCurves(interval=0)
+    made = trainer(callbacks=[live])
+    made.fit(loader())
+    assert live.payload().strips == []
+    with pytest.raises(RuntimeError, match="belong to no training yet"):
+        LiveCurves().payload()
+
+
+def test_a_long_training_keeps_few_points() -> None:
+    stop = events.subscribe("training", lambda topic, source: None)
+    try:
+        live = LiveCurves(interval=0)
+        made = trainer(callbacks=[live], scheduler=None)
+        made.fit(loader(), epochs=125)
+    finally:
+        stop()
+    state = live.payload()
+    assert made.step == 500
+    assert all(len(curve.steps) <= 400 for curve in state.curves)
+    assert all(len(strip.steps) <= 120 for strip in state.strips)
+    assert state.strips[0].steps == sorted(state.strips[0].steps)
+    assert all(len(row) == len(strip.steps) for strip in state.strips for row in strip.values)
+
+
+def test_how_it_ended_is_told() -> None:
+    states: list[str] = []
+    stop = events.subscribe("training", lambda topic, source: states.append(source.payload().state))
+    try:
+        made = trainer()
+
+        class Stop(Callback):
+            def on_step_end(self, trainer: Trainer) -> None:
+                trainer.stop("enough")
+
+        made.callbacks.insert(0, Stop())
+        made.fit(loader())
+    finally:
+        stop()
+    assert states == ["running", "running", "stopped"]
+    live = next(one for one in made.callbacks if isinstance(one, LiveCurves))
+    assert live.payload().message == "enough"

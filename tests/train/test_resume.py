@@ -1,0 +1,276 @@
+"""Stopped anywhere and gone on with, a training ends with the same weights to the bit."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.train.parts import loader, same, trainer, weights
+from workbench import data, optim
+from workbench.interop.safetensors import save_file
+from workbench.train import (
+    Callback,
+    CheckpointError,
+    CheckpointWarning,
+    EarlyStopping,
+    ModelCheckpoint,
+    Trainer,
+    checkpoint,
+)
+
+EPOCHS = 3
+
+
+class StopAt(Callback):
+    """Asks for a stop after so many batches."""
+
+    def __init__(self, batch: int) -> None:
+        self.left = batch
+
+    def on_batch_end(self, trainer: Any) -> None:
+        self.left -= 1
+        if self.left == 0:
+            trainer.stop()
+
+
+def whole(**settings: Any) -> tuple[dict[str, Any], Trainer]:
+    made = trainer(seed=3, **settings)
+    made.fit(loader(), loader(), epochs=EPOCHS)
+    return weights(made), made
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("batch", [1, 2, 3, 4, 5, 8, 11, 12])
+def test_a_stop_at_any_batch_changes_nothing(batch: int, accumulate: int, tmp_path: Path) -> None:
+    expected, reference = whole(accumulate=accumulate, clip_norm=1.0)
+    first = trainer(seed=3, accumulate=accumulate, clip_norm=1.0, callbacks=[StopAt(batch)])
+    first.fit(loader(), loader(), epochs=EPOCHS)
+    assert first.status == "stopped"
+    first.save(tmp_path / "c.safetensors")
+    second = trainer(seed=99, accumulate=accumulate, clip_norm=1.0)
+    history = second.fit(loader(), loader(), epochs=EPOCHS, resume=tmp_path / "c.safetensors")
+    same(weights(second), expected)
+    assert history.losses == reference.history.losses
+    assert history.norms == reference.history.norms
+    assert [one.values for one in history.epochs] == [one.values for one in reference.history.epochs]
+    assert second.status == "finished"
+
+
+def test_it_goes_on_in_memory_too() -> None:
+    expected, _ = whole()
+    made = trainer(seed=3, callbacks=[StopAt(6)])
+    data_loader = loader()
+    made.fit(data_loader, loader(), epochs=EPOCHS)
+    assert made.progress.batch == 2
+    made.fit(data_loader, loader(), epochs=EPOCHS, resume=True)
+    same(weights(made), expected)
+
+
+def test_every_checkpoint_of_a_run_goes_on_exactly(tmp_path: Path) -> None:
+    """After each step, also the last of an epoch, and with a loader that has a generator of its own."""
+
+    def own() -> data.DataLoader:
+        made = loader()
+        made.generator = wb.Generator(5)
+        return made
+
+    first = trainer(seed=3, callbacks=[ModelCheckpoint(tmp_path, every_steps=1, keep=100)])
+    first.fit(own(), epochs=2)
+    stored = checkpoint.files(tmp_path)
+    assert [one.step for one in stored] == [1, 2, 3, 4, 5, 6, 7, 8, 8]
+    for one in stored:
+        second = trainer(seed=17)
+        second.fit(own(), epochs=2, resume=one.path)
+        same(weights(second), weights(first))
+        assert (second.step, second.epoch) == (8, 2)
+
+
+def test_a_list_of_batches_goes_on_exactly(tmp_path: Path) -> None:
+    batches = list(loader())
+
+    def make(stop: int) -> Trainer:
+        return trainer(seed=3, callbacks=[StopAt(stop)])
+
+    first = make(0)
+    first.fit(batches, epochs=2)
+    second = make(3)
+    second.fit(batches, epochs=2)
+    second.save(tmp_path / "c.safetensors")
+    third = make(0)
+    third.fit(batches, epochs=2, resume=tmp_path / "c.safetensors")
+    same(weights(third), weights(first))
+
+
+def test_early_stopping_keeps_its_patience(tmp_path: Path) -> None:
+    def make() -> Trainer:
+        stopping = EarlyStopping("loss", patience=2, mode="max", restore_best=True)
+        return trainer(seed=3, callbacks=[stopping], checkpoint=tmp_path)
+
+    first = make()
+    first.fit(loader(), epochs=20)
+    assert first.epoch == 3
+    stored = [one for one in checkpoint.files(tmp_path) if checkpoint.read_summary(one.path).epoch == 2]
+    second = make()
+    second.fit(loader(), epochs=20, resume=stored[0].path)
+    assert second.epoch == 3
+    assert "got no better" in second.message
+    same(weights(second), weights(first))
+
+
+def test_a_process_of_its_own_goes_on_exactly(tmp_path: Path, root: Path) -> None:
+    expected, _ = whole(checkpoint=tmp_path / "whole")
+    stopped = trainer(seed=3, checkpoint=tmp_path / "runs", callbacks=[StopAt(6)])
+    stopped.fit(loader(), loader(), epochs=EPOCHS)
+    code = f"""
+        from tests.train.parts import loader, trainer
+        made = trainer(seed=17, checkpoint={str(tmp_path / "runs")!r})
+        made.fit(loader(), loader(), epochs={EPOCHS}, resume="last")
+        made.save({str(tmp_path / "end.safetensors")!r})
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, cwd=root, timeout=120)
+    again = trainer(seed=8)
+    again.load(tmp_path / "end.safetensors")
+    same(weights(again), expected)
+
+
+def test_epochs_and_steps_count_from_where_the_run_began(tmp_path: Path) -> None:
+    made = trainer(checkpoint=tmp_path)
+    made.fit(loader(), epochs=2)
+    made.fit(loader(), epochs=1)
+    assert (made.epoch, made.step) == (3, 12)
+    made.fit(loader(), steps=6)
+    assert (made.epoch, made.step, made.status) == (4, 18, "finished")
+    again = trainer(checkpoint=tmp_path)
+    again.fit(loader(), steps=10, resume="last")
+    assert (again.epoch, again.step) == (5, 22)
+    assert again.run_id == made.run_id
+
+
+def test_resume_last_begins_where_there_is_nothing(tmp_path: Path) -> None:
+    made = trainer(checkpoint=tmp_path / "new")
+    made.fit(loader(), epochs=1, resume="last")
+    assert made.step == 4
+    assert made.resumed_from is None
+    with pytest.raises(ValueError, match="there is nothing to go on with"):
+        trainer().fit(loader(), resume=True)
+    with pytest.raises(ValueError, match="resume='last' looks into a folder"):
+        trainer().fit(loader(), resume="last")
+    with pytest.raises(FileNotFoundError):
+        made.fit(loader(), resume=tmp_path / "absent.safetensors")
+    assert made.status == "failed"
+
+
+def test_resume_best_takes_the_best(tmp_path: Path) -> None:
+    made = trainer(callbacks=[ModelCheckpoint(tmp_path, monitor="loss", mode="max", keep=1)])
+    made.fit(loader(), epochs=3)
+    assert [one.step for one in checkpoint.files(tmp_path)] == [4, 12]
+    again = trainer(checkpoint=tmp_path)
+    again.fit(loader(), epochs=1, resume="best")
+    assert (again.step, again.epoch) == (4, 1)
+
+
+# ----------------------------------------------------------------------------------- damaged and foreign
+
+
+def saved(folder: Path, count: int = 2) -> list[Path]:
+    made = trainer(checkpoint=folder)
+    made.fit(loader(), epochs=count)
+    return [one.path for one in checkpoint.files(folder)]
+
+
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0x40
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("place", [0, 9, 2000, -1, -3000])
+def test_a_damaged_checkpoint_is_refused_and_changes_nothing(place: int, tmp_path: Path) -> None:
+    path = saved(tmp_path)[-1]
+    flip(path, place)
+    made = trainer(seed=5)
+    before = weights(made)
+    state = wb.get_rng_state()
+    with pytest.raises(CheckpointError, match=re.escape(path.name)):
+        made.load(path)
+    same(weights(made), before)
+    assert wb.get_rng_state() == state
+    assert made.step == 0
+
+
+def test_a_checkpoint_cut_short_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path)[-1]
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(CheckpointError, match="this checkpoint is damaged"):
+        trainer().load(path)
+
+
+def test_last_falls_back_and_says_so(tmp_path: Path) -> None:
+    *_, good, bad = saved(tmp_path, 3)
+    flip(bad, -1)
+    made = trainer(checkpoint=tmp_path)
+    with pytest.warns(CheckpointWarning, match=rf"went on from .*{good.name}, because:\n.*{bad.name}"):
+        made.fit(loader(), epochs=3, resume="last")
+    assert made.resumed_from == good
+    assert made.epoch == 3
+    for one in checkpoint.files(tmp_path):
+        one.path.write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="none of the 3 checkpoints"):
+        trainer(checkpoint=tmp_path).fit(loader(), resume="last")
+
+
+def test_weights_alone_are_no_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    save_file(trainer().model.state_dict(), path)
+    with pytest.raises(CheckpointError, match="is no checkpoint of a Trainer"):
+        trainer().load(path)
+
+
+def test_the_state_of_another_model_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    path = saved(tmp_path)[-1]
+    wb.manual_seed(1)
+    model = wb.nn.Linear(3, 3)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    other = Trainer(model, wb.nn.CrossEntropyLoss(), optimizer, progress=False)
+    before = weights(other)
+    with pytest.raises(CheckpointError, match=r"it has a scheduler, and the trainer has none"):
+        other.load(path)
+    other = Trainer(
+        model, wb.nn.CrossEntropyLoss(), optimizer, progress=False,
+        scheduler=optim.lr_scheduler.StepLR(optimizer, 2),
+    )  # fmt: skip
+    with pytest.raises(CheckpointError, match=r"nothing was changed: Error\(s\) in loading state_dict for Linear"):
+        other.load(path)
+    same(weights(other), before)
+    assert (other.step, len(other.history)) == (0, 0)
+
+
+def test_what_fails_halfway_is_taken_back(tmp_path: Path) -> None:
+    made = trainer(seed=4)
+    made.fit(loader(), epochs=1)
+    state = made.state_dict()
+    state["random"] = {"workbench": {}}
+    other = trainer(seed=5)
+    other.fit(loader(), epochs=2)
+    before, stream = weights(other), wb.get_rng_state()
+    with pytest.raises(CheckpointError, match="nothing was changed"):
+        other.load_state_dict(state)
+    same(weights(other), before)
+    assert wb.get_rng_state() == stream
+    assert (other.step, other.epoch, len(other.history)) == (8, 2, 8)
+    with pytest.raises(CheckpointError, match="it lacks optimizer"):
+        other.load_state_dict({"model": {}})
+
+
+def test_amid_a_group_accumulate_must_be_the_same() -> None:
+    made = trainer(accumulate=3, callbacks=[StopAt(2)])
+    made.fit(loader())
+    with pytest.raises(CheckpointError, match="amid a step of 3 batches, and here accumulate=2"):
+        trainer(accumulate=2).load_state_dict(made.state_dict())

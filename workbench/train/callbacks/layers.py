@@ -1,0 +1,96 @@
+"""A look at every layer during one step: how far it moved, and which units never fire."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from workbench.nn import Module, ReLU
+from workbench.tensor import Tensor
+
+__all__ = ["LayerWatch"]
+
+
+class LayerWatch:
+    """Watches one batch and one step of a model; make it before the batch, close it or ask it after the step.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Linear(2, 3), wb.nn.ReLU())
+    >>> watch = LayerWatch(model)
+    >>> _ = model(wb.zeros(4, 2)); watch.before_step()
+    >>> model[0].weight.detach().mul_(1.5) is None
+    False
+    >>> updates, dead = watch.after_step()
+    >>> list(updates), list(dead)
+    (['0'], ['1'])
+    """
+
+    def __init__(self, model: Module) -> None:
+        self._layers = [
+            (
+                name or type(model).__name__,
+                [one for one in module.parameters(recurse=False) if one.requires_grad],
+            )
+            for name, module in model.named_modules()
+        ]
+        self._dead: dict[str, float] = {}
+        self._before: dict[int, Any] = {}
+        self._handles = [
+            module.register_forward_hook(self._look(name or type(model).__name__))
+            for name, module in model.named_modules()
+            if isinstance(module, ReLU)
+        ]
+
+    def _look(self, name: str) -> Any:
+        def look(module: Any, inputs: Any, output: Any) -> None:
+            if isinstance(output, Tensor) and output.ndim:
+                self._dead[name] = dead_fraction(output)
+
+        return look
+
+    def before_step(self) -> None:
+        """Keep the weights as they are, and look at activations no longer."""
+        self.close()
+        for _, parameters in self._layers:
+            for one in parameters:
+                self._before[id(one)] = one.detach().numpy().copy()
+
+    def after_step(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return ‖change‖ / ‖weights‖ and the fraction of dead units, each by layer."""
+        updates = {}
+        for name, parameters in self._layers:
+            moved = size = 0.0
+            for one in parameters:
+                old, now = self._before[id(one)], one.detach().numpy()
+                moved += _square(now - old)
+                size += _square(old)
+            if parameters:
+                updates[name] = math.sqrt(moved / size) if size else math.nan
+        return updates, dict(self._dead)
+
+    def close(self) -> None:
+        """Look at activations no longer."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+
+
+def _square(array: Any) -> float:
+    flat = array.astype(np.float32, copy=False).ravel(order="K")
+    return float(np.vdot(flat, flat))
+
+
+def dead_fraction(output: Tensor) -> float:
+    """Return the fraction of units that are 0 for the whole batch: of channels, or of the last dim.
+
+    >>> import workbench as wb
+    >>> dead_fraction(wb.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    0.5
+    """
+    names = output._names
+    array = output.detach().numpy()
+    unit = names.index("C") if names and "C" in names else 1 if array.ndim > 3 else array.ndim - 1
+    highest = array.max(axis=tuple(axis for axis in range(array.ndim) if axis != unit))
+    return float(np.mean(highest <= 0))

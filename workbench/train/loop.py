@@ -1,0 +1,257 @@
+"""One run over the data: epochs, groups of batches, steps. A step completes, or it does not happen."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.train import blame, gradients, randomness
+from workbench.train.errors import TrainingError
+from workbench.train.history import Epoch
+from workbench.train.modes import buffers_of, put_back
+from workbench.train.output import Output, as_output
+
+if TYPE_CHECKING:
+    from workbench.train.position import Position
+    from workbench.train.trainer import Trainer
+
+__all__ = ["Loop"]
+
+SMALLEST_SCALE = 1.0
+"""Gradients that overflow at this loss scale do so without it as well."""
+
+
+class Loop:
+    """A run of a `Trainer` from where its counters are to `epochs` or `steps`, counted from the start of the run."""
+
+    def __init__(
+        self, trainer: Trainer, position: Position, validation: Any, epochs: int | None, steps: int | None
+    ) -> None:
+        self.trainer = trainer
+        self.position = position
+        self.validation = validation
+        self.epochs = None if epochs is None else trainer.progress.first_epoch + epochs
+        """Number of the last epoch."""
+        self.steps = None if steps is None else trainer.progress.first_step + steps
+        """Number of the last step."""
+        self.parameters = gradients.parameters_of(trainer.optimizer)
+        self._clock = 0.0
+
+    # ------------------------------------------------------------------------------------------- epochs
+
+    def run(self) -> bool:
+        """Train until the end is reached, and return True, or until a stop is asked for, and return False."""
+        progress = self.trainer.progress
+        while not self._reached():
+            if progress.batch == 0:
+                progress.begin_epoch()
+                for metric in self.trainer.metrics.values():
+                    metric.reset()
+                self.trainer.call("on_epoch_start")
+            if not self._pass():
+                return self._reached()
+            self._close_epoch()
+            if self.trainer.control.asked_to_stop():
+                return False
+        return True
+
+    def _reached(self) -> bool:
+        progress = self.trainer.progress
+        by_epochs = self.epochs is not None and progress.epoch >= self.epochs
+        return by_epochs or (self.steps is not None and progress.step >= self.steps)
+
+    def _pass(self) -> bool:
+        """Learn from the rest of the epoch's batches; return False where it ends before them."""
+        trainer, control = self.trainer, self.trainer.control
+        self._clock = time.perf_counter()
+        with closing(self.position.batches()) as batches:
+            while True:
+                with trainer.shield.whole():
+                    batch = next(batches, self)
+                    if batch is self:
+                        break
+                    self._learn(batch)
+                if control.asked_to_wait():
+                    self._wait()
+                if control.asked_to_stop():
+                    return False
+                if self._reached() and self.position.batch != self.position.length:
+                    return False
+        if trainer.progress.group:
+            with trainer.shield.whole():
+                self._step()
+        if trainer.progress.batch == 0:
+            raise ValueError("there is nothing to learn from: the loader has no batches")
+        return True
+
+    def _wait(self) -> None:
+        self.trainer.control.hold()
+        self.trainer.call("on_pause")
+        self.trainer.control.wait()
+        self.trainer.call("on_resume")
+        self._clock = time.perf_counter()
+
+    def _close_epoch(self) -> None:
+        """Validate, and write down how the epoch went."""
+        trainer, progress = self.trainer, self.trainer.progress
+        validation: dict[str, float] = {}
+        if self.validation is not None:
+            trainer.call("on_validation_start")
+            with randomness.aside():  # training goes the same way, with a validation or without
+                validation = trainer.evaluate(self.validation).numbers
+            trainer.call("on_validation_end")
+        values = {name: metric.compute() for name, metric in trainer.metrics.items()}
+        record = Epoch(
+            progress.epoch + 1,
+            progress.step,
+            progress.epoch_loss / progress.epoch_samples,
+            progress.epoch_seconds,
+            progress.epoch_samples / max(progress.epoch_seconds, 1e-9),
+            {name: float(value) for name, value in values.items() if isinstance(value, int | float)},
+            validation,
+        )
+        with trainer.shield.whole():
+            trainer.history.epochs.append(record)
+            progress.epoch += 1
+            progress.begin_epoch()
+            self.position.begin_epoch()
+            trainer.step_scheduler(record)
+            trainer.call("on_epoch_end")
+
+    # ------------------------------------------------------------------------------------------ batches
+
+    def _learn(self, batch: Any) -> None:
+        """Add a batch's gradients to the group, and take a step where that is full."""
+        trainer, progress = self.trainer, self.trainer.progress
+        trainer.last_batch = batch
+        if progress.group == 0:
+            trainer.optimizer.zero_grad()
+        trainer.call("on_batch_start")
+        before = buffers_of(trainer.model)
+        try:
+            output, loss = self._forward(batch, before)
+            self._backward(output)
+        except BaseException:
+            # What was gathered is no longer known to be whole.
+            put_back(before)
+            progress.drop_group()
+            trainer.optimizer.zero_grad()
+            raise
+        self._count(output, loss)
+        trainer.call("on_batch_end")
+        if progress.group == trainer.accumulate:
+            self._step()
+
+    def _forward(self, batch: Any, before: Any) -> tuple[Output, float]:
+        trainer = self.trainer
+        with trainer.precision.block():
+            output = as_output(trainer.training_step(batch), batch)
+        loss = float(output.loss.item())
+        if not math.isfinite(loss):
+            put_back(before)
+            culprit, words = blame.of_loss(trainer.model, self._again, batch)
+            raise self._error(f"the loss is {loss}", culprit, words)
+        return output, loss
+
+    def _again(self, batch: Any) -> None:
+        with self.trainer.precision.block():
+            self.trainer.training_step(batch)
+
+    def _backward(self, output: Output) -> None:
+        """Add the gradients, each batch weighed by its samples, in units of the first batch's."""
+        trainer, progress = self.trainer, self.trainer.progress
+        loss = output.loss
+        first = progress.group_first or output.count
+        if not trainer.loss_is_sum and first and output.count != first:
+            loss = loss * (output.count / first)
+        scaler = trainer.precision.scaler
+        if scaler is None:
+            loss.backward()
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found, and the step left out
+                scaler.scale(loss).backward()
+
+    def _count(self, output: Output, loss: float) -> None:
+        progress, count = self.trainer.progress, output.count
+        now = time.perf_counter()
+        seconds, self._clock = now - self._clock, now
+        total = loss if self.trainer.loss_is_sum else loss * count
+        progress.group_first = progress.group_first or count
+        progress.group += 1
+        progress.group_samples += count
+        progress.group_loss += total
+        progress.group_seconds += seconds
+        progress.batch += 1
+        progress.epoch_loss += total
+        progress.epoch_samples += count
+        progress.epoch_seconds += seconds
+        progress.seconds += seconds
+        for metric in self.trainer.metrics.values():
+            metric.take(output)
+
+    # -------------------------------------------------------------------------------------------- steps
+
+    def _step(self) -> None:
+        """Take one step with the gathered gradients."""
+        trainer, progress = self.trainer, self.trainer.progress
+        scaler = trainer.precision.scaler
+        skipped = False
+        try:
+            if scaler is not None:
+                scaler.unscale_(trainer.optimizer)
+                skipped = scaler.overflowed(trainer.optimizer)
+            norm = self._check_gradients(skipped)
+        except BaseException:
+            progress.drop_group()
+            trainer.optimizer.zero_grad()
+            raise
+        rate = float(trainer.optimizer.param_groups[0]["lr"])
+        loss = progress.group_loss / max(progress.group_samples, 1)
+        speed = progress.group_samples / max(progress.group_seconds, 1e-9)
+        trainer.call("on_step_start")
+        with trainer.shield.whole(unbreakable=True):
+            if scaler is None:
+                trainer.optimizer.step()
+            else:
+                scaler.step(trainer.optimizer)
+                scaler.update()
+            progress.step += 1
+            progress.skipped += skipped
+            progress.drop_group()
+            trainer.history.record(loss, rate, norm, speed)
+            if not skipped:
+                trainer.step_scheduler()
+        trainer.call("on_step_end")
+
+    def _check_gradients(self, skipped: bool) -> float:
+        """Bring the gradients to the mean of the group, clip them, and return their norm; refuse what is not finite."""
+        trainer, progress = self.trainer, self.trainer.progress
+        if not trainer.loss_is_sum and progress.group_samples != progress.group_first:
+            gradients.scale(self.parameters, progress.group_first / progress.group_samples)
+        norm = gradients.norm(self.parameters)
+        scaler = trainer.precision.scaler
+        if not math.isfinite(norm) and (
+            scaler is None or not skipped or scaler.get_scale() <= SMALLEST_SCALE
+        ):
+            culprit, words = blame.of_gradients(trainer.named_parameters())
+            raise self._error(f"the gradient is {norm}, though the loss is finite,", culprit, words)
+        if trainer.clip_norm is not None and not skipped:
+            gradients.clip(self.parameters, norm, trainer.clip_norm)
+        return norm
+
+    def _error(self, what: str, culprit: str | None, words: str) -> TrainingError:
+        progress = self.trainer.progress
+        step, epoch = progress.step + 1, progress.epoch + 1
+        of = "" if self.epochs is None else f" of {self.epochs}"
+        return TrainingError(
+            f"{what} at step {step} (epoch {epoch}{of}): training stopped, and this step changed no parameter. {words} "
+            "The batch is kept as error.batch and trainer.last_batch.",
+            step=step,
+            epoch=epoch,
+            batch=self.trainer.last_batch,
+            culprit=culprit,
+        )

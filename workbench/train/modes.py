@@ -1,0 +1,47 @@
+"""Training and evaluation mode for a while, and buffers taken down and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from workbench.nn import Module
+
+__all__ = ["buffers_of", "mode", "put_back"]
+
+
+@contextmanager
+def mode(model: Any, training: bool) -> Iterator[None]:
+    """Have a model train, or not, in this block; afterwards each of its modules does what it did before."""
+    before = [(module, module.training) for module in model.modules()] if isinstance(model, Module) else []
+    try:
+        if isinstance(model, Module):
+            model.train(training)
+        yield
+    finally:
+        for module, was in before:
+            module.training = was
+
+
+Buffers = list[tuple[Any, Any, Any]]
+
+
+def buffers_of(model: Any) -> Buffers:
+    """Return the buffers of a model, such as running means, with their values of now."""
+    buffers = model.buffers() if isinstance(model, Module) else ()
+    return [
+        (buffer, buffer._array, buffer._array.copy())
+        for buffer in buffers
+        if isinstance(buffer._array, np.ndarray)
+    ]
+
+
+def put_back(buffers: Buffers) -> None:
+    """Give buffers the values that they had, in the memory that they had."""
+    for buffer, array, values in buffers:
+        np.copyto(array, values)
+        buffer._array = array
+        buffer._version += 1

@@ -1,0 +1,123 @@
+"""Where in its data a training is, so that it goes on with the very next batch, in this process or another."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any
+
+from workbench.train import randomness
+from workbench.train.errors import CheckpointError
+
+__all__ = ["Position"]
+
+
+class Position:
+    """Goes over a loader, an epoch after the other, and can say where it is.
+
+    A loader with ``state_dict`` and ``load_state_dict`` knows itself. Of any other the random streams at the start of
+    the epoch are kept: it is started again from them, and the batches that were had are drawn once more and dropped.
+
+    >>> position = Position(["a", "b", "c"])
+    >>> next(position.batches())
+    'a'
+    >>> again = Position(["a", "b", "c"])
+    >>> again.load_state_dict(position.state_dict())
+    >>> list(again.batches())
+    ['b', 'c']
+    """
+
+    def __init__(self, loader: Any) -> None:
+        if not hasattr(loader, "__iter__"):
+            raise TypeError(
+                f"a loader gives batches, and {type(loader).__name__} cannot be gone over: pass a DataLoader, or a list"
+            )
+        self.loader = loader
+        self.batch = 0
+        """Batches of this epoch that were handed out."""
+        self._knows = hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")
+        self._started: dict[str, Any] | None = None
+        self._goes_on = False
+        self._ended = False
+
+    @property
+    def length(self) -> int | None:
+        """Batches in an epoch, where the loader can say."""
+        try:
+            return len(self.loader)
+        except TypeError:
+            return None
+
+    def begin_epoch(self) -> None:
+        """Be at the start of an epoch."""
+        self.batch, self._started, self._goes_on, self._ended = 0, None, False, False
+
+    def batches(self) -> Generator[Any, None, None]:
+        """Yield the rest of the epoch."""
+        if self._ended:
+            return
+        for batch in self._rest():
+            self.batch += 1
+            yield batch
+        self._ended = True
+
+    def _rest(self) -> Iterator[Any]:
+        goes_on, self._goes_on = self._goes_on, False
+        if self._knows or not goes_on:
+            self._started = None if self._knows else self._streams()
+            return iter(self.loader)
+        return self._replay()
+
+    def _replay(self) -> Iterator[Any]:
+        """Start the epoch anew, drop what was had, and let the streams go on from where they are now."""
+        now, had = self._streams(), self.batch
+        self._set(self._started or now)
+        rest: Iterator[Any] = iter(self.loader)
+        for number in range(had):
+            if next(rest, self) is self:
+                raise CheckpointError(
+                    f"the loader has only {number} batches, of which {had} were learned from"
+                )
+        self._set(now)
+        return rest
+
+    def _streams(self) -> dict[str, Any]:
+        own = getattr(self.loader, "generator", None)
+        return {**randomness.capture(), "loader": None if own is None else own.get_state()}
+
+    def _set(self, streams: Mapping[str, Any]) -> None:
+        randomness.restore(streams)
+        own = getattr(self.loader, "generator", None)
+        if own is not None and streams["loader"] is not None:
+            own.set_state(dict(streams["loader"]))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where this is."""
+        place: dict[str, Any] = {"batch": self.batch, "ended": self._ended}
+        if self._knows:
+            return {**place, "loader": self.loader.state_dict()}
+        own = getattr(self.loader, "generator", None)
+        return {
+            **place,
+            "started": self._started if self.batch else None,
+            "generator": None if own is None else own.get_state(),
+        }
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from where another was; `CheckpointError` where that was over another kind of loader."""
+        if self._knows != ("loader" in state_dict):
+            raise CheckpointError(
+                f"the place in the data is that of a loader of another kind than {type(self.loader).__name__}"
+            )
+        batch, length = int(state_dict["batch"]), self.length
+        if length is not None and batch > length:
+            raise CheckpointError(
+                f"{batch} batches of the epoch were learned from, and the loader has {length}"
+            )
+        if self._knows:
+            self.loader.load_state_dict(state_dict["loader"])
+        else:
+            own = getattr(self.loader, "generator", None)
+            if own is not None and state_dict["generator"] is not None:
+                own.set_state(dict(state_dict["generator"]))
+            self._started = state_dict["started"]
+        self.batch, self._goes_on, self._ended = batch, batch > 0, bool(state_dict["ended"])

@@ -1,0 +1,194 @@
+"""The state of a `Trainer`: collected, saved, and taken over all or nothing."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.tensor import Tensor
+from workbench.tensor.factories import from_numpy
+from workbench.train import checkpoint, gradients, randomness
+from workbench.train.errors import CheckpointError, CheckpointWarning
+from workbench.train.metrics import Metric
+from workbench.train.packing import pack, unpack
+from workbench.train.progress import Progress
+
+if TYPE_CHECKING:
+    from workbench.train.trainer import Trainer
+
+__all__ = ["apply", "collect", "fresh", "load", "load_newest", "save"]
+
+
+def fresh(metric: Metric) -> Metric:
+    """Return a metric like this one that has seen no batch."""
+    copied = copy.copy(metric)
+    copied.reset()
+    return copied
+
+
+def collect(trainer: Trainer) -> dict[str, Any]:
+    """Return everything that `trainer` needs to go on exactly."""
+    scheduler, scaler = trainer.schedule.scheduler, trainer.precision.scaler
+    gathered = trainer.progress.group > 0
+    parameters = gradients.parameters_of(trainer.optimizer)
+    return {
+        "run": trainer.run_id,
+        "settings": {"accumulate": trainer.accumulate, "precision": trainer.precision.name},
+        "model": dict(trainer.model.state_dict()),
+        "optimizer": trainer.optimizer.state_dict(),
+        "scheduler": None if scheduler is None else scheduler.state_dict(),
+        "scaler": None if scaler is None else scaler.state_dict(),
+        "gradients": {
+            i: one.grad.detach() for i, one in enumerate(parameters) if gathered and one.grad is not None
+        },
+        "progress": asdict(trainer.progress),
+        "metrics": {name: metric.state_dict() for name, metric in trainer.metrics.items()},
+        "callbacks": {key: one.state_dict() for key, one in _keyed(trainer).items()},
+        "history": trainer.history.state_dict(),
+        "place": trainer.where(),
+        "random": randomness.capture(),
+    }
+
+
+def _keyed(trainer: Trainer) -> dict[str, Any]:
+    """Callbacks by the name of their class, numbered where there are several of one."""
+    found: dict[str, Any] = {}
+    for one in trainer.callbacks:
+        name, number = type(one).__name__, 1
+        key = name
+        while key in found:
+            number += 1
+            key = f"{name} {number}"
+        found[key] = one
+    return found
+
+
+def apply(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    """Have `trainer` go on from `state`; where it does not fit `CheckpointError` says what, and nothing changes."""
+    if trainer.control.active and trainer.position is not None:
+        raise RuntimeError("a state is taken over between trainings: stop() this one first")
+    _check(trainer, state)
+    before = _copied(collect(trainer))
+    try:
+        _apply(trainer, state)
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
+        _apply(trainer, before)
+        words = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(
+            f"this state does not fit this trainer, and nothing was changed: {words}"
+        ) from error
+    except BaseException:
+        _apply(trainer, before)
+        raise
+
+
+def _check(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    missing = [
+        name
+        for name in ("model", "optimizer", "settings", "progress", "history", "random")
+        if name not in state
+    ]
+    if missing:
+        raise CheckpointError(f"this is no state of a Trainer: it lacks {', '.join(missing)}")
+    own = {"scheduler": trainer.schedule.scheduler, "scaler": trainer.precision.scaler}
+    for name, one in own.items():
+        if (state[name] is None) != (one is None):
+            raise CheckpointError(
+                f"this state does not fit this trainer, and nothing was changed: it has {'no' if one else 'a'} {name}, "
+                f"and the trainer has {'one' if one else 'none'}"
+            )
+    theirs = state["settings"]["accumulate"]
+    if state["progress"]["group"] and theirs != trainer.accumulate:
+        raise CheckpointError(
+            "this state does not fit this trainer, and nothing was changed: it was taken amid a step of "
+            f"{theirs} batches, and here accumulate={trainer.accumulate}"
+        )
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    tensors: dict[str, Any] = {}
+    told = pack(state, tensors)
+    copies = {
+        key: value.detach().clone() if isinstance(value, Tensor) else from_numpy(value.copy())
+        for key, value in tensors.items()
+    }
+    return dict(unpack(told, copies))
+
+
+def _apply(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    trainer.model.load_state_dict(state["model"])
+    trainer.optimizer.load_state_dict(state["optimizer"])
+    if trainer.schedule.scheduler is not None:
+        trainer.schedule.scheduler.load_state_dict(state["scheduler"])
+    if trainer.precision.scaler is not None:
+        trainer.precision.scaler.load_state_dict(state["scaler"])
+    for name, metric in trainer.metrics.items():
+        if name in state["metrics"]:
+            metric.load_state_dict(state["metrics"][name])
+    for key, one in _keyed(trainer).items():
+        if key in state["callbacks"]:
+            one.load_state_dict(state["callbacks"][key])
+    trainer.history.load_state_dict(state["history"])
+    trainer.progress = Progress(**state["progress"])
+    for i, parameter in enumerate(gradients.parameters_of(trainer.optimizer)):
+        parameter.grad = state["gradients"].get(i)
+    trainer.run_id = str(state["run"])
+    trainer.take_place(state["place"])
+    randomness.restore(state["random"])
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+
+def save(
+    trainer: Trainer,
+    path: str | Path,
+    *,
+    monitor: str | None = None,
+    value: float | None = None,
+    mode: str = "min",
+) -> None:
+    """Write the trainer's state as a checkpoint."""
+    progress = trainer.progress
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    summary = checkpoint.Summary(
+        trainer.run_id, progress.step, progress.epoch, time.time(), monitor, value, mode
+    )
+    checkpoint.save(collect(trainer), path, summary)
+
+
+def load(trainer: Trainer, path: str | Path) -> None:
+    """Take over a checkpoint."""
+    try:
+        apply(trainer, checkpoint.load(path))
+    except CheckpointError as error:
+        if str(path) in str(error):
+            raise
+        raise CheckpointError(f"{path}: {error}") from error
+    trainer.resumed_from = Path(path)
+
+
+def load_newest(trainer: Trainer, folder: Path, *, best: bool) -> bool:
+    """Take over the newest, or best, good checkpoint of a folder; return False where it has none at all.
+
+    A `CheckpointWarning` tells of those that were passed over.
+    """
+    checkpoint.clean(folder)
+    if not checkpoint.files(folder):
+        return False
+    found, path, problems = checkpoint.newest(folder, best=best)
+    if problems:
+        warnings.warn(
+            f"went on from {path}, because:\n  " + "\n  ".join(problems), CheckpointWarning, stacklevel=5
+        )
+    try:
+        apply(trainer, found)
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    trainer.resumed_from = path
+    return True
