@@ -53,7 +53,9 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.train.callbacks.tensorboard": {
         "workbench.export.tensorboard": "slow to import, and not needed until a training is logged"
     },
-    "workbench.train.drawing": {"matplotlib.figure": "slow to import, and not needed until a figure is asked for"},
+    "workbench.train.drawing": {
+        "matplotlib.figure": "slow to import, and not needed until a figure is asked for"
+    },
     "workbench.kernels.loader": {"?": "the compiled module exists only where it could be built"},
 }
 """Modules that may import within a function: the target (``?`` for a name made at run time), and why."""

@@ -1,4 +1,4 @@
-"""A training that stands still at a chosen point, for somebody to kill: ``python -m tests.train.killed FOLDER POINT``."""
+"""A training that stands still at a chosen point, to be killed: ``python -m tests.train.killed FOLDER POINT``."""
 
 from __future__ import annotations
 

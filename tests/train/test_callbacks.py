@@ -69,10 +69,10 @@ def test_the_best_weights_come_back() -> None:
 
 def test_what_was_not_measured_is_refused() -> None:
     made = trainer(callbacks=[EarlyStopping("accurracy")])
-    with pytest.raises(ValueError, match="'accurracy' was not measured; .*Did you mean 'accuracy'"):
+    with pytest.raises(ValueError, match=r"'accurracy' was not measured; .*Did you mean 'accuracy'"):
         made.fit(loader())
     for settings in ({"patience": 0}, {"min_delta": -1.0}, {"mode": "least"}):
-        with pytest.raises(ValueError, match="must be|mode is"):
+        with pytest.raises(ValueError, match=r"must be|mode is"):
             EarlyStopping(**settings)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="keep must be 1 or more"):
         ModelCheckpoint("x", keep=0)
@@ -136,7 +136,9 @@ def test_the_log_holds_scalars_and_histograms(tmp_path: Path) -> None:
     assert written.scalars["loss/train"].steps == [2, 4, 6, 8]
     assert written.scalars["loss/train"].values == pytest.approx(history.losses[1::2])
     assert written.scalars["rate/learning"].values == pytest.approx(history.rates[1::2])
-    assert written.scalars["accuracy/validation"].values == pytest.approx([e.accuracy for e in history.epochs])
+    assert written.scalars["accuracy/validation"].values == pytest.approx(
+        [e.accuracy for e in history.epochs]
+    )
     assert written.histograms["parameters/0/weight"] == [4, 8]
     with tensorboard.SummaryWriter(tmp_path / "mine") as log:
         trainer(log=log).fit(loader())

@@ -44,7 +44,9 @@ def test_against_all_samples_at_once() -> None:
     scores, labels = SCORES[kept], LABELS[kept]
     assert fed(Accuracy(), SCORES, LABELS) == pytest.approx((scores.argmax(1) == labels).mean())
     order = np.argsort(-scores, axis=1)
-    assert fed(TopKAccuracy(3), SCORES, LABELS) == pytest.approx((order[:, :3] == labels[:, None]).any(1).mean())
+    assert fed(TopKAccuracy(3), SCORES, LABELS) == pytest.approx(
+        (order[:, :3] == labels[:, None]).any(1).mean()
+    )
     exact = scores.astype(np.float64)
     losses = np.log(np.exp(exact).sum(1)) - exact[np.arange(len(labels)), labels]
     assert fed(Perplexity(), SCORES, LABELS) == pytest.approx(math.exp(losses.mean()))
@@ -76,9 +78,7 @@ def test_classes_are_the_second_dim_or_the_last() -> None:
     labels = RANDOM.integers(0, 4, (2, 4))
     scores = np.eye(4, dtype=np.float32)[labels]
     metric = Accuracy()
-    metric.update(
-        wb.from_numpy(scores, names=("N", "T", "classes")), wb.from_numpy(labels, names=("N", "T"))
-    )
+    metric.update(wb.from_numpy(scores, names=("N", "T", "classes")), wb.from_numpy(labels, names=("N", "T")))
     assert metric.compute() == 1.0
 
 

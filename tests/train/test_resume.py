@@ -246,7 +246,9 @@ def test_the_state_of_another_model_is_refused_and_changes_nothing(tmp_path: Pat
         model, wb.nn.CrossEntropyLoss(), optimizer, progress=False,
         scheduler=optim.lr_scheduler.StepLR(optimizer, 2),
     )  # fmt: skip
-    with pytest.raises(CheckpointError, match=r"nothing was changed: Error\(s\) in loading state_dict for Linear"):
+    with pytest.raises(
+        CheckpointError, match=r"nothing was changed: Error\(s\) in loading state_dict for Linear"
+    ):
         other.load(path)
     same(weights(other), before)
     assert (other.step, len(other.history)) == (0, 0)

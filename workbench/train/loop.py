@@ -172,7 +172,9 @@ class Loop:
         if scaler is None:
             loss.backward()
         else:
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found, and the step left out
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # what overflows is found, and the step left out
                 scaler.scale(loss).backward()
 
     def _count(self, output: Output, loss: float) -> None:
