@@ -32,6 +32,25 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("softplus", (), {"beta": 2.5, "threshold": 1.0}),
     ("softplus", (), {"beta": -1.5, "threshold": 20.0}),
     ("logsigmoid", (), {}),
+    ("hardsigmoid", (), {}),
+    ("hardswish", (), {}),
+    ("softshrink", (), {"bound": 0.5}),
+    ("hardshrink", (), {"bound": 1}),
+    ("threshold", (), {"threshold": 0.25, "value": -3.0}),
+]
+GRADIENTS: list[tuple[str, dict[str, Any]]] = [
+    ("hardtanh", {"low": -1.0, "high": 1.5}),
+    ("hardsigmoid", {}),
+    ("hardswish", {}),
+    ("leaky_relu", {"slope": -0.2}),
+    ("softshrink", {"bound": 0.5}),
+    ("hardshrink", {"bound": 1}),
+    ("threshold", {"threshold": 0.25, "value": -3.0}),
+    ("elu", {"alpha": 1.6732632, "scale": 1.0507, "input_scale": 0.7}),
+    ("softplus", {"beta": 1.5, "threshold": 20.0}),
+    ("softplus", {"beta": -1.5, "threshold": 4.0}),
+    ("logsigmoid", {}),
+    ("mish", {}),
 ]
 
 
@@ -61,6 +80,35 @@ def test_within_two_units_of_numpy_in_double_precision(
     np.testing.assert_array_equal(found[known & ~finite], plain[known & ~finite])
     limit = 3 if set(params.values()) - {1.0, 20.0} else 2  # factors round, too
     assert np.max(error[finite]) <= limit
+
+
+def test_mish_keeps_its_digits() -> None:
+    x = values()
+    x = x[np.isfinite(x) | np.isnan(x) | (x > 0)]  # -inf times 0 is left open
+    with np.errstate(all="ignore"):
+        exact = ops.mish.forward(x.astype(np.float64))
+    np.testing.assert_allclose(kernels.lookup("mish").run(x), exact.astype(np.float32), rtol=1e-6, atol=1e-42)
+
+
+@pytest.mark.parametrize(("name", "params"), GRADIENTS)
+def test_gradients(name: str, params: dict[str, Any], floats: Make, lay: Callable[[Floats], Floats]) -> None:
+    kernel, op = kernels.lookup(f"{name}_gradient"), getattr(ops, f"{name}_gradient")
+    g, x = floats(3, 5, 16, 17), floats(3, 5, 16, 17) * 4
+    assert kernel.accepts(g, x, **params)
+    exact = op.forward(g.astype(np.float64), x.astype(np.float64), **params)
+    np.testing.assert_allclose(kernel.run(lay(g), lay(x), **params), exact, rtol=3e-6, atol=1e-6)
+    np.testing.assert_allclose(kernel.run(g, lay(x), **params), exact, rtol=3e-6, atol=1e-6)
+    assert not kernel.accepts(g[0], x, **params)
+    # At the edges of its pieces, and where there is nothing to say.
+    edges = [-3, 3, -1, 1, 1.5, 0.5, -0.5, 0.25, 0, 0.0, 1e30, -1e30, np.inf, -np.inf]
+    x = np.resize(np.array(edges, np.float32), 2800)
+    for gradient in (1.0, np.inf):
+        g = np.full_like(x, gradient)
+        with np.errstate(all="ignore"):
+            plain = op.forward(g, x, **params)
+        found = kernel.run(g, x, **params)
+        known = np.isfinite(plain) | np.isposinf(plain)
+        np.testing.assert_allclose(found[known], plain[known], rtol=1e-6, atol=1e-37)
 
 
 def test_what_numpy_knows_better_is_left_to_it(floats: Make) -> None:

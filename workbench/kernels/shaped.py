@@ -42,6 +42,43 @@ def _elu(x: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
     return native.elu(x, alpha * scale, scale, input_scale)
 
 
+def _by_bound(run: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arrays, bound: run(*arrays, bound)
+
+
+def _threshold(x: Any, *, threshold: float, value: float) -> Any:
+    return native.threshold(x, threshold, value)
+
+
+def _accepts_gradient(g: Any, x: Any, **numbers: Any) -> bool:
+    return (
+        is_medium(x)
+        and type(g) is np.ndarray
+        and g.dtype == FLOAT32
+        and g.shape == x.shape
+        and all(map(_is_number, numbers.values()))
+    )
+
+
+def _gradients() -> dict[str, Callable[..., Any]]:
+    """Return what takes gradients through ops, by their names."""
+    return {
+        "hardtanh": lambda g, x, *, low, high: native.within(g, x, low, high, 1.0),
+        "hardsigmoid": lambda g, x: native.within(g, x, -3.0, 3.0, 1 / 6),
+        "hardswish": native.hardswish_gradient,
+        "leaky_relu": lambda g, x, *, slope: native.leaky_relu_gradient(g, x, slope),
+        "softshrink": _by_bound(native.beyond),
+        "hardshrink": _by_bound(native.beyond),
+        "threshold": lambda g, x, *, threshold, value: native.above(g, x, threshold),
+        "elu": lambda g, x, *, alpha, scale, input_scale: native.elu_gradient(
+            g, x, alpha * scale * input_scale, scale, input_scale
+        ),
+        "softplus": lambda g, x, *, beta, threshold: native.softplus_gradient(g, x, beta, threshold),
+        "logsigmoid": native.logsigmoid_gradient,
+        "mish": native.mish_gradient,
+    }
+
+
 def _powers() -> dict[float, Callable[[Any], Any]]:
     """Return what takes a power without a logarithm, by exponent."""
     return {
@@ -105,5 +142,11 @@ if native is not None:
             least=MEDIUM,
         )
     )
-    register(Kernel("logsigmoid", native.logsigmoid, is_medium, least=MEDIUM))
+    for _name in ("logsigmoid", "hardsigmoid", "hardswish", "mish"):
+        register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
+    for _name in ("softshrink", "hardshrink"):
+        register(Kernel(_name, _by_bound(getattr(native, _name)), _accepts_numbers, least=MEDIUM))
+    register(Kernel("threshold", _threshold, _accepts_numbers, least=MEDIUM))
+    for _name, _run in _gradients().items():
+        register(Kernel(f"{_name}_gradient", _run, _accepts_gradient, least=MEDIUM))
     register(Kernel("where", _where, _accepts_where, ("a condition of their size, float32",), least=MEDIUM))

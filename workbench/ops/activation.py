@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unary
+from workbench.core.families import binary, unary
 from workbench.core.inplace import in_place, write
-from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
-from workbench.core.tape import Call
+from workbench.core.op import Saves, ops
 from workbench.core.value import dims_of
 from workbench.ops.complexes import real_only, zeros
 from workbench.ops.precision import rounded_once
+from workbench.ops.shaped import ELU, HARDSIGMOID, HARDSWISH, HARDTANH, LEAKY_RELU, LOGSIGMOID, SOFTPLUS
 
 OUTPUT = Saves((), output=True)
-INPUT = Saves(output=False)
 
 RELU = unary(
     "relu",
@@ -38,123 +36,6 @@ RELU_GRADIENT = binary(
     lambda g, out: np.where(out > 0, g, np.zeros((), g.dtype)),
     lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
     saves=Saves((1,), output=False),
-)
-
-
-def _shaped(
-    name: str,
-    doc: str,
-    equation: str,
-    forward: Callable[..., Any],
-    gradient: Callable[..., Any],
-    params: Mapping[str, Any],
-    *,
-    saves: Saves = INPUT,
-    dtype: DTypeRule = FLOAT,
-    reference: str = "elementary",
-) -> Op:
-    """Declare an elementwise op on one operand with parameters that shape it; `params` are those of its sample."""
-    return Op(
-        name=name,
-        doc=doc,
-        equation=equation,
-        reference=reference,
-        dims=lambda x, **params: x,
-        rule="names and sizes pass through",
-        dtype=real_only(name, dtype),
-        forward=forward,
-        vjp=lambda c, g: (gradient(c, g, **c.params),),
-        saves=saves,
-        quantized=NOT_QUANTIZED,
-        cost=per_value,
-        samples=lambda: [
-            Sample((grid(3, 4),), params, names=(("N", "C"),)),
-            Sample((grid(),), params),
-            Sample((grid(4, 3, 2).transpose(2, 0, 1),), params),
-        ],
-        bad=list,
-        properties=frozenset({"elementwise"}),
-    )
-
-
-def _hardtanh(x: Any, low: float, high: float) -> Any:
-    if x.dtype.kind in "iu":  # fractions of a bound are dropped, so that integers stay integers
-        low, high = int(low), int(high)
-    return np.clip(x, low, high)
-
-
-def _hardtanh_gradient(c: Call, g: Any, low: float, high: float) -> Any:
-    x = c.inputs[0]
-    return ops.where(ops.logical_and(ops.gt(x, low), ops.lt(x, high)), g, 0.0)
-
-
-HARDTANH = _shaped(
-    "hardtanh",
-    "Keep values within bounds; at a bound the gradient is 0.",
-    "y = min(max(x, low), high)",
-    _hardtanh,
-    _hardtanh_gradient,
-    {"low": -0.6, "high": 0.7},
-    dtype=PROMOTE,
-)
-LEAKY_RELU = _shaped(
-    "leaky_relu",
-    "Rectified linear unit with a slope below 0.",
-    "y = x above 0, slope·x below",
-    lambda x, slope: np.where(x > 0, x, x * slope),
-    lambda c, g, slope: ops.where(ops.gt(c.inputs[0], 0.0), g, ops.mul(g, slope)),
-    {"slope": 0.1},
-)
-
-
-def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return np.where(x > 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale))
-
-
-def _elu_gradient(c: Call, g: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    x = c.inputs[0]
-    # What lies above 0 is bounded: its exponential is not taken, and cannot overflow.
-    below = ops.exp(ops.mul(ops.clamp(x, low=None, high=0.0), input_scale))
-    return ops.where(
-        ops.gt(x, 0.0), ops.mul(g, scale), ops.mul(g, ops.mul(below, alpha * scale * input_scale))
-    )
-
-
-ELU = _shaped(
-    "elu",
-    "Exponential linear unit.",
-    "y = scale·x above 0, scale·alpha·(e^(input_scale·x) - 1) below",
-    _elu,
-    _elu_gradient,
-    {"alpha": 1.2, "scale": 1.1, "input_scale": 0.8},
-    reference="Clevert, Unterthiner and Hochreiter 2015",
-)
-
-
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    return np.where(x * beta > threshold, x, np.logaddexp(x * beta, x.dtype.type(0)) / beta)
-
-
-def _softplus_gradient(c: Call, g: Any, beta: float, threshold: float) -> Any:
-    scaled = ops.mul(c.inputs[0], beta)
-    return ops.where(ops.gt(scaled, threshold), g, ops.mul(g, ops.sigmoid(scaled)))
-
-
-SOFTPLUS = _shaped(
-    "softplus",
-    "Smooth rectified linear unit; x itself where beta·x is beyond the threshold.",
-    "y = ln(1 + e^(beta·x))/beta",
-    _softplus,
-    _softplus_gradient,
-    {"beta": 1.5, "threshold": 20.0},
-)
-LOGSIGMOID = unary(
-    "logsigmoid",
-    "Logarithm of the logistic function.",
-    "y = -ln(1 + e^-x)",
-    lambda x: -np.logaddexp(-x, x.dtype.type(0)),
-    lambda c, g: ops.mul(g, ops.sigmoid(ops.neg(c.inputs[0]))),
-    dtype=real_only("logsigmoid", FLOAT),
 )
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -205,7 +86,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.hardsigmoid(wb.tensor([-4.0, 0.0, 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
-    return settled("hardsigmoid", input, inplace, lambda x: ops.div(relu6(ops.add(x, 3.0)), 6.0))
+    return settled("hardsigmoid", input, inplace, HARDSIGMOID)
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
@@ -215,7 +96,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.hardswish(wb.tensor([-4.0, 1.0, 4.0]))
     tensor([-0.0000,  0.6667,  4.0000])
     """
-    return settled("hardswish", input, inplace, lambda x: ops.div(ops.mul(x, relu6(ops.add(x, 3.0))), 6.0))
+    return settled("hardswish", input, inplace, HARDSWISH)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:

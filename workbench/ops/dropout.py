@@ -213,10 +213,11 @@ def rrelu(
     >>> wb.nn.functional.rrelu(wb.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
-    slope: Any = (lower + upper) / 2
-    if training:
-        drawn = (generator or default_generator).numpy.uniform(lower, upper, dims_of(input).sizes)
-        slope = new(np.asarray(drawn).astype(_float(input)))
+    if not training:
+        mean = (lower + upper) / 2
+        return _run(lambda x: ops.leaky_relu(x, slope=mean), input, "rrelu", inplace)
+    drawn = (generator or default_generator).numpy.uniform(lower, upper, dims_of(input).sizes)
+    slope = new(np.asarray(drawn).astype(_float(input)))
     return _run(lambda x: ops.where(ops.gt(x, 0.0), x, ops.mul(x, slope)), input, "rrelu", inplace)
 
 

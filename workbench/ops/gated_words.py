@@ -8,8 +8,9 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
-from workbench.ops.activation import settled, softplus
+from workbench.ops.activation import settled
 from workbench.ops.precision import rounded_once
+from workbench.ops.shaped import MISH
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
@@ -31,7 +32,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.mish(wb.tensor([-1.0, 2.0]))
     tensor([-0.3034,  1.9440])
     """
-    return settled("mish", input, inplace, lambda x: ops.mul(x, ops.tanh(softplus(x))))
+    return settled("mish", input, inplace, MISH)
 
 
 @rounded_once

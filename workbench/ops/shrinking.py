@@ -8,6 +8,7 @@ from workbench.core.inplace import in_place
 from workbench.core.op import ops
 from workbench.ops.activation import settled
 from workbench.ops.precision import rounded_once
+from workbench.ops.shaped import HARDSHRINK, SOFTSHRINK, THRESHOLD
 
 
 @rounded_once
@@ -41,7 +42,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """
     if lambd < 0:
         raise ValueError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return ops.sub(input, ops.clamp(input, low=-lambd, high=lambd))
+    return SOFTSHRINK(input, bound=lambd)
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -51,8 +52,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     >>> wb.nn.functional.hardshrink(wb.tensor([-2.0, 0.3, 2.0]))
     tensor([-2.0000,  0.0000,  2.0000])
     """
-    near = ops.logical_and(ops.ge(input, -lambd), ops.le(input, lambd))
-    return ops.where(near, 0.0, input)
+    return HARDSHRINK(input, bound=lambd)
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
@@ -65,7 +65,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     bounds = (threshold, value)
     if input._array.dtype.kind in "iu":
         bounds = (int(threshold), int(value))
-    return settled("threshold", input, inplace, lambda x: ops.where(ops.le(x, bounds[0]), bounds[1], x))
+    return settled("threshold", input, inplace, lambda x: THRESHOLD(x, threshold=bounds[0], value=bounds[1]))
 
 
 FUNCTIONS: dict[str, Any] = {"hardshrink": hardshrink, "threshold": threshold}

@@ -18,10 +18,32 @@ nb::object shaped(const Input<float>& x, Shaped kind, float p, float q, float r)
         KernelScope scope;
         const Dense<float> input(x, order);
         const float numbers[3] = {p, q, r};
-        const bool heavy = kind == Shaped::elu || kind == Shaped::softplus || kind == Shaped::logsigmoid;
+        const bool heavy = kind == Shaped::elu || kind == Shaped::softplus || kind == Shaped::logsigmoid ||
+                           kind == Shaped::mish;
         const bool streamed = outgrows_caches(2 * count);
         parallel_for(count, heavy ? 4096 : 16384, [&](std::int64_t begin, std::int64_t end) {
             LEAF_WIDE(shaped_run)(kind, input.data() + begin, numbers, end - begin, out.data() + begin, streamed);
+        });
+    }
+    return out.to_python();
+}
+
+nb::object passed(const Input<float>& g, const Input<float>& x, Passed kind, float p, float q, float r) {
+    const Dims shape = shape_of(x);
+    if (shape_of(g) != shape) refuse("a gradient of " + text(shape_of(g)) + " for an operand of " + text(shape));
+    const std::int64_t count = count_of(shape);
+    const Dims order = dense_strides_like(shape, strides_of(x));
+    Output<float> out(shape, order);
+    {
+        KernelScope scope;
+        const Dense<float> gradient(g, order), input(x, order);
+        const float numbers[3] = {p, q, r};
+        const bool light = kind == Passed::within || kind == Passed::beyond || kind == Passed::above ||
+                           kind == Passed::leaky_relu || kind == Passed::hardswish;
+        const bool streamed = outgrows_caches(3 * count);
+        parallel_for(count, light ? 16384 : 4096, [&](std::int64_t begin, std::int64_t end) {
+            LEAF_WIDE(passed_run)(kind, gradient.data() + begin, input.data() + begin, numbers, end - begin, out.data() + begin,
+                                  streamed);
         });
     }
     return out.to_python();
@@ -59,12 +81,25 @@ void bind_shaped(nb::module_& module) {
     static constexpr std::pair<const char*, Shaped> kinds[] = {
         {"clamp", Shaped::clamp},           {"leaky_relu", Shaped::leaky_relu}, {"elu", Shaped::elu},
         {"softplus", Shaped::softplus},     {"logsigmoid", Shaped::logsigmoid}, {"rsqrt", Shaped::rsqrt},
+        {"hardsigmoid", Shaped::hardsigmoid}, {"hardswish", Shaped::hardswish}, {"mish", Shaped::mish},
+        {"softshrink", Shaped::softshrink}, {"hardshrink", Shaped::hardshrink}, {"threshold", Shaped::threshold},
         {"cube", Shaped::cube},             {"reciprocal", Shaped::reciprocal},
         {"inverse_square", Shaped::inverse_square}, {"inverse_root", Shaped::inverse_root}};
     for (const auto& [name, kind] : kinds)
         module.def(
             name, [kind = kind](const Input<float>& x, float p, float q, float r) { return shaped(x, kind, p, q, r); },
             arg("x").noconvert(), arg("p") = 0.f, arg("q") = 0.f, arg("r") = 0.f);
+    static constexpr std::pair<const char*, Passed> gradients[] = {
+        {"within", Passed::within},   {"beyond", Passed::beyond},         {"above", Passed::above},
+        {"leaky_relu_gradient", Passed::leaky_relu}, {"elu_gradient", Passed::elu}, {"softplus_gradient", Passed::softplus},
+        {"logsigmoid_gradient", Passed::logsigmoid}, {"hardswish_gradient", Passed::hardswish}, {"mish_gradient", Passed::mish}};
+    for (const auto& [name, kind] : gradients)
+        module.def(
+            name,
+            [kind = kind](const Input<float>& g, const Input<float>& x, float p, float q, float r) {
+                return passed(g, x, kind, p, q, r);
+            },
+            arg("g").noconvert(), arg("x").noconvert(), arg("p") = 0.f, arg("q") = 0.f, arg("r") = 0.f);
     module.def("where", &where, arg("condition").noconvert(), arg("a").noconvert(), arg("b").noconvert());
 }
 

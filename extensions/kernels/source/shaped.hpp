@@ -5,7 +5,10 @@
 namespace workbench {
 
 // Functions of one operand and at most three numbers.
-enum class Shaped : int { clamp, leaky_relu, elu, softplus, logsigmoid, rsqrt, cube, reciprocal, inverse_square, inverse_root };
+enum class Shaped : int { clamp, leaky_relu, elu, softplus, logsigmoid, hardsigmoid, hardswish, mish, softshrink, hardshrink,
+                          threshold, rsqrt, cube, reciprocal, inverse_square, inverse_root };
+// What takes a gradient through one: a function of the gradient, the operand and the numbers.
+enum class Passed : int { within, beyond, above, leaky_relu, elu, softplus, logsigmoid, hardswish, mish };
 
 void bind_shaped(nb::module_& module);
 

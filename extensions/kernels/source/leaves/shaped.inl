@@ -51,6 +51,19 @@ static WORKBENCH_INLINE floats softly_above(floats x) {
 // What C's pow gives at -0 and -inf is not what a root gives there; NumPy calls it for the power -1/2, but not for 1/2.
 static WORKBENCH_INLINE floats half_power(floats x) { return x == -__builtin_inff() ? -x : square_root(x) + 0.f; }
 
+// min(max(x + 3, 0), 6); NaN stays.
+static WORKBENCH_INLINE floats six_at_most(floats x) {
+    const floats moved = x + 3.f, above = moved < 0.f ? all(0.f) : moved;
+    return above > 6.f ? all(6.f) : above;
+}
+
+// tanh(ln(1 + e^x)), and what it lacks of 1: n / (n + 2) and 2 / (n + 2), n = e^x (e^x + 2).
+static WORKBENCH_INLINE floats mish_share(floats x, floats& rest) {
+    const floats power = exponential(x > 20.f ? all(20.f) : x), n = power * (power + 2.f);
+    rest = 2.f / (n + 2.f);
+    return n / (n + 2.f);
+}
+
 template <Shaped kind>
 static WORKBENCH_INLINE floats shaped(floats x, floats p, floats q, floats r) {
     if constexpr (kind == Shaped::clamp) {  // NaN stays; where the bounds cross, the upper one holds
@@ -64,6 +77,18 @@ static WORKBENCH_INLINE floats shaped(floats x, floats p, floats q, floats r) {
         return scaled > q ? x : softly_above(scaled) / p;
     }
     if constexpr (kind == Shaped::logsigmoid) return -softly_above(-x);
+    if constexpr (kind == Shaped::hardsigmoid) return six_at_most(x) / 6.f;
+    if constexpr (kind == Shaped::hardswish) return x * six_at_most(x) / 6.f;
+    if constexpr (kind == Shaped::mish) {
+        floats rest;
+        return x * mish_share(x, rest);
+    }
+    if constexpr (kind == Shaped::softshrink) {  // NaN stays
+        const floats above = x < -p ? all(0.f) - p : x;
+        return x - (above > p ? p : above);
+    }
+    if constexpr (kind == Shaped::hardshrink) return x >= -p ? (x <= p ? all(0.f) : x) : x;
+    if constexpr (kind == Shaped::threshold) return x <= p ? q : x;
     if constexpr (kind == Shaped::rsqrt) return 1.f / square_root(x);
     if constexpr (kind == Shaped::cube) return x * x * x;
     if constexpr (kind == Shaped::inverse_root) return 1.f / half_power(x);
@@ -94,6 +119,12 @@ static void shaped_run(Shaped kind, const float* x, const float* numbers, std::i
         WORKBENCH_SHAPED(elu)
         WORKBENCH_SHAPED(softplus)
         WORKBENCH_SHAPED(logsigmoid)
+        WORKBENCH_SHAPED(hardsigmoid)
+        WORKBENCH_SHAPED(hardswish)
+        WORKBENCH_SHAPED(mish)
+        WORKBENCH_SHAPED(softshrink)
+        WORKBENCH_SHAPED(hardshrink)
+        WORKBENCH_SHAPED(threshold)
         WORKBENCH_SHAPED(rsqrt)
         WORKBENCH_SHAPED(cube)
         WORKBENCH_SHAPED(reciprocal)
@@ -101,6 +132,61 @@ static void shaped_run(Shaped kind, const float* x, const float* numbers, std::i
         WORKBENCH_SHAPED(inverse_root)
     }
 #undef WORKBENCH_SHAPED
+}
+
+template <Passed kind>
+static WORKBENCH_INLINE floats passed(floats g, floats x, floats p, floats q, floats r) {
+    const floats none = all(0.f);
+    if constexpr (kind == Passed::within) return x > p ? (x < q ? g * r : none) : none;
+    if constexpr (kind == Passed::beyond) return x >= -p ? (x <= p ? none : g) : g;
+    if constexpr (kind == Passed::above) return x <= p ? none : g;
+    if constexpr (kind == Passed::leaky_relu) return x > 0.f ? g : g * p;
+    if constexpr (kind == Passed::elu) return g * (x > 0.f ? q : exponential((x > 0.f ? none : x) * r) * p);
+    if constexpr (kind == Passed::softplus) {
+        const floats scaled = x * p;
+        return scaled > q ? g : g * logistic(scaled);
+    }
+    if constexpr (kind == Passed::logsigmoid) return g * logistic(-x);
+    if constexpr (kind == Passed::hardswish) return x <= -3.f ? none : (x < 3.f ? g * (x / 3.f + 0.5f) : g);
+    if constexpr (kind == Passed::mish) {
+        floats rest;
+        const floats share = mish_share(x, rest);
+        return g * (share + x * logistic(x) * (rest * (1.f + share)));
+    }
+}
+
+template <Passed kind>
+static WORKBENCH_INLINE void map_passed(const float* g, const float* x, const float* numbers, std::int64_t count, float* out,
+                                        bool streamed) {
+    const floats p = all(numbers[0]), q = all(numbers[1]), r = all(numbers[2]);
+    const auto some = [&](std::int64_t i, std::int64_t rest) {
+        store_some(out + i, passed<kind>(load_some(g + i, rest), load_some(x + i, rest), p, q, r), rest);
+    };
+    const auto whole = [&](std::int64_t i) { return passed<kind>(load_floats(g + i), load_floats(x + i), p, q, r); };
+    if (streamed) {
+        along(out, count, true, [&](std::int64_t i) { stream_floats(out + i, whole(i)); }, some);
+        streams_done();
+    } else {
+        along(out, count, false, [&](std::int64_t i) { store_floats(out + i, whole(i)); }, some);
+    }
+}
+
+static void passed_run(Passed kind, const float* g, const float* x, const float* numbers, std::int64_t count, float* out,
+                       bool streamed) {
+#define WORKBENCH_PASSED(name) \
+    case Passed::name: map_passed<Passed::name>(g, x, numbers, count, out, streamed); break;
+    switch (kind) {
+        WORKBENCH_PASSED(within)
+        WORKBENCH_PASSED(beyond)
+        WORKBENCH_PASSED(above)
+        WORKBENCH_PASSED(leaky_relu)
+        WORKBENCH_PASSED(elu)
+        WORKBENCH_PASSED(softplus)
+        WORKBENCH_PASSED(logsigmoid)
+        WORKBENCH_PASSED(hardswish)
+        WORKBENCH_PASSED(mish)
+    }
+#undef WORKBENCH_PASSED
 }
 
 // out = condition ? a : b; a step of 0 repeats one value. Without a branch: conditions are seldom foreseeable.
