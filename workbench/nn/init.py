@@ -1,28 +1,51 @@
-"""First values of parameters, in place: PyTorch's `torch.nn.init`."""
+"""First values of parameters, in place: PyTorch's `torch.nn.init`.
+
+All of them write numbers into the tensor's own memory, whether or not gradients are recorded, and return the tensor.
+What is random is drawn from `generator`, or from the default one.
+"""
 
 from __future__ import annotations
 
+import contextvars
+import functools
 import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.base.random import Generator, default_generator
+from workbench.core.backend import device_of, move
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
 __all__ = [
-    "calculate_fan",
-    "calculate_gain",
-    "constant_",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "uniform_",
-    "xavier_normal_",
-    "xavier_uniform_",
-    "zeros_",
-]
+    "calculate_fan", "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
+    "kaiming_normal_", "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal",
+    "orthogonal_", "skipped", "sparse", "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal",
+    "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+]  # fmt: skip
+
+_skipping: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_init_skipped", default=False)
+
+
+@contextmanager
+def skipped() -> Iterator[None]:
+    """Have all functions of this module leave tensors as they are, where other values are to be loaded anyway.
+
+    >>> import workbench as wb
+    >>> with skipped():
+    ...     ones_(wb.zeros(2))
+    tensor([0.0000, 0.0000])
+    """
+    token = _skipping.set(True)
+    try:
+        yield
+    finally:
+        _skipping.reset(token)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -33,21 +56,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     >>> round(calculate_gain("relu"), 4)
     1.4142
     """
-    gains = {
-        "linear": 1.0,
-        "conv2d": 1.0,
-        "sigmoid": 1.0,
-        "tanh": 5.0 / 3,
-        "relu": math.sqrt(2.0),
-        "selu": 0.75,
-    }
     if nonlinearity == "leaky_relu":
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity not in gains:
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
         raise ValueError(
-            f"Unsupported nonlinearity {nonlinearity}: use one of {', '.join([*gains, 'leaky_relu'])}"
+            f"Unsupported nonlinearity {nonlinearity}: use one of {', '.join([*_GAINS, 'leaky_relu'])}"
         )
-    return gains[nonlinearity]
+    return _GAINS[nonlinearity]
+
+
+_GAINS = {
+    **dict.fromkeys(("linear", "sigmoid"), 1.0),
+    **{f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)},
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 0.75,
+}
 
 
 def calculate_fan(tensor: Tensor) -> tuple[int, int]:
@@ -66,38 +93,206 @@ def calculate_fan(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * area, tensor.shape[0] * area
 
 
-def _fill(tensor: Tensor, values: Any) -> Tensor:
-    """Write values into the tensor's own memory, whether or not gradients are recorded."""
-    tensor._array[...] = values
+def _fill(tensor: Tensor, values: Callable[[Any], Any]) -> Tensor:
+    """Write ``values(array)`` into the tensor's own memory; the array has its size and type, and may be written to."""
+    if _skipping.get():
+        return tensor
+    array = tensor._array
+    if type(array) is np.ndarray:
+        array[...] = values(array)
+    else:
+        plain = np.empty(tuple(array.shape), tensor.dtype.numpy)
+        plain[...] = values(plain)
+        tensor._array = move(plain, device_of(array))
     tensor._version += 1
     return tensor
 
 
+def _stream(generator: Generator | None) -> Any:
+    return (generator or default_generator).numpy
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with values drawn evenly from [a, b)."""
-    return _fill(tensor, (generator or default_generator).numpy.uniform(a, b, tensor.shape))
+    """Fill with values drawn evenly from [a, b).
+
+    >>> import workbench as wb
+    >>> weight = uniform_(wb.empty(100), -1, 1)
+    >>> bool((weight >= -1).all() & (weight < 1).all())
+    True
+    """
+    return _fill(tensor, lambda own: _stream(generator).uniform(a, b, own.shape))
 
 
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with values drawn from the normal distribution."""
-    return _fill(tensor, (generator or default_generator).numpy.normal(mean, std, tensor.shape))
+    """Fill with values drawn from the normal distribution N(mean, std²); complex ones have that variance in all."""
+
+    def draw(own: Any) -> Any:
+        stream = _stream(generator)
+        if own.dtype.kind != "c":
+            return stream.normal(mean, std, own.shape)
+        part = std / math.sqrt(2)
+        return mean + stream.normal(0, part, own.shape) + 1j * stream.normal(0, part, own.shape)
+
+    return _fill(tensor, draw)
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with values of the normal distribution N(mean, std²) that lie in [a, b]; others are drawn again.
+
+    The bounds are values, not multiples of `std`, and are kept as far as the type of the tensor can tell. Where [a, b]
+    holds little of the distribution, values are drawn evenly from it and kept as often as the density says.
+    Raises ValueError for bounds in the wrong order; warns where the mean is more than two deviations outside.
+
+    >>> import workbench as wb
+    >>> float(trunc_normal_(wb.empty(1000), std=5.0).abs().max()) <= 2
+    True
+    """
+    if not a <= b:
+        raise ValueError(f"the bounds are a <= b, got a={a}, b={b}")
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+
+    def draw(own: Any) -> Any:
+        stream = _stream(generator)
+        low, high = (float(np.asarray(bound).astype(own.dtype)) for bound in (a, b))
+        values = np.empty(own.size)
+        missing = np.arange(own.size)
+        rejecting = (
+            math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2)) > 0.6
+        )
+        peak = (max(a, min(mean, b)) - mean) / std
+        while missing.size:
+            if rejecting:
+                drawn = stream.normal(mean, std, missing.size)
+                good = (drawn >= low) & (drawn <= high)
+            else:
+                drawn = np.clip(stream.uniform(a, b, missing.size), low, high)
+                excess = 0.5 * (peak**2 - ((drawn - mean) / std) ** 2)
+                good = np.log1p(-stream.random(missing.size)) <= excess
+            values[missing[good]] = drawn[good]
+            missing = missing[~good]
+        return values.reshape(own.shape)
+
+    return _fill(tensor, draw)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    return _fill(tensor, val)
+    return _fill(tensor, lambda own: val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with 0."""
-    return _fill(tensor, 0)
+    return _fill(tensor, lambda own: 0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with 1."""
-    return _fill(tensor, 1)
+    return _fill(tensor, lambda own: 1)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity: 1 on the diagonal, 0 elsewhere. Raises ValueError for other than two dims.
+
+    >>> import workbench as wb
+    >>> eye_(wb.empty(2, 3))
+    tensor([[1.0000, 0.0000, 0.0000],
+            [0.0000, 1.0000, 0.0000]])
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, this has {tensor.ndim}")
+    return _fill(tensor, lambda own: np.eye(*own.shape))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution [out, in, …] so that it returns its input, as far as there are channels.
+
+    With `groups` every group of outputs does so for its own inputs. Raises ValueError for a weight with other than 3, 4
+    or 5 dims, and where the outputs do not divide into the groups.
+
+    >>> import workbench as wb
+    >>> x = wb.randn(1, 2, 4, 4)
+    >>> bool((wb.nn.functional.conv2d(x, dirac_(wb.empty(2, 2, 3, 3)), padding=1) == x).all())
+    True
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, this has {tensor.ndim}")
+    outputs, inputs, *window = tensor.shape
+    if outputs % groups:
+        raise ValueError(f"dim 0 must be divisible by groups, and {outputs} is not by {groups}")
+
+    def place(own: Any) -> Any:
+        own[...] = 0
+        size = outputs // groups
+        centre = tuple(width // 2 for width in window)
+        for channel in range(min(size, inputs)):
+            own[(slice(channel, None, size), channel, *centre)] = 1
+        return own
+
+    return _fill(tensor, place)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with a matrix of orthonormal rows or columns, whichever are fewer, times `gain` (Saxe et al. 2013).
+
+    Dims after the first are taken together. It is drawn evenly from all such matrices: the Q of the QR decomposition of
+    a normal one, with the signs of R's diagonal. Raises ValueError for fewer than two dims.
+
+    >>> import workbench as wb
+    >>> q = orthogonal_(wb.empty(2, 5))
+    >>> bool((q @ q.T - wb.eye(2)).abs().max() < 1e-6)
+    True
+    """
+    if tensor.ndim < 2:
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, this has {tensor.ndim}")
+
+    def draw(own: Any) -> Any:
+        if not own.size:
+            return own
+        rows, columns = own.shape[0], own.size // own.shape[0]
+        stream = _stream(generator)
+        drawn = stream.normal(size=(rows, columns))
+        if own.dtype.kind == "c":
+            drawn = drawn + 1j * stream.normal(size=(rows, columns))
+        q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
+        diagonal = np.diagonal(r)
+        q = q * (diagonal / np.abs(diagonal))
+        return (gain * (q.T if rows < columns else q)).reshape(own.shape)
+
+    return _fill(tensor, draw)
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Fill a matrix with N(0, std²), of which in every column a fraction `sparsity` is 0 (Martens 2010).
+
+    Raises ValueError for other than two dims.
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, this has {tensor.ndim}")
+
+    def draw(own: Any) -> Any:
+        stream = _stream(generator)
+        rows, columns = own.shape
+        values = stream.normal(0, std, own.shape)
+        zeros = math.ceil(sparsity * rows)
+        for column in range(columns):
+            values[stream.random(rows).argsort()[:zeros], column] = 0
+        return values
+
+    return _fill(tensor, draw)
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -114,6 +309,9 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def _kaiming_deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return 0.0
     fan = calculate_fan(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan) if fan else 0.0
 
@@ -148,3 +346,34 @@ def default_weight_and_bias(weight: Tensor, bias: Tensor | None) -> None:
     uniform_(weight, -bound, bound)
     if bias is not None:
         uniform_(bias, -bound, bound)
+
+
+def _older(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return `function` under the name it once had, without the ``_``, which warns."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def older(*arguments: Any, **keywords: Any) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*arguments, **keywords)
+
+    older.__name__ = older.__qualname__ = name[:-1]
+    older.__doc__ = f"Do what `{name}` does, and warn that this is its older name."
+    return older
+
+
+uniform = _older(uniform_)
+normal = _older(normal_)
+constant = _older(constant_)
+eye = _older(eye_)
+dirac = _older(dirac_)
+xavier_uniform = _older(xavier_uniform_)
+xavier_normal = _older(xavier_normal_)
+kaiming_uniform = _older(kaiming_uniform_)
+kaiming_normal = _older(kaiming_normal_)
+orthogonal = _older(orthogonal_)
+sparse = _older(sparse_)
