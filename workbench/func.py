@@ -11,7 +11,11 @@ tensor([[2.0000, 4.0000],
 from __future__ import annotations
 
 from workbench.autograd.jacobians import hessian, jacfwd, jacrev
+from workbench.autograd.stateless import functional_call, stack_module_state
 from workbench.autograd.transforms import grad, grad_and_value, jvp, linearize, vjp
 from workbench.autograd.vmap import vmap
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
