@@ -59,9 +59,15 @@ def _norm(value: Tensor, order: float) -> float:
     array = value._array
     if order == 2.0 and type(array) is np.ndarray and array.dtype.char in "fd" and array.size:
         flat = array.ravel(order="K")  # in the order of memory, which copies nothing that is dense
-        square = float(np.dot(flat, flat))
-        if 1e-30 < square < math.inf:  # else squares have left the range of the type
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = float(np.dot(flat, flat))
+        if 1e-30 < square < math.inf:
             return math.sqrt(square)
+        largest = float(np.abs(flat).max())  # the squares have left the range of the type
+        if not 0 < largest < math.inf:
+            return largest
+        scaled = flat / np.asarray(largest, flat.dtype)
+        return largest * math.sqrt(float(np.dot(scaled, scaled)))
     with no_grad():
         return float(vector_norm(value.detach().rename(None).flatten(), order)) if value.numel() else 0.0
 
@@ -73,13 +79,13 @@ def clip_grads_with_norm_(
     factor = float(max_norm) / (float(total_norm) + 1e-6)
     if factor >= 1:
         return
-    for gradient in _gradients(parameters):
-        if type(gradient._array) is np.ndarray:
+    with np.errstate(invalid="ignore"), no_grad():  # infinities times 0
+        for gradient in _gradients(parameters):
             array = gradient._array
-            np.multiply(array, np.asarray(factor).astype(array.real.dtype), out=array)
-            gradient._version += 1
-        else:
-            with no_grad():
+            if type(array) is np.ndarray:
+                np.multiply(array, np.asarray(factor).astype(array.real.dtype), out=array)
+                gradient._version += 1
+            else:
                 gradient.mul_(factor)
 
 

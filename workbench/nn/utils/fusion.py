@@ -115,5 +115,5 @@ def _weights(
     own = names if bias is None or bias._names is None else bias._names
     return (
         Parameter(alias(scaled, weight._names), weight.requires_grad),
-        Parameter(alias(moved, own), True if bias is None else bias.requires_grad),
+        Parameter(alias(moved, own), bias is not None and bias.requires_grad),
     )

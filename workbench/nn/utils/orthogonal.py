@@ -63,7 +63,7 @@ class Orthogonal(Module):
         a = x.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (a * a).sum(-2))
         q = LINALG["householder_product"](a, tau)
-        signs = FUNCTIONS["diagonal"](x.detach(), dim1=-2, dim2=-1).trunc()
+        signs = FUNCTIONS["diagonal"](x.detach(), dim1=-2, dim2=-1).sign()
         return q * signs.unsqueeze(-2)  # type: ignore[no-any-return]
 
 

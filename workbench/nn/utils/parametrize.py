@@ -288,7 +288,7 @@ def _give_class(module: Module) -> None:
     cls = type(module)
 
     def copied(self: Any, memo: dict[int, Any]) -> Any:
-        replica = object.__new__(type(self))
+        replica = object.__new__(_class_of_its_own(cls, dict(vars(type(self)))))
         memo[id(self)] = replica
         replica.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return replica
@@ -302,7 +302,16 @@ def _give_class(module: Module) -> None:
     words: dict[str, Any] = {"__getstate__": refuse, "__module__": cls.__module__}
     if not hasattr(cls, "__deepcopy__"):
         words["__deepcopy__"] = copied
-    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), words)
+    module.__class__ = _class_of_its_own(cls, words)
+
+
+def _class_of_its_own(cls: type[Module], words: dict[str, Any]) -> type[Module]:
+    """Return a class below `cls` that no other module has: copies lose their parametrizations one by one."""
+    return type(
+        f"Parametrized{cls.__name__}",
+        (cls,),
+        {key: value for key, value in words.items() if key not in ("__dict__", "__weakref__")},
+    )
 
 
 def _reading(name: str) -> property:
