@@ -126,6 +126,10 @@ class NoNumbersError(RuntimeError):
     """Somebody asked for the numbers of a value that has only a shape and a type, as while tracing."""
 
 
+class UninitializedError(RuntimeError, ValueError):
+    """Somebody asked for the sizes or numbers of a parameter of which the sizes are not known yet."""
+
+
 class AutogradError(RuntimeError):
     """A gradient that cannot be computed as asked."""
 

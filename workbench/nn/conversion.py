@@ -12,6 +12,7 @@ from workbench.base.dtypes import DType, as_dtype, is_dtype
 from workbench.core.backend import backend_of, device_of, move
 from workbench.core.dispatch import no_grad
 from workbench.core.value import Value, new
+from workbench.nn.parameter import is_lazy
 
 if TYPE_CHECKING:
     from workbench.nn.module import Module
@@ -94,6 +95,8 @@ def convert(module: Module, function: Convert) -> None:
 
 def emptied(value: Tensor, device: Any) -> Tensor:
     """Return a tensor of the same size, type and names, with numbers that nobody set."""
+    if is_lazy(value):
+        return value.to(device)
     array = value._array
     if backend_of(array) is None and isinstance(array, np.ndarray):
         array = np.empty_like(array)

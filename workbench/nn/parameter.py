@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import check_names
+from workbench.base.devices import Device
+from workbench.base.dims import Names, check_names
+from workbench.base.dtypes import as_dtype, get_default_dtype, is_dtype
+from workbench.base.errors import UninitializedError
 from workbench.tensor import Tensor
+from workbench.tensor.factories import empty
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
 class Parameter(Tensor):
@@ -84,3 +88,169 @@ class Buffer(Tensor):
 
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         """Nothing is left to do: `__new__` has made it."""
+
+
+class _Unknown:
+    """Stands where an array will be: its type and device are known, its sizes are not."""
+
+    __slots__ = ("device", "dtype")
+
+    def __init__(self, dtype: Any, device: Any) -> None:
+        self.dtype = dtype
+        self.device = device
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UninitializedError(
+            f"Can't access the {name} of an uninitialized parameter or buffer: its sizes are not known yet. Call the "
+            "module once with an input, which says them, or load a state that has it"
+        )
+
+
+class _Uninitialized(Tensor):
+    """What parameters and buffers without sizes can do: change their type and device, and get sizes."""
+
+    __slots__ = ()
+    _array: Any
+
+    @property
+    def device(self) -> Device:
+        """Where the values will be."""
+        return Device("cpu" if self._array.device is None else self._array.device)
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Take sizes, and memory as it is: from now on a parameter or buffer like any other."""
+        unknown = self._array
+        made = empty(
+            tuple(shape),
+            dtype=unknown.dtype if dtype is None else dtype,
+            device=unknown.device if device is None else device,
+        )
+        names = self._names
+        self._array = made._array
+        self._names = check_names(names, len(made._array.shape)) if names is not None else None
+        self.__class__ = _BECOMES[type(self)]
+
+    def to(self, *words: Any, dtype: Any = None, device: Any = None, **options: Any) -> Any:
+        """Return one of another type, or on another device."""
+        for word in words:
+            if isinstance(word, Device) or (isinstance(word, str) and not is_dtype(word)):
+                device = word
+            elif word is not None and not isinstance(word, bool):
+                dtype = word
+        unknown = self._array
+        return _uninitialized(
+            type(self),
+            self._requires_grad,
+            unknown.device if device is None else Device(device),
+            unknown.dtype if dtype is None else dtype,
+            self._names,
+        )
+
+    def cpu(self) -> Any:
+        """Return one on the CPU."""
+        return self.to(device="cpu")
+
+    def detach(self) -> Any:
+        """Return the same: there are no numbers yet that a gradient could reach."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copied = self.to()
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        unknown = self._array
+        kept = (type(self), self._requires_grad, unknown.device, unknown.dtype, self._names)
+        return _uninitialized, kept
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def _uninitialized(kind: Any, requires_grad: bool, device: Any, dtype: Any, names: Names | None) -> Any:
+    made = Tensor.__new__(kind)
+    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    made._array = _Unknown(target, device)
+    made._names = names
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter of which the sizes are not known yet; `materialize` makes it a `Parameter`.
+
+    Raises `UninitializedError` where its sizes or numbers are asked for.
+
+    >>> weight = UninitializedParameter(names=("out_features", "in_features"))
+    >>> weight
+    <UninitializedParameter>
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, weight.shape
+    ('Parameter', (2, 3))
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None, *, names: Any = None
+    ) -> UninitializedParameter:
+        """Make one of a type, on a device."""
+        return _uninitialized(cls, requires_grad, device, dtype, names)  # type: ignore[no-any-return]
+
+    def __init__(
+        self, requires_grad: bool = True, device: Any = None, dtype: Any = None, *, names: Any = None
+    ) -> None:
+        """Nothing is left to do: `__new__` has made it."""
+
+
+class UninitializedBuffer(_Uninitialized, Buffer):
+    """A buffer of which the sizes are not known yet; `materialize` makes it a `Buffer`.
+
+    >>> seen = UninitializedBuffer()
+    >>> seen.materialize((3,))
+    >>> seen.shape
+    (3,)
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+        *,
+        names: Any = None,
+    ) -> UninitializedBuffer:
+        """Make one of a type, on a device."""
+        made = _uninitialized(cls, requires_grad, device, dtype, names)
+        made.persistent = persistent
+        return made  # type: ignore[no-any-return]
+
+    def __init__(
+        self,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+        *,
+        names: Any = None,
+    ) -> None:
+        """Nothing is left to do: `__new__` has made it."""
+
+
+_BECOMES: dict[type, type] = {UninitializedParameter: Parameter, UninitializedBuffer: Buffer}
+
+
+def is_lazy(param: Any) -> bool:
+    """Say whether the sizes of a parameter or buffer are not known yet.
+
+    >>> is_lazy(UninitializedParameter()), is_lazy(Parameter())
+    (True, False)
+    """
+    return isinstance(param, _Uninitialized)

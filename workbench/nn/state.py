@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dims import near_miss
 from workbench.core.backend import backend_of, move
 from workbench.core.value import new
-from workbench.nn.parameter import Parameter
+from workbench.nn.parameter import Parameter, is_lazy
 from workbench.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class Placement(NamedTuple):
         if self.assign:
             object.__setattr__(self.module, self.name, _in_place_of(here, self.value))
             return lambda: object.__setattr__(self.module, self.name, here)
+        if is_lazy(here):
+            return _made_known(here, self.value)
         before = here._array.copy() if isinstance(here._array, np.ndarray) else here._array
 
         def undo() -> None:
@@ -123,6 +125,18 @@ class Placement(NamedTuple):
 
         _copy(self.value, here)
         return undo
+
+
+def _made_known(here: Any, value: Any) -> Callable[[], None]:
+    """Give a parameter or buffer without sizes those of `value`, and its numbers; what comes back undoes that."""
+    kind, unknown, names = type(here), here._array, here._names
+
+    def undo() -> None:
+        here.__class__, here._array, here._names = kind, unknown, names
+
+    here.materialize(value.shape)
+    _copy(value, here)
+    return undo
 
 
 def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
@@ -212,6 +226,8 @@ def load_own(
         problem = _difference(key, state_dict[key], module, name, assign)
         if problem:
             error_msgs.append(problem)
+        elif is_lazy(state_dict[key]):
+            continue  # neither has sizes yet
         elif plan is not None:
             plan.append(Placement(module, name, state_dict[key], assign))
         else:
@@ -276,6 +292,20 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
     if not isinstance(value, Tensor | np.ndarray):
         return f'"{key}": expected a tensor or an array, got {type(value).__name__}.'
     here: Tensor = module.__dict__[name]
+    if is_lazy(value):
+        return (
+            ""
+            if is_lazy(here)
+            else f'"{key}": the value given is uninitialized: call its module once before.'
+        )
+    if is_lazy(here):
+        known = here._names
+        fits = known is None or len(known) == len(value.shape)
+        return (
+            ""
+            if fits
+            else f"size mismatch for {key}: shape {list(value.shape)} for dims {list(known or ())}."
+        )
     given, own = value._array if isinstance(value, Tensor) else value, here._array
     one_for_none = tuple(given.shape) == (1,) and tuple(own.shape) == ()
     if tuple(given.shape) != tuple(own.shape) and name not in module.resizable and not one_for_none:

@@ -25,6 +25,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "BatchNormNd", "RunningN
 class RunningNorm(Module):
     """Factors for each channel, and statistics of the channels that move while training."""
 
+    _version = 2
     expected: ClassVar[tuple[Names, ...]]
     """Names of the dims, for each number of dims that is taken."""
     weight: Parameter | None
@@ -77,6 +78,15 @@ class RunningNorm(Module):
             init.ones_(self.weight)
         if self.bias is not None:
             init.zeros_(self.bias)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        """Take a state from before batches were counted as one of no batches."""
+        key, version = f"{prefix}num_batches_tracked", local_metadata.get("version")
+        if self.num_batches_tracked is not None and (version is None or version < 2):
+            state_dict = {key: self.num_batches_tracked, **state_dict}
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def _check(self, input: Any) -> None:
         """Refuse names that are not expected."""
