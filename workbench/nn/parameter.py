@@ -10,6 +10,7 @@ from workbench.base.devices import Device
 from workbench.base.dims import Names, check_names
 from workbench.base.dtypes import as_dtype, get_default_dtype, is_dtype
 from workbench.base.errors import UninitializedError
+from workbench.core.value import Abstract
 from workbench.tensor import Tensor
 from workbench.tensor.factories import empty
 
@@ -90,22 +91,40 @@ class Buffer(Tensor):
         """Nothing is left to do: `__new__` has made it."""
 
 
-class _Unknown:
+class _Unknown(Abstract):
     """Stands where an array will be: its type and device are known, its sizes are not."""
 
-    __slots__ = ("device", "dtype")
+    __slots__ = ("device",)
+    called = "uninitialized"
 
     def __init__(self, dtype: Any, device: Any) -> None:
         self.dtype = dtype
         self.device = device
 
+    @property
+    def shape(self) -> Any:  # type: ignore[override]  # nobody may set it, or know it
+        """Refuse to say sizes."""
+        raise _unknown("shape")
+
+    def numbers(self, value: Any) -> Any:
+        """Refuse to give numbers."""
+        raise _unknown("numbers")
+
+    def beneath(self) -> Any:
+        """Refuse to be computed with."""
+        raise _unknown("numbers")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise UninitializedError(
-            f"Can't access the {name} of an uninitialized parameter or buffer: its sizes are not known yet. Call the "
-            "module once with an input, which says them, or load a state that has it"
-        )
+        raise _unknown(name)
+
+
+def _unknown(what: str) -> UninitializedError:
+    return UninitializedError(
+        f"Can't access the {what} of an uninitialized parameter or buffer: its sizes are not known yet. Call the "
+        "module once with an input, which says them, or load a state that has it"
+    )
 
 
 class _Uninitialized(Tensor):
@@ -151,6 +170,10 @@ class _Uninitialized(Tensor):
     def cpu(self) -> Any:
         """Return one on the CPU."""
         return self.to(device="cpu")
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Raise `UninitializedError`."""
+        raise _unknown("numbers")
 
     def detach(self) -> Any:
         """Return the same: there are no numbers yet that a gradient could reach."""

@@ -65,15 +65,19 @@ def update_running(
     `rstd` is 1 / √(biased variance + eps), as the op returns it. Statistics that are new tensors afterwards would
     be lost to whoever holds them, so they are changed in place.
     """
-    variance = (1.0 / np.square(rstd, dtype=np.float64) - eps) * (count / (count - 1))
+    scale = count / (count - 1)
+    variance = np.square(rstd, dtype=np.float64)
+    np.divide(scale, variance, out=variance)
+    variance -= scale * eps
+    np.maximum(variance, 0.0, out=variance)
     _move(running_mean, batch_mean, momentum)
-    _move(running_var, np.maximum(variance, 0.0), momentum)
+    _move(running_var, variance, momentum)
 
 
 def _move(running: Any, measured: Any, momentum: float) -> None:
     array = running._array
     array *= 1 - momentum
-    array += (momentum * measured).astype(array.dtype)
+    array += (momentum * measured).astype(array.dtype, copy=False)
     running._version += 1
 
 

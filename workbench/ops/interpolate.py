@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import lru_cache
 from typing import Any
 
 from workbench.base.errors import DimensionError
@@ -128,18 +129,42 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
+@lru_cache(maxsize=256)
+def even_windows(spatial: Sizes, sizes: Sizes) -> dict[str, Sizes] | None:
+    """Return the windows of a plain pooling that gives these sizes; None where windows of one size do not.
+
+    >>> even_windows((8, 6), (2, 3))
+    {'kernel': (4, 2), 'stride': (4, 2), 'padding': (0, 0)}
+    """
+    if min(*spatial, *sizes) < 1 or any(one % out for one, out in zip(spatial, sizes, strict=True)):
+        return None
+    kernel = tuple(one // out for one, out in zip(spatial, sizes, strict=True))
+    return {"kernel": kernel, "stride": kernel, "padding": (0,) * len(kernel)}
+
+
 def _adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
     op = f"adaptive_avg_pool{n}d"
     x, added = batched(input, n, op)
+    dims = dims_of(x)
+    sizes = target_sizes(dims, n, output_size, op)
+    windows = even_windows(dims.sizes[2:], sizes) if pools_plainly(x) else None
+    if windows is not None:
+        return unbatched(getattr(ops, f"avg_pool{n}d")(x, **windows), added)
     y = ops.resample(
         x,
-        sizes=target_sizes(dims_of(x), n, output_size, op),
+        sizes=sizes,
         mode="area",
         scales=(None,) * n,
         align_corners=False,
         antialias=False,
     )
     return unbatched(y, added)
+
+
+def pools_plainly(x: Any) -> bool:
+    """Say whether values are summed as precisely in windows of one size as by the way that takes all sizes."""
+    dtype = x._array.dtype
+    return bool(dtype.kind == "f" and dtype.itemsize >= 4)
 
 
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:

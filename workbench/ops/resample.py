@@ -196,6 +196,8 @@ def _along_axis(x: Any, axis: int, along: Along) -> Any:
     index, weight = taps_of(along, double)
     if index.shape[1] > FEW:
         return np.moveaxis(np.moveaxis(x, axis, -1) @ matrix_of(along, double).T, -1, axis)
+    if not index.shape[1]:
+        return x.take(index.reshape(along.out), axis)
     column = (-1, *(1,) * (x.ndim - axis - 1))
     total = x.take(index[:, 0], axis) * weight[:, 0].reshape(column)
     for tap in range(1, index.shape[1]):

@@ -55,8 +55,6 @@ class ConvNd(Module):
         padding_mode: PaddingMode = "zeros",
         device: Any = None,
         dtype: Any = None,
-        *,
-        output_padding: int | Sizes = 0,
     ) -> None:
         super().__init__()
         n = self.spatial
@@ -75,7 +73,7 @@ class ConvNd(Module):
         self.stride = several(stride, n, "stride")
         self.padding = _padding(padding, self.stride)
         self.dilation = several(dilation, n, "dilation")
-        self.output_padding = several(output_padding, n, "output_padding")
+        self.output_padding = (0,) * n
         self.groups = groups
         self.padding_mode = padding_mode
         self.weight = Parameter(

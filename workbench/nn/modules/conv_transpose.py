@@ -38,10 +38,12 @@ class ConvTransposeNd(ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         padding = several(padding, self.spatial, "padding")
+        extra = several(output_padding, self.spatial, "output_padding")
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
-            device, dtype, output_padding=output_padding,
+            device, dtype,
         )  # fmt: skip
+        self.output_padding = extra
 
     def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
         """Spread a batch, or one example without the dim N; `output_size` decides among the sizes that are possible."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from workbench.base.dims import Names
+from workbench.core.op import Op
+from workbench.core.value import dims_of
 from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.module import Module
+from workbench.ops.interpolate import even_windows, pools_plainly
+from workbench.ops.pool import AVG_POOL1D, AVG_POOL2D, AVG_POOL3D
+from workbench.ops.pool_adaptive import target_sizes
+from workbench.ops.window_geometry import LAYOUT
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -77,7 +84,11 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 
 
 class _AdaptiveAvgPool(Module):
+    op: ClassVar[Op]
     spatial: ClassVar[int]
+    layout: ClassVar[Names]
+    _last: tuple[Any, Any, Any] = (None, None, None)
+    """An input's sizes, the size asked for, and the windows of a plain pooling that has the same result."""
 
     def __init__(self, output_size: Target) -> None:
         super().__init__()
@@ -85,9 +96,25 @@ class _AdaptiveAvgPool(Module):
 
     def forward(self, input: Any) -> Any:
         """Return the means."""
-        if input._names is not None:
+        names = input._names
+        if names is not None and names != self.layout:
             check_layout(type(self).__name__, input, self.spatial)
+        shape, target, windows = self._last
+        if shape != input._array.shape or target != self.output_size:
+            windows = self._windows(input)
+        # Windows of one size are a plain pooling, which is faster.
+        if windows is not None and pools_plainly(input):
+            return self.op(input, **windows)
         return getattr(functional, f"adaptive_avg_pool{self.spatial}d")(input, self.output_size)
+
+    def _windows(self, input: Any) -> Any:
+        """Return the windows of a plain pooling, where there are such."""
+        dims, n = dims_of(input), self.spatial
+        found = None
+        if len(dims.sizes) == n + 2:
+            found = even_windows(dims.sizes[2:], target_sizes(dims, n, self.output_size, type(self).__name__))
+            self.__dict__["_last"] = (dims.sizes, self.output_size, found)
+        return found
 
     def extra_repr(self) -> str:
         """Return the size."""
@@ -102,7 +129,9 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     [[[1.0, 3.0]]]
     """
 
+    op = AVG_POOL1D
     spatial = 1
+    layout = LAYOUT[1]
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
@@ -116,7 +145,9 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     (1, 3, 1, 1)
     """
 
+    op = AVG_POOL2D
     spatial = 2
+    layout = LAYOUT[2]
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
@@ -127,4 +158,6 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     (1, 3, 1, 2, 2)
     """
 
+    op = AVG_POOL3D
     spatial = 3
+    layout = LAYOUT[3]

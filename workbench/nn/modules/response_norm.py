@@ -51,13 +51,16 @@ class CrossMapLRN2d(LocalResponseNorm):
     """Divide each value of [N, C, H, W] by its neighbours in an odd number of channels, as many on either side.
 
     y = x / (k + alpha / size·Σ x²)^beta, over the channels c - r … c + r, r = ⌊(size - 1) / 2⌋; an even `size` counts
-    one channel fewer than it divides by. PyTorch's own never lets go of the first channel's square where the window has
-    moved past it, which its gradient does not know of; here it is let go of.
+    one channel fewer than it divides by. PyTorch's own keeps the first channel's square in windows that have moved past
+    it, and its gradient is that of neither; here window and gradient are those of the equation.
 
     >>> import workbench as wb
     >>> CrossMapLRN2d(3, alpha=3.0, beta=1.0)(wb.ones(1, 3, 1, 1)).flatten()
     tensor([0.3333, 0.2500, 0.3333])
     """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
 
     def forward(self, input: Any) -> Any:
         """Divide by the neighbours."""
