@@ -3,8 +3,34 @@
 from __future__ import annotations
 
 from workbench.optim import lr_scheduler
+from workbench.optim.adagrad import Adadelta, Adagrad
 from workbench.optim.adam import Adam, AdamW
-from workbench.optim.optimizer import Optimizer
+from workbench.optim.adamax import Adamax
+from workbench.optim.asgd import ASGD
+from workbench.optim.nadam import NAdam, RAdam
+from workbench.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from workbench.optim.rmsprop import RMSprop
+from workbench.optim.rprop import Rprop
 from workbench.optim.sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
-from workbench import kernels
-from workbench.optim.optimizer import Group, Optimizer
+from workbench.optim.elementwise import Arrays, Elementwise, settings_of
+from workbench.optim.optimizer import Group
+from workbench.optim.settings import check_not_negative, check_rate, check_ways, number
 
 __all__ = ["SGD"]
 
-_kernel = kernels.lookup("sgd_step")
 
-
-class SGD(Optimizer):
+class SGD(Elementwise):
     """Stochastic gradient descent, with momentum.
 
     g ← g + weight_decay·p;  v ← momentum·v + (1 - dampening)·g (first step: v = g);
-    p ← p - lr·v, or p - lr·(g + momentum·v) if `nesterov`.
+    p ← p - lr·v, or p - lr·(g + momentum·v) if `nesterov`. With `maximize` g is -g to begin with.
+    Sutskever, Martens, Dahl and Hinton 2013 for momentum.
+
+    Raises ValueError for settings that are negative, and for `nesterov` without momentum or with dampening.
 
     >>> import workbench as wb
     >>> p = wb.ones(2, requires_grad=True)
@@ -30,14 +30,23 @@ class SGD(Optimizer):
     tensor([0.0000, 0.0000])
     """
 
+    rule = "sgd"
+    counts = False
+    known = frozenset({"momentum_buffer"})
+
     def __init__(
         self,
         params: Iterable[Any],
-        lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
         nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         settings = {
             "lr": lr,
@@ -45,54 +54,40 @@ class SGD(Optimizer):
             "dampening": dampening,
             "weight_decay": weight_decay,
             "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, settings)
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Refuse negative settings, and nesterov without momentum."""
-        for key, words in (
-            ("lr", "learning rate"),
-            ("momentum", "momentum"),
-            ("weight_decay", "weight_decay"),
-        ):
-            if not settings[key] >= 0:
-                raise ValueError(f"Invalid {words} value: {settings[key]}; it must be 0 or more")
+        check_rate(settings)
+        check_not_negative(settings, momentum="momentum", weight_decay="weight_decay")
         if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_ways(settings)
 
-    def update(self, parameter: Any, gradient: Any, state: dict[str, Any], settings: Group) -> None:
-        """Move one parameter."""
-        first = "momentum_buffer" not in state
-        if settings["momentum"] and first:
-            state["momentum_buffer"] = np.zeros_like(parameter)
-        velocity = state.get("momentum_buffer") if settings["momentum"] else None
-        options = {key: settings[key] for key in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
-        if _kernel is not None and _kernel.accepts(parameter, gradient, velocity):
-            _kernel.run(parameter, gradient, velocity, **options, first=first)
-        else:
-            sgd_step(parameter, gradient, velocity, **options, first=first)
+    def _arrays(self, group: Group) -> tuple[str | None, ...]:
+        return ("momentum_buffer" if group["momentum"] else None,)
 
+    def _numbers(self, group: Group) -> tuple[Any, ...]:
+        return settings_of(
+            group, momentum=group["momentum"], other=group["dampening"], nesterov=group["nesterov"]
+        )
 
-def sgd_step(
-    parameter: Any,
-    gradient: Any,
-    velocity: Any,
-    *,
-    lr: float,
-    momentum: float,
-    dampening: float,
-    weight_decay: float,
-    nesterov: bool,
-    first: bool,
-) -> None:
-    """Change a parameter and its velocity in place: the plain form of the compiled step."""
-    if weight_decay:
-        gradient = gradient + weight_decay * parameter
-    if momentum:
-        if first:
-            velocity[...] = gradient
-        else:
-            velocity *= momentum
-            velocity += (1 - dampening) * gradient
-        gradient = gradient + momentum * velocity if nesterov else velocity
-    parameter -= lr * gradient
+    def _state_keys(self, group: Group) -> tuple[frozenset[str], frozenset[str]]:
+        return frozenset(), self.known  # momentum begins with the first step that finds none
+
+    def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
+        momentum = group["momentum"]
+        if momentum:
+            velocity = state["momentum_buffer"]
+            if state["first"]:
+                velocity[...] = gradient
+            else:
+                velocity *= momentum
+                velocity += (1 - group["dampening"]) * gradient
+            gradient = gradient + momentum * velocity if group["nesterov"] else velocity
+        parameter -= number(group["lr"]) * gradient

@@ -9,7 +9,6 @@
 #include "matmul.hpp"
 #include "memory.hpp"
 #include "normalisation.hpp"
-#include "optimise.hpp"
 #include "order.hpp"
 #include "pooling.hpp"
 #include "quantize.hpp"
@@ -37,7 +36,6 @@ NB_MODULE(_kernels, module) {
     workbench::bind_layer_norm(module);
     workbench::bind_order(module);
     workbench::bind_index(module);
-    workbench::bind_optimise(module);
     workbench::bind_pooling(module);
     workbench::bind_quantize(module);
     workbench::bind_quantized(module);

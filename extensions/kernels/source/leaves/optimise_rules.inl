@@ -1,0 +1,178 @@
+// The rules, in the type REAL: p is the parameter, g its gradient, a to c are the state, `own` the numbers of this step.
+// Factors such as 1 - beta are taken from doubles, so that no digits of a beta near 1 are lost.
+
+#define STEP_RULE(name)                                                                                             \
+    static void RULE(name)(const StepSettings& set, const double* own, REAL* __restrict p, const REAL* __restrict g, \
+                           REAL* __restrict a, REAL* __restrict b, REAL* __restrict c, std::int64_t count)
+#define UNUSED(name) static_cast<void>(name)
+
+STEP_RULE(sgd) {
+    UNUSED(b), UNUSED(c);
+    const REAL sign = set.maximize ? -1 : 1, decay = static_cast<REAL>(set.decay), rate = static_cast<REAL>(set.rate);
+    if (!a) {
+        for (std::int64_t i = 0; i < count; ++i) p[i] -= rate * (sign * g[i] + decay * p[i]);
+        return;
+    }
+    const REAL momentum = static_cast<REAL>(set.momentum);
+    if (own[0] != 0) { // the first step: what the velocity held is not read, it may be anything
+        const REAL ahead = set.nesterov ? 1 + momentum : 1;
+        for (std::int64_t i = 0; i < count; ++i) {
+            a[i] = sign * g[i] + decay * p[i];
+            p[i] -= rate * (ahead * a[i]);
+        }
+        return;
+    }
+    const REAL take = static_cast<REAL>(1 - set.other);
+    // With momentum ahead, p moves by the gradient and momentum times the velocity.
+    const REAL direct = set.nesterov ? 1 : 0, by_velocity = set.nesterov ? momentum : 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] = momentum * a[i] + take * gradient;
+        p[i] -= rate * (direct * gradient + by_velocity * a[i]);
+    }
+}
+
+STEP_RULE(adam) {
+    const REAL sign = set.maximize ? -1 : 1;
+    const REAL shrink = static_cast<REAL>(set.decoupled ? 1 - set.rate * set.decay : 1);
+    const REAL decay = static_cast<REAL>(set.decoupled ? 0 : set.decay);
+    const REAL take1 = static_cast<REAL>(1 - set.beta1), keep2 = static_cast<REAL>(set.beta2);
+    const REAL take2 = static_cast<REAL>(1 - set.beta2), epsilon = static_cast<REAL>(set.epsilon);
+    const REAL size = static_cast<REAL>(own[0]), root = static_cast<REAL>(own[1]);
+    if (set.variant) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const REAL gradient = sign * g[i] + decay * p[i];
+            a[i] += take1 * (gradient - a[i]);
+            b[i] = keep2 * b[i] + take2 * gradient * gradient;
+            c[i] = c[i] > b[i] ? c[i] : b[i];
+            p[i] = p[i] * shrink - size * a[i] / (ROOT(c[i]) * root + epsilon);
+        }
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] += take1 * (gradient - a[i]);
+        b[i] = keep2 * b[i] + take2 * gradient * gradient;
+        p[i] = p[i] * shrink - size * a[i] / (ROOT(b[i]) * root + epsilon);
+    }
+}
+
+STEP_RULE(nadam) {
+    UNUSED(c);
+    const REAL sign = set.maximize ? -1 : 1;
+    const REAL shrink = static_cast<REAL>(set.decoupled ? 1 - set.rate * set.decay : 1);
+    const REAL decay = static_cast<REAL>(set.decoupled ? 0 : set.decay);
+    const REAL take1 = static_cast<REAL>(1 - set.beta1), keep2 = static_cast<REAL>(set.beta2);
+    const REAL take2 = static_cast<REAL>(1 - set.beta2), epsilon = static_cast<REAL>(set.epsilon);
+    const REAL by_gradient = static_cast<REAL>(own[0]), by_mean = static_cast<REAL>(own[1]);
+    const REAL correction = static_cast<REAL>(own[2]);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] += take1 * (gradient - a[i]);
+        b[i] = keep2 * b[i] + take2 * gradient * gradient;
+        p[i] = p[i] * shrink - (by_gradient * gradient + by_mean * a[i]) / (ROOT(b[i] * correction) + epsilon);
+    }
+}
+
+STEP_RULE(radam) {
+    UNUSED(c);
+    const REAL sign = set.maximize ? -1 : 1;
+    const REAL shrink = static_cast<REAL>(set.decoupled ? 1 - set.rate * set.decay : 1);
+    const REAL decay = static_cast<REAL>(set.decoupled ? 0 : set.decay);
+    const REAL take1 = static_cast<REAL>(1 - set.beta1), keep2 = static_cast<REAL>(set.beta2);
+    const REAL take2 = static_cast<REAL>(1 - set.beta2), epsilon = static_cast<REAL>(set.epsilon);
+    const REAL size = static_cast<REAL>(own[0]);
+    if (own[1] != 0) { // the variance is known well enough to divide by
+        for (std::int64_t i = 0; i < count; ++i) {
+            const REAL gradient = sign * g[i] + decay * p[i];
+            a[i] += take1 * (gradient - a[i]);
+            b[i] = keep2 * b[i] + take2 * gradient * gradient;
+            p[i] = p[i] * shrink - size * a[i] / (ROOT(b[i]) + epsilon);
+        }
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] += take1 * (gradient - a[i]);
+        b[i] = keep2 * b[i] + take2 * gradient * gradient;
+        p[i] = p[i] * shrink - size * a[i];
+    }
+}
+
+STEP_RULE(adamax) {
+    UNUSED(c);
+    const REAL sign = set.maximize ? -1 : 1, decay = static_cast<REAL>(set.decay);
+    const REAL take1 = static_cast<REAL>(1 - set.beta1), keep2 = static_cast<REAL>(set.beta2);
+    const REAL epsilon = static_cast<REAL>(set.epsilon), size = static_cast<REAL>(own[0]);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] += take1 * (gradient - a[i]);
+        const REAL kept = keep2 * b[i], now = MAGNITUDE(gradient) + epsilon;
+        b[i] = kept > now ? kept : now;
+        p[i] -= size * a[i] / b[i];
+    }
+}
+
+STEP_RULE(rmsprop) {
+    UNUSED(own);
+    const REAL sign = set.maximize ? -1 : 1, decay = static_cast<REAL>(set.decay), rate = static_cast<REAL>(set.rate);
+    const REAL keep = static_cast<REAL>(set.beta2), take = static_cast<REAL>(1 - set.beta2);
+    const REAL epsilon = static_cast<REAL>(set.epsilon), momentum = static_cast<REAL>(set.momentum);
+    if (b && c) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const REAL gradient = sign * g[i] + decay * p[i];
+            a[i] = keep * a[i] + take * gradient * gradient;
+            c[i] += take * (gradient - c[i]);
+            b[i] = momentum * b[i] + gradient / (ROOT(a[i] - c[i] * c[i]) + epsilon);
+            p[i] -= rate * b[i];
+        }
+    } else if (c) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const REAL gradient = sign * g[i] + decay * p[i];
+            a[i] = keep * a[i] + take * gradient * gradient;
+            c[i] += take * (gradient - c[i]);
+            p[i] -= rate * gradient / (ROOT(a[i] - c[i] * c[i]) + epsilon);
+        }
+    } else if (b) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const REAL gradient = sign * g[i] + decay * p[i];
+            a[i] = keep * a[i] + take * gradient * gradient;
+            b[i] = momentum * b[i] + gradient / (ROOT(a[i]) + epsilon);
+            p[i] -= rate * b[i];
+        }
+    } else {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const REAL gradient = sign * g[i] + decay * p[i];
+            a[i] = keep * a[i] + take * gradient * gradient;
+            p[i] -= rate * gradient / (ROOT(a[i]) + epsilon);
+        }
+    }
+}
+
+STEP_RULE(adagrad) {
+    UNUSED(b), UNUSED(c);
+    const REAL sign = set.maximize ? -1 : 1, decay = static_cast<REAL>(set.decay);
+    const REAL epsilon = static_cast<REAL>(set.epsilon), size = static_cast<REAL>(own[0]);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] += gradient * gradient;
+        p[i] -= size * gradient / (ROOT(a[i]) + epsilon);
+    }
+}
+
+STEP_RULE(adadelta) {
+    UNUSED(own), UNUSED(c);
+    const REAL sign = set.maximize ? -1 : 1, decay = static_cast<REAL>(set.decay), rate = static_cast<REAL>(set.rate);
+    const REAL keep = static_cast<REAL>(set.beta2), take = static_cast<REAL>(1 - set.beta2);
+    const REAL epsilon = static_cast<REAL>(set.epsilon);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const REAL gradient = sign * g[i] + decay * p[i];
+        a[i] = keep * a[i] + take * gradient * gradient;
+        const REAL change = ROOT(b[i] + epsilon) / ROOT(a[i] + epsilon) * gradient;
+        b[i] = keep * b[i] + take * change * change;
+        p[i] -= rate * change;
+    }
+}
+
+#undef STEP_RULE
+#undef UNUSED

@@ -1,0 +1,187 @@
+"""Base of optimizers that move each value of a parameter by its own gradient and state.
+
+A group is moved by one call of the compiled step, which finds gradients and state by itself. What it leaves (without
+the kernels: everything) is moved by the same formulas in NumPy, one parameter after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.base.dtypes import get_default_dtype
+from workbench.core.value import new
+from workbench.kernels.optimise import STEP_RULES, optimise_step
+from workbench.optim.optimizer import Group, Optimizer
+from workbench.optim.settings import number
+
+__all__ = ["Elementwise", "settings_of"]
+
+Arrays = dict[str, Any]
+
+
+class Elementwise(Optimizer):
+    """Base of optimizers that move each value by its own gradient and state.
+
+    An optimizer says which state a group keeps (`_arrays`) and how one parameter moves (`_move`); one that the kernels
+    know also has a `rule` and says its settings in the order that they take them (`_numbers`).
+
+    Complex parameters are moved as pairs of real numbers; half precision is computed in float32 and rounded once.
+    """
+
+    rule: ClassVar[str] = ""
+    """What the compiled step is called, for those that have one."""
+    counts: ClassVar[bool] = True
+    """Whether the number of steps is kept for each parameter."""
+    scalars: ClassVar[Mapping[str, float]] = {}
+    """State that is one number a parameter, with what it starts from."""
+    known: ClassVar[frozenset[str]]
+    """Every array of state that there may be."""
+
+    def _arrays(self, group: Group) -> tuple[str | None, ...]:
+        """Return the names of the arrays that the group keeps for each parameter, None in the place of one it lacks."""
+        raise TypeError(f"{type(self).__name__} does not say what it keeps")
+
+    def _numbers(self, group: Group) -> tuple[Any, ...]:
+        """Return what the compiled step is told: `settings_of`, filled in."""
+        raise TypeError(f"{type(self).__name__} has no compiled step")
+
+    def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
+        """Move one parameter in place: the formula in NumPy, of which the compiled step is a faster form."""
+        raise TypeError(f"{type(self).__name__} has no rule")
+
+    def _initial(self, key: str, group: Group) -> float:
+        """Return what an array of state starts from."""
+        return 0.0
+
+    def _decoupled(self, group: Group) -> bool:
+        """Say whether weights decay by themselves, outside of the gradient."""
+        return False
+
+    # ---------------------------------------------------------------------------------------------- step
+
+    def _step_group(self, group: Group) -> None:
+        if optimise_step is None or self.rule not in STEP_RULES:
+            left = [one for one in group["params"] if one._grad is not None]
+            fresh = {id(one) for one in left if self._begin(one, group)}
+        else:
+            arrays = self._arrays(group)
+            counter = "step" if self.counts else None
+            keys = (*arrays, *(None,) * (3 - len(arrays)), counter, next(iter(self.scalars), None))
+            numbers = self._numbers(group)
+            left = optimise_step(self.rule, self.state, group["params"], keys, numbers, False)
+            if not left:
+                return
+            begun = [one for one in left if self._begin(one, group)]
+            fresh = {id(one) for one in begun}
+            odd = optimise_step(self.rule, self.state, begun, keys, numbers, True) if begun else []
+            left = [one for one in left if id(one) not in fresh] + odd
+        for parameter in left:
+            self._step_plainly(parameter, group, id(parameter) in fresh)
+
+    def _begin(self, parameter: Any, group: Group) -> bool:
+        """Make the state that a parameter lacks, and say whether there was any to make."""
+        keys = [key for key in self._arrays(group) if key is not None]
+        entry = self.state.get(parameter)
+        if entry is not None and all(entry.get(key) is not None for key in keys) and (entry or not self.counts):
+            return False
+        if not keys and not self.counts:
+            return False
+        entry = self.state[parameter]
+        kind = np.float64 if get_default_dtype().name == "float64" else np.float32
+        if self.counts and entry.get("step") is None:
+            entry["step"] = new(np.zeros((), kind))
+        for key, start in self.scalars.items():
+            if entry.get(key) is None:
+                entry[key] = new(np.full((), start, kind))
+        for key in keys:
+            if entry.get(key) is None:
+                entry[key] = new(_filled(parameter._array, self._initial(key, group)), parameter._names)
+        return True
+
+    def _step_plainly(self, parameter: Any, group: Group, first: bool) -> None:
+        entry = self.state[parameter] if parameter in self.state else {}
+        if self.counts:
+            entry["step"]._array[...] += 1
+        keys = [key for key in self._arrays(group) if key is not None]
+        own = _to_compute_in(parameter._array)
+        state: Arrays = {key: _to_compute_in(entry[key]._array) for key in keys}
+        # Numbers kept for each parameter are changed in place, and so need no copying back.
+        numbers: Arrays = {key: entry[key]._array for key in self.scalars}
+        steps = {"step": float(entry["step"]._array)} if self.counts else {}
+        gradient = _to_compute_in(parameter._grad._array)
+        if group.get("maximize"):
+            gradient = -gradient
+        decay = number(group.get("weight_decay", 0))
+        if decay and self._decoupled(group):
+            own *= 1 - number(group["lr"]) * decay
+        elif decay:
+            gradient = gradient + decay * own
+        self._move(own, gradient, {**state, **numbers, **steps, "first": first}, group)
+        _put_back(parameter, own)
+        for key in keys:
+            _put_back(entry[key], state[key])
+
+    # --------------------------------------------------------------------------------------------- state
+
+    def _state_keys(self, group: Group) -> tuple[frozenset[str], frozenset[str]]:
+        always = (*self.scalars, *(["step"] if self.counts else []))
+        needed = frozenset([*always, *(key for key in self._arrays(group) if key is not None)])
+        return needed, frozenset([*always, *self.known])
+
+    def _state_shapes(self, parameter: Any) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(sorted(self.known), tuple(parameter._array.shape))
+
+
+def settings_of(
+    group: Group,
+    *,
+    beta1: Any = 0.0,
+    beta2: Any = 0.0,
+    momentum: Any = 0.0,
+    other: Any = 0.0,
+    nesterov: bool = False,
+    decoupled: bool = False,
+    variant: bool = False,
+) -> tuple[Any, ...]:
+    """Return the settings of a group in the order that the compiled step takes them."""
+    return (
+        number(group["lr"]),
+        number(beta1),
+        number(beta2),
+        group.get("eps", 0.0),
+        number(group["weight_decay"]),
+        momentum,
+        other,
+        nesterov,
+        group["maximize"],
+        decoupled,
+        variant,
+    )
+
+
+def _filled(array: Any, value: float) -> Any:
+    """Return an array of the layout of another with one value; of both parts, where it is complex."""
+    if not value:
+        return np.zeros_like(array)
+    return np.full_like(array, complex(value, value) if array.dtype.kind == "c" else value)
+
+
+def _to_compute_in(array: Any) -> Any:
+    """Return an array as real numbers of single or double precision: the same memory, where that can be."""
+    if not isinstance(array, np.ndarray):
+        return array  # of a device
+    if array.dtype.kind == "c":
+        return np.ascontiguousarray(array).view(array.real.dtype)
+    return array.astype(np.float32) if array.dtype.itemsize < 4 else array
+
+
+def _put_back(value: Any, computed: Any) -> None:
+    """Write what was computed into the memory of a value, if it does not lie there, and tell the tape."""
+    array = value._array
+    if computed is not array:
+        given = computed.view(array.dtype).reshape(array.shape) if array.dtype.kind == "c" else computed
+        np.copyto(array, given, casting="unsafe")
+    value._version += 1

@@ -1,0 +1,73 @@
+"""Settings of optimizers: read as numbers, and refused where they make no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.tensor import Tensor
+
+__all__ = ["check_betas", "check_not_negative", "check_rate", "check_ways", "number"]
+
+
+def number(value: Any) -> Any:
+    """Return a setting as a number: those that are tensors of one element may change between steps."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def check_rate(settings: Mapping[str, Any], message: str = "Invalid learning rate: {}") -> None:
+    """Refuse a learning rate that is negative, or a tensor of several."""
+    rate = settings["lr"]
+    if isinstance(rate, Tensor) and rate.numel() != 1:
+        raise ValueError(f"Tensor lr must be 1-element, got shape {list(rate.shape)}")
+    if not number(rate) >= 0:
+        raise ValueError(f"{message.format(number(rate))}; it must be 0 or more")
+
+
+def check_not_negative(settings: Mapping[str, Any], **words: str) -> None:
+    """Refuse negative settings; `words` says by name what each is called."""
+    for key, called in words.items():
+        if not number(settings[key]) >= 0:
+            raise ValueError(f"Invalid {called} value: {number(settings[key])}; it must be 0 or more")
+
+
+def check_betas(settings: Mapping[str, Any]) -> None:
+    """Refuse betas outside [0, 1), and one of them a tensor and the other not."""
+    betas = settings["betas"]
+    if len(betas) != 2:
+        raise ValueError(f"betas are two numbers, got {len(betas)}")
+    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if isinstance(beta, Tensor) and beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{i}] must be 1-element")
+        if not 0 <= number(beta) < 1:
+            raise ValueError(f"Invalid beta parameter at index {i}: {number(beta)}; it must be in [0, 1)")
+
+
+def check_ways(settings: Mapping[str, Any]) -> None:
+    """Refuse ways of stepping that cannot be.
+
+    `foreach` and `fused` are how PyTorch goes over many parameters at once, which is what happens here in any case.
+    """
+    fused, foreach = settings.get("fused"), settings.get("foreach")
+    if fused and settings.get("differentiable"):
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if settings.get("differentiable"):
+        raise ValueError(
+            "differentiable=True cannot be honoured: a step writes into the memory of parameters, which no tape "
+            "records. Write the update with operations on tensors and apply the model with func.functional_call"
+        )
+    if settings.get("capturable"):
+        raise ValueError(
+            "capturable=True cannot be honoured: it is for steps captured into an accelerator's graph, and there is "
+            "none here. Leave it False"
+        )
+    if foreach:
+        betas = settings.get("betas", ())
+        tensors = [("lr", settings["lr"]), *((f"betas[{i}]", beta) for i, beta in enumerate(betas))]
+        for name, value in tensors:
+            if betas and isinstance(value, Tensor):
+                raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
