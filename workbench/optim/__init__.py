@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from workbench.optim import lr_scheduler
+from workbench.optim import lr_scheduler, swa_utils
+from workbench.optim.adafactor import Adafactor
 from workbench.optim.adagrad import Adadelta, Adagrad
 from workbench.optim.adam import Adam, AdamW
 from workbench.optim.adamax import Adamax
 from workbench.optim.asgd import ASGD
+from workbench.optim.lbfgs import LBFGS
+from workbench.optim.muon import Muon
 from workbench.optim.nadam import NAdam, RAdam
 from workbench.optim.optimizer import (
     Optimizer,
@@ -19,12 +22,15 @@ from workbench.optim.sgd import SGD
 
 __all__ = [
     "ASGD",
+    "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
@@ -33,4 +39,5 @@ __all__ = [
     "lr_scheduler",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
+    "swa_utils",
 ]

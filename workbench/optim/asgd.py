@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class ASGD(Elementwise):
     tensor([0.5000])
     """
 
-    scalars = {"eta": 0.0, "mu": 1.0}
+    scalars: ClassVar[Mapping[str, float]] = {"eta": 0.0, "mu": 1.0}
     known = frozenset({"ax"})
 
     def __init__(

@@ -85,7 +85,11 @@ class Elementwise(Optimizer):
         """Make the state that a parameter lacks, and say whether there was any to make."""
         keys = [key for key in self._arrays(group) if key is not None]
         entry = self.state.get(parameter)
-        if entry is not None and all(entry.get(key) is not None for key in keys) and (entry or not self.counts):
+        if (
+            entry is not None
+            and all(entry.get(key) is not None for key in keys)
+            and (entry or not self.counts)
+        ):
             return False
         if not keys and not self.counts:
             return False
@@ -102,7 +106,7 @@ class Elementwise(Optimizer):
         return True
 
     def _step_plainly(self, parameter: Any, group: Group, first: bool) -> None:
-        entry = self.state[parameter] if parameter in self.state else {}
+        entry = self.state.get(parameter, {})
         if self.counts:
             entry["step"]._array[...] += 1
         keys = [key for key in self._arrays(group) if key is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class NAdam(Elementwise):
     """
 
     rule = "nadam"
-    scalars = {"mu_product": 1.0}
+    scalars: ClassVar[Mapping[str, float]] = {"mu_product": 1.0}
     known = frozenset({"exp_avg", "exp_avg_sq"})
 
     def __init__(

@@ -71,6 +71,8 @@ class Optimizer:
     _called: bool = False
     """Whether `step` was ever called: schedules want to be stepped after it."""
     _stepping: bool = False
+    _step_seen: Any
+    """The instance's own `step`, if it had one, when its first schedule was made."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -107,7 +109,7 @@ class Optimizer:
 
     # -------------------------------------------------------------------------------------------- groups
 
-    def add_param_group(self, param_group: Group) -> None:
+    def add_param_group(self, param_group: Any) -> None:
         """Add parameters with settings of their own: a dict with ``"params"``, which is not changed.
 
         Raises TypeError for what is no tensor, ValueError for what is no leaf, stands in another group, or has a
@@ -198,7 +200,9 @@ class Optimizer:
 
     # --------------------------------------------------------------------------------------------- hooks
 
-    def _add(self, hooks: list[Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def _add(
+        self, hooks: list[Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False
+    ) -> Handle:
         if not callable(hook):
             raise TypeError(f"a hook is called, and {type(hook).__name__} cannot be")
         handle = Handle(hooks, hook)
@@ -335,7 +339,7 @@ Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer; it may return other (args, kwargs)."""
+    """Call ``hook(optimizer, args, kwargs)`` before every optimizer's step; it may return other (args, kwargs)."""
     return Handle(_before_every_step, hook)
 
 

@@ -41,7 +41,9 @@ def unpack(
 ) -> tuple[defaultdict[Any, dict[str, Any]], list[dict[str, Any]]]:
     """Return the state by parameter and the settings of each group; raise ValueError with all that does not fit."""
     if missing := [key for key in ("state", "param_groups") if key not in given]:
-        raise ValueError(f"no state of an optimizer: {missing} missing, got the keys {sorted(map(str, given))}")
+        raise ValueError(
+            f"no state of an optimizer: {missing} missing, got the keys {sorted(map(str, given))}"
+        )
     groups = given["param_groups"]
     _check_groups(optimizer, groups)
     parameters: dict[Any, tuple[Any, dict[str, Any]]] = {}
