@@ -1,4 +1,4 @@
-"""What every optimizer is run on, here and by the judge that compares with torch: parameters, gradients, a small net."""
+"""What every optimizer is run on, here and by the judge beside torch: parameters, gradients, a small net."""
 
 from __future__ import annotations
 
@@ -20,12 +20,31 @@ NET: dict[str, tuple[int, ...]] = {"weight1": (8, 5), "bias1": (8,), "weight2": 
 NET_OF_MATRICES: dict[str, tuple[int, ...]] = {"weight1": (8, 5), "weight2": (3, 8)}
 
 
+TOLERANCES = {
+    "float64": (1e-7, 1e-9),
+    "float32": (2e-4, 2e-5),
+    "complex64": (2e-4, 2e-5),
+}
+"""Relative and absolute, by the type of the parameters."""
+WIDER = {"Muon": (1e-2, 4e-3)}
+"""Muon computes in bfloat16, whose rounding the iterations enlarge."""
+
+
+def tolerance(optimizer: str, dtype: str) -> tuple[float, float]:
+    return WIDER.get(optimizer, TOLERANCES[dtype])
+
+
 def shapes_for(optimizer: str) -> dict[str, tuple[int, ...]]:
     return MATRICES if optimizer == "Muon" else SHAPES
 
 
 def net_for(optimizer: str) -> dict[str, tuple[int, ...]]:
     return NET_OF_MATRICES if optimizer == "Muon" else NET
+
+
+def steps_of(optimizer: str) -> int:
+    """Steps on the net: each of LBFGS is up to twenty, after a hundred of which any rounding has grown large."""
+    return 3 if optimizer == "LBFGS" else STEPS
 
 
 def numbers(shape: tuple[int, ...], random: np.random.Generator, dtype: str) -> Any:
@@ -87,7 +106,7 @@ def run_net(make: Callable[[list[Any]], Any], optimizer: str, dtype: str) -> lis
         loss.backward()
         return loss
 
-    for _ in range(5 if optimizer == "LBFGS" else STEPS):
+    for _ in range(steps_of(optimizer)):
         made.step(closure)
     return [one.detach().numpy() for one in parameters]
 

@@ -71,9 +71,10 @@ class LBFGS(Optimizer):
 
     def add_param_group(self, param_group: Any) -> None:
         """Take the one group there is."""
-        if self.param_groups:
-            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         super().add_param_group(param_group)
+        if len(self.param_groups) > 1:
+            self.param_groups.pop()
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     # ----------------------------------------------------------------------------- all parameters as one
 

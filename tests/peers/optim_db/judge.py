@@ -25,23 +25,26 @@ from tests.optim.recipe import (
     run_net,
     shapes_for,
     start,
+    steps_of,
+    tolerance,
     two_groups,
 )
 from workbench import optim
 
-__all__ = ["KNOWN", "Outcome", "configurations", "entries", "judge_entry", "judge_schedule", "tolerance"]
+__all__ = [
+    "KNOWN",
+    "Outcome",
+    "configurations",
+    "entries",
+    "judge_entry",
+    "judge_schedule",
+    "two_groups_of_theirs",
+    "weights_given",
+    "weights_of_net",
+]
 
 KNOWN = {"SparseAdam": "takes sparse gradients only, and there are no sparse tensors"}
 """Entries that are left out, and why."""
-
-TOLERANCES = {
-    "float64": (1e-7, 1e-9),
-    "float32": (2e-4, 2e-5),
-    "complex64": (2e-4, 2e-5),
-}
-"""Relative and absolute, by the type of the parameters."""
-WIDER = {"Muon": (1e-2, 4e-3)}
-"""Muon computes in bfloat16, whose rounding the iterations enlarge."""
 
 
 class Outcome(NamedTuple):
@@ -50,10 +53,6 @@ class Outcome(NamedTuple):
     case: str
     message: str
     """What went wrong: empty where it passed."""
-
-
-def tolerance(name: str, dtype: str) -> tuple[float, float]:
-    return WIDER.get(name, TOLERANCES[dtype])
 
 
 def entries() -> dict[str, Any]:
@@ -114,13 +113,18 @@ def _set(parameters: list[Any], drawn: list[Any], wrap: Any) -> None:
         parameter.grad = None if gradient is None else wrap(gradient)
 
 
-def _judge_given(name: str, settings: dict[str, Any], dtype: str) -> str:
+def weights_given(name: str, settings: dict[str, Any], dtype: str) -> tuple[list[Any], Any]:
+    """Torch's final weights after the given gradients, and its optimizer."""
     parameters, other = _theirs(name, settings, shapes_for(name), dtype)
     for drawn in gradients(shapes_for(name), dtype):
         _set(parameters, drawn, torch.from_numpy)
         other.step()
+    return [one.detach().numpy() for one in parameters], other
+
+
+def _judge_given(name: str, settings: dict[str, Any], dtype: str) -> str:
+    want, other = weights_given(name, settings, dtype)
     got, made = run_given(make(name, settings), name, dtype)
-    want = [one.detach().numpy() for one in parameters]
     return _differ(name, dtype, got, want) or _differ_in_state(
         name, dtype, made.state_dict(), other.state_dict()
     )
@@ -146,7 +150,8 @@ def _judge_resumed(name: str, settings: dict[str, Any], dtype: str) -> str:
     )
 
 
-def _judge_net(name: str, settings: dict[str, Any], dtype: str) -> str:
+def weights_of_net(name: str, settings: dict[str, Any], dtype: str) -> list[Any]:
+    """Torch's final weights of the net."""
     parameters, other = _theirs(name, settings, net_for(name), dtype)
     x, y = (torch.from_numpy(array) for array in data(dtype))
 
@@ -156,10 +161,14 @@ def _judge_net(name: str, settings: dict[str, Any], dtype: str) -> str:
         loss.backward()
         return loss
 
-    for _ in range(5 if name == "LBFGS" else STEPS):
+    for _ in range(steps_of(name)):
         other.step(closure)
+    return [one.detach().numpy() for one in parameters]
+
+
+def _judge_net(name: str, settings: dict[str, Any], dtype: str) -> str:
     return _differ(
-        name, dtype, run_net(make(name, settings), name, dtype), [one.detach().numpy() for one in parameters]
+        name, dtype, run_net(make(name, settings), name, dtype), weights_of_net(name, settings, dtype)
     )
 
 
@@ -235,20 +244,20 @@ def _refused(name: str, one: Any, parameters: Any, settings: dict[str, Any]) -> 
     return "was not refused"
 
 
+def two_groups_of_theirs() -> Any:
+    groups = [
+        {"params": [torch.ones(1, requires_grad=True)]},
+        {"params": [torch.ones(1, requires_grad=True)], "lr": 0.05},
+    ]
+    return torch.optim.SGD(groups, lr=0.1, momentum=0.9)
+
+
 def judge_schedule(label: str) -> Outcome:
     """Compare rates and momenta over 50 steps."""
     kind, settings = SCHEDULES[label]
-    theirs = torch.optim.SGD(
-        [
-            {"params": [torch.ones(1, requires_grad=True)]},
-            {"params": [torch.ones(1, requires_grad=True)], "lr": 0.05},
-        ],
-        lr=0.1,
-        momentum=0.9,
-    )
     modules = (torch.optim.lr_scheduler, torch.optim.swa_utils)
     try:
-        want = rates_of(modules, theirs, kind, settings)
+        want = rates_of(modules, two_groups_of_theirs(), kind, settings)
         got = rates_of(OURS, two_groups(), kind, settings)
     except Exception as error:
         return Outcome(f"{kind}: {label}", f"{type(error).__name__}: {str(error)[:300]}")
