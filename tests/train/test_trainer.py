@@ -357,8 +357,7 @@ def test_an_interrupt_waits_for_the_step(where: str) -> None:
     if where == "forward":
         made.model[2].register_forward_hook(lambda module, *_: interrupt() if module.training else None)
     elif where == "step":
-        step = made.optimizer.step
-        made.optimizer.step = lambda: (interrupt(), step())[1]  # type: ignore[func-returns-value]
+        made.optimizer.register_step_pre_hook(interrupt)
     elif where == "loader":
         at_once = batches.dataset.batch
         batches.dataset.batch = lambda indices: (interrupt(), at_once(indices))[1]  # type: ignore[func-returns-value]
@@ -389,12 +388,11 @@ def test_a_second_interrupt_breaks_a_batch_but_never_a_step() -> None:
     same(weights(made), before)
     assert made.step == 0
     handle.remove()
-    step = made.optimizer.step
-    made.optimizer.step = lambda: (twice(), step())[1]  # type: ignore[func-returns-value]
+    handle = made.optimizer.register_step_pre_hook(twice)
     with pytest.raises(KeyboardInterrupt):
         made.fit(loader())
     assert made.step == len(made.history) == 1
-    made.optimizer.step = step
+    handle.remove()
     made.fit(loader())
     assert made.step == 5
 

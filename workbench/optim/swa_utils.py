@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.core import dispatch
 from workbench.nn import Module
-from workbench.nn.modules.normalise import _BatchNorm
+from workbench.nn.modules.batch_norm import BatchNormNd
 from workbench.optim.lr_scheduler.base import LRScheduler, Rates, one_each
 from workbench.optim.optimizer import Optimizer
 from workbench.optim.settings import number
@@ -214,7 +214,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     >>> model[0].running_mean.tolist()
     [3.0]
     """
-    norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    norms = [module for module in model.modules() if isinstance(module, BatchNormNd)]
     if not norms:
         return
     momenta = [module.momentum for module in norms]

@@ -33,6 +33,7 @@ from workbench import optim
 
 __all__ = [
     "KNOWN",
+    "UNOFFERED",
     "Outcome",
     "configurations",
     "entries",
@@ -42,6 +43,11 @@ __all__ = [
     "weights_given",
     "weights_of_net",
 ]
+
+UNOFFERED = {
+    "swap_in_optimizer_params_and_state": "puts what a compiler traces in the place of parameters for one step"
+}
+"""What else of torch's room there is not, and why."""
 
 KNOWN = {"SparseAdam": "takes sparse gradients only, and there are no sparse tensors"}
 """Entries that are left out, and why."""
