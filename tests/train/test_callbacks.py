@@ -13,10 +13,11 @@ import pytest
 
 import workbench as wb
 from tests.train.parts import loader, same, trainer, weights
-from workbench.base import events
+from workbench.base import events, rich
 from workbench.export import tensorboard
 from workbench.train import (
     Callback,
+    CellCurves,
     EarlyStopping,
     LearningRateMonitor,
     LiveCurves,
@@ -101,6 +102,15 @@ def test_checkpoints_of_another_training_are_left_alone(tmp_path: Path) -> None:
     assert again.run_id == made.run_id
 
 
+def test_a_checkpoint_callback_says_where_to_resume(tmp_path: Path) -> None:
+    trainer(callbacks=[ModelCheckpoint(tmp_path, every_steps=2)]).fit(loader())
+    made = trainer(callbacks=[ModelCheckpoint(tmp_path, every_steps=2)])
+    made.fit(loader(), epochs=2, resume="last")
+    assert made.step == 8
+    with pytest.raises(ValueError, match="leave one of the two away"):
+        trainer(callbacks=[ModelCheckpoint(tmp_path)], checkpoint=tmp_path / "other")
+
+
 def test_every_so_many_steps_and_when_interrupted(tmp_path: Path) -> None:
     def interrupt(_: Any) -> None:
         raise KeyboardInterrupt
@@ -147,6 +157,20 @@ def test_the_log_holds_scalars_and_histograms(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- live
+
+
+def test_a_notebook_draws_the_history_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def show(thing: Any) -> Any:
+        return lambda: drawn.append(len(thing))
+
+    monkeypatch.setattr(rich, "display_again", show)
+    made = trainer(callbacks=[CellCurves(interval=30.0)])
+    made.fit(loader(), epochs=2)
+    assert drawn == [1, 8]  # the first step, then not before the interval is over; and the end
+    with pytest.raises(ValueError, match="interval must be 0 seconds or more"):
+        CellCurves(-1.0)
 
 
 def test_live_curves_publish_and_say_all() -> None:

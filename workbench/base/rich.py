@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["display_error", "in_notebook", "mimebundle"]
+__all__ = ["display_again", "display_error", "in_notebook", "mimebundle"]
 
 RENDERERS = {
     "tensor": ("workbench.widgets.html", "tensor_html"),
@@ -50,3 +51,12 @@ def display_error(error: Any) -> None:
         return
     display: Any = importlib.import_module("IPython.display")
     display.display(display.HTML(html("error", error)))
+
+
+def display_again(thing: object) -> Callable[[], None] | None:
+    """Show `thing` below the running cell; return what draws it anew in that place. Outside a notebook return None."""
+    if not in_notebook():
+        return None
+    display: Any = importlib.import_module("IPython.display")
+    handle = display.display(thing, display_id=True)
+    return lambda: handle.update(thing)

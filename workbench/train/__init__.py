@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.train.callbacks import (
     Callback,
+    CellCurves,
     EarlyStopping,
     LearningRateMonitor,
     LiveCurves,
@@ -31,6 +32,7 @@ from workbench.train.trainer import Trainer
 __all__ = [
     "Accuracy",
     "Callback",
+    "CellCurves",
     "CheckpointError",
     "CheckpointWarning",
     "ConfusionMatrix",

@@ -18,6 +18,7 @@ _matplotlib = Lazy("matplotlib.figure")
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#b5629a"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#e69f00", "#56b4e9")
 WIDTH, HEIGHT = 300, 150
+MOST_DOTS = 40
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 20, 20
 
 
@@ -147,7 +148,7 @@ def _legend(chart: Chart) -> str:
     shown = [line for line in chart.lines if not line.quiet]
     if len(shown) < 2:
         return ""
-    words = " ".join(f'<tspan fill="{line.colour}">● {html.escape(line.label)}</tspan>' for line in shown)
+    words = " ".join(f'<tspan fill="{line.colour}">●</tspan> {html.escape(line.label)}' for line in shown)
     return f'<text x="{WIDTH - RIGHT}" y="12" text-anchor="end">{words}</text>'
 
 
@@ -176,7 +177,7 @@ def _path(line: Line, x: Any, y: Any, low: float, high: float) -> str:
         height = y(min(max(value, low), high))
         words.append(f"{pen}{x(line.steps[i]):.1f} {height:.1f}")
         pen = "L"
-        if line.dots:
+        if line.dots and len(line.values) <= MOST_DOTS:
             dots.append(
                 f'<circle cx="{x(line.steps[i]):.1f}" cy="{height:.1f}" r="2.5" fill="{line.colour}">'
                 f"<title>{html.escape(line.label)}, step {line.steps[i]:g}: {value!r}</title></circle>"
@@ -200,7 +201,7 @@ def figure(history: Any) -> Any:
             axes.plot(
                 line.steps, line.values, color=line.colour, label=None if line.quiet else line.label,
                 alpha=0.3 if line.quiet else 1.0, linewidth=0.8 if line.quiet else 1.6,
-                marker="o" if line.dots else None, markersize=3,
+                marker="o" if line.dots and len(line.values) <= MOST_DOTS else None, markersize=3,
             )  # fmt: skip
         for step in chart.marks:
             axes.axvline(step, color=PURPLE, linewidth=0.8, linestyle=":")

@@ -178,7 +178,6 @@ def load_newest(trainer: Trainer, folder: Path, *, best: bool) -> bool:
 
     A `CheckpointWarning` tells of those that were passed over.
     """
-    checkpoint.clean(folder)
     if not checkpoint.files(folder):
         return False
     found, path, problems = checkpoint.newest(folder, best=best)

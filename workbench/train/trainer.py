@@ -12,7 +12,7 @@ from workbench.core import dispatch
 from workbench.nn import Module
 from workbench.tensor import Tensor
 from workbench.train import gradients, randomness, state
-from workbench.train.callbacks import default_callbacks
+from workbench.train.callbacks import ModelCheckpoint, default_callbacks
 from workbench.train.callbacks.base import Callback
 from workbench.train.control import Control, State
 from workbench.train.evaluate import Evaluation, measure
@@ -91,9 +91,9 @@ class Trainer:
         self.precision = Precision(precision)
         self.accumulate = accumulate
         self.clip_norm = clip_norm
-        self.folder = None if checkpoint is None else Path(checkpoint)
-        """Where checkpoints are, and ``resume="last"`` looks."""
         self.seed = seed
+        self.folder: Path | None
+        """Where checkpoints are, and ``resume="last"`` looks."""
         self.name = type(model).__name__ if name is None else name
         self.history = History()
         self.progress = Progress()
@@ -117,6 +117,7 @@ class Trainer:
         for one in given:
             if not isinstance(one, Callback):
                 raise TypeError(f"callbacks are Callback objects, got {type(one).__name__}")
+        self.folder = _folder(given, checkpoint)
         made = default_callbacks(given, folder=self.folder, log=log, progress=progress)
         self.callbacks = sorted([*given, *made], key=lambda one: one.order)
         """In the order in which they are called."""
@@ -345,6 +346,19 @@ class Trainer:
             f"<Trainer {self.name}: {self.status}, {self.epoch} epochs, {self.step} steps, "
             f"{type(self.optimizer).__name__}, {self.precision.name}>"
         )
+
+
+def _folder(given: list[Callback], checkpoint: str | Path | None) -> Path | None:
+    """Return the one folder for checkpoints: that of a `ModelCheckpoint` among the callbacks, or the one named."""
+    own = next((one.folder for one in given if isinstance(one, ModelCheckpoint)), None)
+    if checkpoint is None or own is None:
+        return own if checkpoint is None else Path(checkpoint)
+    if own != Path(checkpoint):
+        raise ValueError(
+            f"checkpoint={str(checkpoint)!r}, and the ModelCheckpoint among the callbacks saves to {str(own)!r}: "
+            "leave one of the two away"
+        )
+    return own
 
 
 def _check_count(label: str, value: Any) -> None:

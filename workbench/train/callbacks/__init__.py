@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.train.callbacks.base import Callback
+from workbench.train.callbacks.cell_curves import CellCurves
 from workbench.train.callbacks.early_stopping import EarlyStopping
 from workbench.train.callbacks.learning_rate import LearningRateMonitor
 from workbench.train.callbacks.live import LiveCurves
@@ -15,6 +16,7 @@ from workbench.train.callbacks.tensorboard import Log, TensorBoardLogger
 
 __all__ = [
     "Callback",
+    "CellCurves",
     "EarlyStopping",
     "LearningRateMonitor",
     "LiveCurves",
@@ -32,7 +34,7 @@ def default_callbacks(
     """Return what a `Trainer` adds to the callbacks it was given; none where one of its kind is among them."""
     made: list[Callback] = []
     if progress:
-        made.append(ProgressBar())
+        made += [ProgressBar(), CellCurves()]
     if folder is not None:
         made.append(ModelCheckpoint(folder))
     if log is not None:
