@@ -48,7 +48,7 @@ DECLARED: dict[str, dict[str, str]] = {
     },
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
     "workbench.interop.pandas": {"pandas": "not needed by the package, slow to import, used when asked for"},
-    "workbench.interop.torch": {"torch": "not needed by the package, slow to import, used when asked for"},
+    "workbench.interop.torch_tensors": {"torch": "not needed by the package, slow to import, used when asked for"},
     "workbench.interop.xarray": {"xarray": "not needed by the package, slow to import, used when asked for"},
     "workbench.train.callbacks.tensorboard": {
         "workbench.export.tensorboard": "slow to import, and not needed until a training is logged"
