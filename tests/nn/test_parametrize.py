@@ -245,3 +245,24 @@ def test_orthogonal_weights_stay_so_and_take_what_is_assigned() -> None:
     whole.weight = nn.Parameter(wb.zeros(2, 2, dtype="complex64"))
     with pytest.raises(ValueError, match="does not support complex tensors"):
         parametrizations.orthogonal(whole, orthogonal_map="householder")
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_the_largest_singular_value_is_followed_while_training(older: bool) -> None:
+    put = nn.utils.spectral_norm if older else parametrizations.spectral_norm
+    layer = put(nn.Linear(6, 4), n_power_iterations=5)
+    for _ in range(20):
+        layer(wb.zeros(1, 6))
+    singular = np.linalg.svd(layer.weight.detach().numpy(), compute_uv=False)
+    assert singular[0] == pytest.approx(1, abs=1e-3)
+    layer.eval()
+    before = {key: value.numpy().copy() for key, value in layer.state_dict().items()}
+    layer(wb.zeros(1, 6))
+    for key, value in layer.state_dict().items():
+        np.testing.assert_array_equal(value.numpy(), before[key])
+
+
+def test_gradients_of_two_calls_do_not_disturb_each_other() -> None:
+    layer = parametrizations.spectral_norm(nn.Linear(3, 2))
+    (layer(wb.ones(1, 3)) - layer(wb.ones(1, 3) * 2)).sum().backward()
+    assert layer.parametrizations.weight.original.grad is not None

@@ -39,6 +39,7 @@ def test_small_gradients_stay_to_the_bit_and_gradients_that_lie_apart_count() ->
     a.grad = wb.tensor(np.ones((3, 4), np.float32)).T[:2, :3]
     before = a.grad.numpy().copy()
     assert utils.clip_grad_norm_([a], 100.0).item() == pytest.approx(6**0.5)
+    utils.clip_grad_norm_([a], 3.0)
     np.testing.assert_array_equal(a.grad.numpy(), before)
     assert utils.clip_grad_norm_([a], 0.5).item() == pytest.approx(6**0.5)
     assert utils.get_total_norm(a.grad).item() == pytest.approx(0.5, rel=1e-4)
