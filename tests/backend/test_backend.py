@@ -117,3 +117,24 @@ def test_unknown_and_unusable_devices() -> None:
         wb.DeviceError, match="must have shape, dtype, ndim and nbytes; dict has no shape, dtype"
     ):
         wb.register_backend(wb.Backend("odd", dict, dict, dict))
+
+
+@pytest.mark.usefixtures("toy")
+def test_modules_move_there_and_load_and_start_there() -> None:
+    layer = wb.nn.Linear(2, 3)
+    weight = layer.weight
+    weight.grad = wb.zeros(3, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        layer.to("toy")
+        assert layer.weight is weight and weight.names == ("out_features", "in_features")
+        assert (weight.device, weight.grad.device) == ("toy", "toy")
+        layer.load_state_dict({"weight": np.ones((3, 2)), "bias": wb.ones(3, dtype="float64")})
+        assert weight.device == "toy" and weight.detach().cpu().tolist() == [[1, 1]] * 3
+        assert layer.bias is not None and layer.bias.dtype is wb.float32
+        wb.nn.init.zeros_(weight)
+        assert weight.device == "toy" and weight.detach().cpu().tolist() == [[0, 0]] * 3
+        state = layer.state_dict()
+        layer.cpu().load_state_dict(state)
+        assert weight.device == "cpu" and weight.tolist() == [[0, 0]] * 3
+        assert layer.to_empty(device="toy").weight.device == "toy"
