@@ -1,4 +1,4 @@
-"""``python -m tests.peers.module_db [Name …]``: judge modules (all by default) and say what fails.
+"""``python -m tests.peers.module_db [Name …]``: judge modules and say what fails; all of them also write the page.
 
 ``--verbose`` shows every failure.
 """
@@ -12,6 +12,7 @@ from collections import Counter
 import torch
 
 import workbench as wb
+from tests.peers.module_db.coverage import write
 from tests.peers.module_db.judge import ENTRIES, judge_entry
 
 
@@ -23,6 +24,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     passed = total = 0
+    results = {}
     for name in options.names or ENTRIES:
         if not hasattr(wb.nn, name):
             print(f"none {name}")
@@ -30,6 +32,7 @@ def main() -> None:
             continue
         outcomes = list(judge_entry(ENTRIES[name]))
         good = sum(not one.message for one in outcomes)
+        results[name] = (len(outcomes), good, sum(one.second and not one.message for one in outcomes))
         passed, total = passed + (good == len(outcomes)), total + 1
         if good == len(outcomes):
             if options.names:
@@ -41,6 +44,8 @@ def main() -> None:
         for message, count in messages.most_common(None if options.verbose else 3):
             print(f"     {count}x (first sample {first[message]}) {message}", flush=True)
     print(f"{passed} of {total} modules pass")
+    if len(results) == len(ENTRIES):
+        write(results, torch.__version__.split("+")[0])
 
 
 if __name__ == "__main__":
