@@ -10,6 +10,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,20 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     old = alias(target, target._names)
     result = function(old)
     result = _fitting(target, result, name)
+    names = _names_together(target, result, name)
+    taken = _only_here(target) and getrefcount(result) <= _ALONE and _fresh(result, target)
     if result._grad_fn is not None and type(old._array) is np.ndarray and _reads(result, old, start):
         # The gradient is computed from the numbers as they were.
         old._changes, old._owner = old._version, None
-        old._array = old._array.copy()
-    names = _names_together(target, result, name)
+        if not taken:
+            old._array = old._array.copy()
+    if taken:
+        target._array = result._array
+        target._version += 1
+        target._names = names
+        if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
+            changed(target, result)
+        return target
     backend = backend_of(target._array)
     if backend is not None and backend.write is not None and _in_view(backend, target):
         backend.write(target._array, result._array)
@@ -61,6 +71,60 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
         changed(target, result)
     return target
+
+
+_LARGE = 1 << 16
+"""Bytes from which it pays to look whether numbers need to be copied at all."""
+
+
+def _alone() -> int:
+    one = object()
+    return getrefcount(one)
+
+
+_ALONE = _alone()
+"""References to what one variable holds, as this Python counts them."""
+
+
+def _of_its_own(array: Any) -> bool:
+    """Say whether an array's memory is nobody's but that of the arrays which refer to it."""
+    base = array.base
+    if base is None:
+        return bool(array.flags.owndata)
+    # What a kernel returns: nanobind owns it, and lends it to this one array.
+    return type(base) is memoryview and type(base.obj).__module__ == "nanobind"
+
+
+def _only_here(target: Any) -> bool:
+    """Say whether `target`, and the other name of it that `write` has made, alone refer to its memory.
+
+    Then nobody can tell whether the result is copied there or takes its place, which spares the copy.
+    """
+    array = target._array
+    return (
+        type(array) is np.ndarray
+        and array.nbytes >= _LARGE
+        and target._view is None
+        and target._owner is None
+        and getrefcount(array) <= _ALONE + 2
+        and _of_its_own(array)
+    )
+
+
+def _fresh(result: Any, target: Any) -> bool:
+    """Say whether only `result`, and the call that gave it, refer to its memory, which is laid out as the target's."""
+    array, here = result._array, target._array
+    if type(array) is not np.ndarray or result._view is not None or result._owner is not None:
+        return False
+    saved = () if result._grad_fn is None else result._grad_fn.saved or ()
+    kept = sum(one is array for one in saved)
+    del saved
+    return (
+        array is not here
+        and array.strides == here.strides
+        and getrefcount(array) <= _ALONE + 1 + kept
+        and _of_its_own(array)
+    )
 
 
 def _reads(result: Any, old: Any, start: int) -> bool:

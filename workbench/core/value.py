@@ -58,9 +58,12 @@ class Value(ValueBase):
     def _version(self, version: int) -> None:
         owner = self if self._owner is None else self._owner
         owner._changes = version
-        node = owner._grad_fn if owner._past is None else owner._past[0][1]
+        node = owner._grad_fn
         if node is not None and node.saved is not None:
             node.notice(owner._array)
+        for _, former, _, _ in owner._past or ():
+            if former is not None and former is not node and former.saved is not None:
+                former.notice(owner._array)
 
 
 class Abstract:
