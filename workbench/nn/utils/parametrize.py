@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import contextvars
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from workbench.base.dims import Names, near_miss
+from workbench.base.dims import near_miss
 from workbench.core.dispatch import no_grad
-from workbench.core.tape import alias
 from workbench.nn.module import Module
-from workbench.nn.modules.container import ModuleDict, ModuleList
+from workbench.nn.modules.container import ModuleDict
 from workbench.nn.parameter import Parameter
+from workbench.nn.utils.parametrization_list import (
+    ParametrizationList,
+    check_same,
+    plain,
+    register,
+    seen,
+    take,
+)
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -50,172 +57,6 @@ def cached() -> Iterator[None]:
         yield
     finally:
         _cache.reset(token)
-
-
-class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and what they start from: ``original``, or ``original0``, ``original1``, …
-
-    `register_parametrization` makes it.
-    """
-
-    original: Tensor
-
-    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
-        if len(modules) == 0:
-            raise ValueError("ParametrizationList requires one or more modules.")
-        super().__init__(modules)
-        self.unsafe = unsafe
-        self.dims: Names | None = original._names
-        with no_grad():
-            new: Any = _plain(original.detach())
-            for module in reversed(list(self)):
-                with suppress(NotImplementedError):  # an inverse that says there is none: the tensor itself
-                    if hasattr(module, "right_inverse"):
-                        new = module.right_inverse(_seen(module, new, self.dims))
-        if not isinstance(new, Tensor | Sequence):
-            raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(new).__name__}"
-            )
-        self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if not unsafe:
-            self._check_start(original, new)
-        if isinstance(new, Tensor):
-            if new.dtype is not original.dtype:
-                raise ValueError(
-                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                    f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
-                )
-            _take(original, new)
-            _register(self, "original", original)
-            return
-        for i, one in enumerate(new):
-            if not isinstance(one, Tensor):
-                raise ValueError(
-                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                    f"Got element {i} of the sequence with type {type(one).__name__}."
-                )
-            _register(self, f"original{i}", _like(original, one))
-
-    def _check_start(self, original: Tensor, new: Any) -> None:
-        """Refuse parametrizations that do not give back what they started from, before anything is changed."""
-        with no_grad():
-            result = self._through(tuple([new] if isinstance(new, Tensor) else new))
-        _check_same(result, original, "unparametrized", "parametrized")
-
-    def _through(self, tensors: tuple[Any, ...]) -> Any:
-        value: Any = None
-        for i, module in enumerate(self):
-            given = tensors if i == 0 else (value,)
-            value = module(*[_seen(module, one, self.dims) for one in given])
-            if isinstance(value, Tensor):
-                value = _plain(value)
-        return value
-
-    def forward(self) -> Tensor:
-        """Return the parametrized tensor, under the names of the one that it stands for."""
-        if self.is_tensor:
-            tensors: tuple[Any, ...] = (self.original,)
-        else:
-            tensors = tuple([getattr(self, f"original{i}") for i in range(self.ntensors)])
-        return _named(self._through(tuple([_plain(one) for one in tensors])), self.dims)  # type: ignore[no-any-return]
-
-    def right_inverse(self, value: Tensor) -> None:
-        """Set what is learned so that the parametrized tensor is `value`; every parametrization must have an inverse.
-
-        Raises RuntimeError for one that has none, ValueError where an inverse returns something that does not fit.
-        """
-        with no_grad():
-            new: Any = _plain(value.detach())
-            for module in reversed(list(self)):
-                if not hasattr(module, "right_inverse"):
-                    raise RuntimeError(
-                        f"parametrization {type(module).__name__} does not implement right_inverse."
-                    )
-                new = module.right_inverse(_seen(module, new, self.dims))
-        if self.is_tensor:
-            if not isinstance(new, Tensor):
-                raise ValueError(f"`right_inverse` should return a tensor. Got {type(new).__name__}")
-            if new.dtype is not self.original.dtype:
-                raise ValueError(
-                    f"The tensor returned by `right_inverse` has dtype {new.dtype} while `original` has dtype "
-                    f"{self.original.dtype}"
-                )
-            _take(self.original, new)
-            return
-        if not isinstance(new, Sequence) or len(new) != self.ntensors:
-            got = f"a sequence of length {len(new)}" if isinstance(new, Sequence) else type(new).__name__
-            raise ValueError(
-                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got {got}."
-            )
-        here = [getattr(self, f"original{i}") for i in range(self.ntensors)]
-        for i, (own, one) in enumerate(zip(here, new, strict=True)):
-            if not isinstance(one, Tensor) or one.dtype is not own.dtype:
-                got = f"dtype {one.dtype}" if isinstance(one, Tensor) else f"type {type(one).__name__}"
-                raise ValueError(
-                    f"Tensor {i} returned by `right_inverse` has {got} while `original{i}` has dtype {own.dtype}"
-                )
-        for own, one in zip(here, new, strict=True):
-            _take(own, one)
-
-
-def _plain(value: Tensor) -> Tensor:
-    """Return a tensor without names, at the same place of the tape."""
-    return value if value._names is None else alias(value, None)
-
-
-def _named(value: Any, dims: Names | None) -> Any:
-    if isinstance(value, Tensor) and value._names is None and dims is not None and value.ndim == len(dims):
-        return alias(value, dims)
-    return value
-
-
-def _seen(module: Module, value: Any, dims: Names | None) -> Any:
-    """Return a tensor as a parametrization asks to see it."""
-    return _named(value, dims) if getattr(module, "named", False) else value
-
-
-def _take(target: Tensor, source: Tensor) -> None:
-    """Give `target`, which optimizers know, other numbers, of whatever size."""
-    array = source._array
-    target._version += 1
-    target._grad = None if tuple(array.shape) != tuple(target._array.shape) else target._grad
-    if target._names is not None and len(target._names) != len(array.shape):
-        target._names = None
-    target._array = array.copy() if array is not target._array and hasattr(array, "copy") else array
-
-
-def _like(original: Tensor, value: Tensor) -> Tensor:
-    """Return one of several tensors to start from, learned if the original was."""
-    own = _named(alias(value.detach().clone(), None), original._names)
-    if isinstance(original, Parameter):
-        return Parameter(own, original.requires_grad)
-    return own.requires_grad_(original.requires_grad)  # type: ignore[no-any-return]
-
-
-def _register(module: Module, name: str, value: Tensor) -> None:
-    if isinstance(value, Parameter):
-        module.register_parameter(name, value)
-    else:
-        module.register_buffer(name, value)
-
-
-def _check_same(result: Any, wanted: Tensor, before: str, after: str) -> None:
-    if not isinstance(result, Tensor):
-        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
-    for what, own, other in (
-        ("dtype", wanted.dtype, result.dtype),
-        ("shape", tuple(wanted.shape), tuple(result.shape)),
-    ):
-        if own != other:
-            raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
-                f"enabled.\n{before} {what}: {own}\n{after} {what}: {other}"
-            )
-
-
-# ------------------------------------------------------------------------------------------- on a module
 
 
 def register_parametrization(
@@ -269,18 +110,18 @@ def register_parametrization(
 def _check_next(value: Tensor, parametrization: Module) -> None:
     """Refuse another parametrization that changes size or type, forwards or backwards."""
     with no_grad():
-        start = _plain(value.detach())
-        result = parametrization(_seen(parametrization, start, value._names))
-        _check_same(result, value, "module", "parametrization(module)")
+        start = plain(value.detach())
+        result = parametrization(seen(parametrization, start, value._names))
+        check_same(result, value, "module", "parametrization(module)")
         back: Any = value
         with suppress(NotImplementedError):
             if hasattr(parametrization, "right_inverse"):
-                back = parametrization.right_inverse(_seen(parametrization, _plain(result), value._names))
+                back = parametrization.right_inverse(seen(parametrization, plain(result), value._names))
         if not isinstance(back, Tensor):
             raise ValueError(
                 f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
             )
-        _check_same(back, value, "module", "right_inverse(parametrization(module))")
+        check_same(back, value, "module", "right_inverse(parametrization(module))")
 
 
 def _give_class(module: Module) -> None:
@@ -363,7 +204,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         original = listed.original
         if leave_parametrized:
             with no_grad():
-                _take(original, getattr(module, tensor_name))
+                take(original, getattr(module, tensor_name))
         if original._names is None:
             original._names = listed.dims if listed.dims and len(listed.dims) == original.ndim else None
     elif leave_parametrized:
@@ -376,7 +217,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         )
     delattr(type(module), tensor_name)
     del held.parametrizations[tensor_name]
-    _register(module, tensor_name, original)
+    register(module, tensor_name, original)
     if not is_parametrized(module):
         delattr(module, "parametrizations")
         module.__class__ = type(module).__bases__[0]
@@ -402,7 +243,7 @@ def transfer_parametrizations_and_params(
     target: Any = to_module
     for name in [tensor_name] if tensor_name is not None else list(source.parametrizations):
         if not hasattr(to_module, name):
-            _register(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
+            register(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
         listed = source.parametrizations[name]
         for parametrization in listed:
             register_parametrization(to_module, name, parametrization, unsafe=True)
