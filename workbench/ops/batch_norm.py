@@ -65,10 +65,13 @@ def update_running(
     `rstd` is 1 / √(biased variance + eps), as the op returns it. Statistics that are new tensors afterwards would
     be lost to whoever holds them, so they are changed in place.
     """
+    if rstd.dtype.itemsize < 4:
+        rstd = rstd.astype(np.float32)
+    # (1 / rstd² - eps)·count / (count - 1), in memory of its own, since this runs at every step.
     scale = count / (count - 1)
-    variance = np.square(rstd, dtype=np.float64)
+    variance = np.multiply(rstd, rstd)
     np.divide(scale, variance, out=variance)
-    variance -= scale * eps
+    np.subtract(variance, scale * eps, out=variance)
     np.maximum(variance, 0.0, out=variance)
     _move(running_mean, batch_mean, momentum)
     _move(running_var, variance, momentum)

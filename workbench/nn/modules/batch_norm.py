@@ -152,9 +152,10 @@ class BatchNormNd(RunningNorm):
             return
         momentum, batches = self.momentum, self.num_batches_tracked
         if batches is not None:
-            batches._array[...] += 1
+            counted = batches._array
+            np.add(counted, 1, out=counted)
             batches._version += 1
-            momentum = 1.0 / int(batches._array) if momentum is None else momentum
+            momentum = 1.0 / int(counted) if momentum is None else momentum
         if count:
             update_running(mean, var, batch_mean, rstd, count, self.eps, momentum or 0.0)
 
