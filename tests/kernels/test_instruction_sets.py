@@ -15,6 +15,7 @@ from workbench import kernels
 SCRIPT = """
 import sys
 import numpy as np
+import workbench as wb
 from workbench import kernels
 
 generator = np.random.default_rng(5)
@@ -30,8 +31,17 @@ y, mean, rstd = run["batch_norm"](x, channel, channel, eps=1e-5)
 packed = kernels.PackedQuantizedConv2d(weight, np.array([0.01], np.float32), None, padding=(1, 1))
 quantization = dict(x_scale=0.02, x_zero_point=9, scale=0.7, zero_point=100)
 statistics = run["statistics"](x)
+steps = {}
+for kind in ("SGD", "Adam", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta"):
+    parameter = wb.from_numpy(x.copy()).requires_grad_()
+    parameter.grad = wb.from_numpy(x[::-1].copy())
+    optimizer = getattr(wb.optim, kind)([parameter], lr=0.01)
+    for _ in range(7):
+        optimizer.step()
+    steps["step_" + kind] = parameter.detach().numpy()
 np.savez(
     sys.argv[1],
+    **steps,
     values=values, indices=indices, y=y, mean=mean, rstd=rstd,
     pool_gradient=run["max_pool2d_gradient"](g, indices, input_shape=x.shape),
     norm_gradient=run["batch_norm_gradient"](y, x, mean, rstd, channel)[0],

@@ -27,12 +27,13 @@ struct Keys {
     bool any() const { return arrays[0] || arrays[1] || arrays[2] || step || product; }
 };
 
-// One parameter and all that belongs to it, as values whose versions rise.
+// One parameter and all that belongs to it: the values whose versions rise, and the arrays, which stay alive while the
+// GIL is let go of, whatever else is put into the values meanwhile.
 struct Found {
     StepPiece piece{};
     PyArrayObject *step = nullptr, *product = nullptr;
     std::vector<Ref> written;
-    Ref parameter, gradient;
+    Ref parameter, gradient, state[most_state];
 };
 
 bool read_settings(PyObject* given, StepSettings& settings) {
@@ -166,6 +167,7 @@ Answer find(PyObject* parameter, PyObject* state, const Keys& keys, PyObject* gr
             if (!array || PyArray_TYPE(array) != type || !same_shape(own, array) || !lie_alike(own, array))
                 return Answer::left;
             found.piece.state[i] = PyArray_DATA(array);
+            found.state[i] = Ref(Py_NewRef(reinterpret_cast<PyObject*>(array)));
         }
         if (keys.step && !(found.step = scalar(look(keys.step)))) return PyErr_Occurred() ? Answer::error : Answer::left;
         if (keys.product && !(found.product = scalar(look(keys.product))))
