@@ -292,6 +292,17 @@ def test_a_transformers_encoder(mode: bool) -> None:
     check_same(from_module(theirs), theirs, torch.randn(2, 5, 8))
 
 
+@pytest.mark.skipif(not hasattr(wb.nn, "Transformer"), reason="there are no transformers")
+def test_a_transformer_and_attention() -> None:
+    torch.manual_seed(0)
+    theirs = tn.Transformer(8, 2, 1, 1, 16, 0.0, batch_first=True)
+    check_same(from_module(theirs), theirs, torch.randn(2, 5, 8), torch.randn(2, 3, 8))
+    attention = tn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True, kdim=4, vdim=6)
+    check_same(
+        from_module(attention), attention, torch.randn(5, 2, 8), torch.randn(3, 2, 4), torch.randn(3, 2, 6)
+    )
+
+
 class Repeating(tn.Module):
     def forward(self, x: Any, times: int = 3) -> Any:
         for _ in range(times):

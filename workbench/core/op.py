@@ -71,7 +71,7 @@ class Saves:
 
     def read(self, needs: Sequence[bool]) -> tuple[int, ...]:
         """Return the positions of the inputs that the rule reads when the gradients `needs` are wanted."""
-        found = range(len(needs)) if self.inputs is None else self.inputs
+        found = range(len(needs)) if self.inputs is None else [i for i in self.inputs if i < len(needs)]
         if not self.crossed:
             return tuple(found)
         return tuple(i for i in found if any(need for j, need in enumerate(needs) if j != i or i in self.own))

@@ -61,8 +61,8 @@ class _Conversion:
         self._modules: dict[int, Module] = {}
         self._tensors: dict[int, Tensor] = {}
 
-    def module(self, theirs: Any, path: str) -> Module:
-        """Return the module that stands for `theirs`."""
+    def module(self, theirs: Any, path: str, own: Any = None) -> Module:
+        """Return the module that stands for `theirs`, of the class of `own` where that is called the same."""
         found = self._modules.get(id(theirs))
         if found is None:
             if isinstance(theirs, TORCH.jit.ScriptModule):
@@ -70,6 +70,8 @@ class _Conversion:
             if _lazy(theirs):
                 raise self._refusal(theirs, path, "it has no sizes yet: call it once first")
             known = _known(theirs)
+            if known is not None and isinstance(own, known) and type(own).__name__ == type(theirs).__name__:
+                known = type(own)
             ours = self._traced(theirs, path) if known is None else self._layer(theirs, known, path)
             found = self._modules[id(theirs)] = ours
             _carry_hooks(theirs, ours, path)
@@ -151,7 +153,7 @@ class _Conversion:
                 ours.register_buffer(name, shared, name not in theirs._non_persistent_buffers_set)
         for name, child in theirs._modules.items():
             if child is not None:
-                converted = self.module(child, _join(path, name))
+                converted = self.module(child, _join(path, name), ours.__dict__.get(name))
                 if ours.__dict__.get(name) is not converted:
                     ours.__dict__.pop(name, None)
                     ours.add_module(name, converted)
@@ -272,6 +274,8 @@ CHILDREN: dict[str, Any] = {
         "encoder_layer": child("layers.0"),
         "num_layers": m.num_layers,
         "norm": m.norm and child("norm"),
+        "enable_nested_tensor": m.enable_nested_tensor,
+        "mask_check": m.mask_check,
     },
     "TransformerDecoder": lambda m, child: {
         "decoder_layer": child("layers.0"),
