@@ -39,8 +39,8 @@ def trainer(seed: int = 0, **settings: Any) -> Trainer:
     )
 
 
-def loader(count: int = 60, size: int = 16) -> data.DataLoader:
-    return data.DataLoader(clusters(count), batch_size=size, shuffle=True)
+def loader(count: int = 60, size: int = 16, **settings: Any) -> Any:
+    return data.DataLoader(clusters(count), batch_size=size, shuffle=True, **settings)
 
 
 def weights(made: Trainer) -> dict[str, np.ndarray[Any, Any]]:

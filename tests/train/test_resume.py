@@ -13,7 +13,7 @@ import pytest
 
 import workbench as wb
 from tests.train.parts import loader, same, trainer, weights
-from workbench import data, optim
+from workbench import optim
 from workbench.interop.safetensors import save_file
 from workbench.train import (
     Callback,
@@ -24,6 +24,8 @@ from workbench.train import (
     Trainer,
     checkpoint,
 )
+from workbench.train.position import Position
+from workbench.train.state import apply
 
 EPOCHS = 3
 
@@ -76,10 +78,8 @@ def test_it_goes_on_in_memory_too() -> None:
 def test_every_checkpoint_of_a_run_goes_on_exactly(tmp_path: Path) -> None:
     """After each step, also the last of an epoch, and with a loader that has a generator of its own."""
 
-    def own() -> data.DataLoader:
-        made = loader()
-        made.generator = wb.Generator(5)
-        return made
+    def own() -> Any:
+        return loader(generator=wb.Generator(5))
 
     first = trainer(seed=3, callbacks=[ModelCheckpoint(tmp_path, every_steps=1, keep=100)])
     first.fit(own(), epochs=2)
@@ -269,6 +269,17 @@ def test_what_fails_halfway_is_taken_back(tmp_path: Path) -> None:
     assert (other.step, other.epoch, len(other.history)) == (8, 2, 8)
     with pytest.raises(CheckpointError, match="it lacks optimizer"):
         other.load_state_dict({"model": {}})
+
+
+def test_a_place_that_the_data_does_not_have_is_refused_and_changes_nothing() -> None:
+    made = trainer(callbacks=[StopAt(3)])
+    made.fit(loader())
+    other = trainer(seed=1)
+    before = weights(other)
+    with pytest.raises(CheckpointError, match="nothing was changed"):
+        apply(other, made.state_dict(), Position(loader(count=20)))
+    same(weights(other), before)
+    assert other.step == 0
 
 
 def test_amid_a_group_accumulate_must_be_the_same() -> None:

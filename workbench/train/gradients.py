@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from workbench.core import dispatch
+from workbench.nn.utils import clip_grads_with_norm_, get_total_norm
 
 __all__ = ["clip", "norm", "parameters_of", "scale"]
 
@@ -17,36 +17,22 @@ def parameters_of(optimizer: Any) -> list[Any]:
     return [one for group in optimizer.param_groups for one in group["params"]]
 
 
-def norm(parameters: list[Any]) -> float:
-    """Return √Σ g² over all gradients; it is finite exactly where every gradient is.
+def norm(parameters: list[Any]) -> Any:
+    """Return the norm of all gradients together, a tensor; it is not finite where a gradient is not.
 
     >>> import workbench as wb
     >>> p = wb.ones(2, requires_grad=True)
     >>> (p * wb.tensor([3.0, 4.0])).sum().backward()
     >>> norm([p])
-    5.0
+    tensor(5.0000)
     """
-    arrays = [one.grad.detach().numpy() for one in parameters if one.grad is not None]
-    total = math.fsum(_square(array) for array in arrays)
-    if math.isfinite(total):
-        return math.sqrt(total)
-    largest = max(float(np.abs(array).max(initial=0)) for array in arrays)
-    if not math.isfinite(largest):
-        return largest
-    return largest * math.sqrt(math.fsum(_square(array.astype(np.float64) / largest) for array in arrays))
+    with np.errstate(over="ignore"):
+        return get_total_norm([one.grad for one in parameters if one.grad is not None])
 
 
-def _square(array: Any) -> float:
-    flat = array.ravel(order="K")
-    flat = flat.astype(np.float32) if flat.dtype.itemsize < 4 else flat
-    return float(np.vdot(flat, flat).real)
-
-
-def clip(parameters: list[Any], total: float, most: float) -> None:
+def clip(parameters: list[Any], total: Any, most: float) -> None:
     """Make all gradients smaller alike, where their norm `total` is above `most`, as ``clip_grad_norm_`` does."""
-    factor = most / (total + 1e-6)
-    if factor < 1:
-        scale(parameters, factor)
+    clip_grads_with_norm_(parameters, most, total)
 
 
 def scale(parameters: list[Any], factor: float) -> None:

@@ -234,7 +234,8 @@ class Loop:
         trainer, progress = self.trainer, self.trainer.progress
         if not trainer.loss_is_sum and progress.group_samples != progress.group_first:
             gradients.scale(self.parameters, progress.group_first / progress.group_samples)
-        norm = gradients.norm(self.parameters)
+        total = gradients.norm(self.parameters)
+        norm = float(total)
         scaler = trainer.precision.scaler
         if not math.isfinite(norm) and (
             scaler is None or not skipped or scaler.get_scale() <= SMALLEST_SCALE
@@ -242,7 +243,7 @@ class Loop:
             culprit, words = blame.of_gradients(trainer.named_parameters())
             raise self._error(f"the gradient is {norm}, though the loss is finite,", culprit, words)
         if trainer.clip_norm is not None and not skipped:
-            gradients.clip(self.parameters, norm, trainer.clip_norm)
+            gradients.clip(self.parameters, total, trainer.clip_norm)
         return norm
 
     def _error(self, what: str, culprit: str | None, words: str) -> TrainingError:

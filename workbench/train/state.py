@@ -19,6 +19,7 @@ from workbench.train.packing import pack, unpack
 from workbench.train.progress import Progress
 
 if TYPE_CHECKING:
+    from workbench.train.position import Position
     from workbench.train.trainer import Trainer
 
 __all__ = ["apply", "collect", "fresh", "load", "load_newest", "save"]
@@ -68,14 +69,19 @@ def _keyed(trainer: Trainer) -> dict[str, Any]:
     return found
 
 
-def apply(trainer: Trainer, state: Mapping[str, Any]) -> None:
-    """Have `trainer` go on from `state`; where it does not fit `CheckpointError` says what, and nothing changes."""
+def apply(trainer: Trainer, state: Mapping[str, Any], position: Position | None = None) -> None:
+    """Have `trainer` go on from `state`; where it does not fit `CheckpointError` says what, and nothing changes.
+
+    `position`, if given, is brought to the place in the data, and must fit too.
+    """
     if trainer.control.active and trainer.position is not None:
         raise RuntimeError("a state is taken over between trainings: stop() this one first")
     _check(trainer, state)
     before = _copied(collect(trainer))
     try:
         _apply(trainer, state)
+        if position is not None and state["place"] is not None:
+            position.load_state_dict(state["place"])
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
         _apply(trainer, before)
         words = f"it has no {error}" if isinstance(error, KeyError) else str(error)
@@ -162,10 +168,10 @@ def save(
     checkpoint.save(collect(trainer), path, summary)
 
 
-def load(trainer: Trainer, path: str | Path) -> None:
+def load(trainer: Trainer, path: str | Path, position: Position | None = None) -> None:
     """Take over a checkpoint."""
     try:
-        apply(trainer, checkpoint.load(path))
+        apply(trainer, checkpoint.load(path), position)
     except CheckpointError as error:
         if str(path) in str(error):
             raise
@@ -173,7 +179,7 @@ def load(trainer: Trainer, path: str | Path) -> None:
     trainer.resumed_from = Path(path)
 
 
-def load_newest(trainer: Trainer, folder: Path, *, best: bool) -> bool:
+def load_newest(trainer: Trainer, folder: Path, position: Position, *, best: bool) -> bool:
     """Take over the newest, or best, good checkpoint of a folder; return False where it has none at all.
 
     A `CheckpointWarning` tells of those that were passed over.
@@ -186,7 +192,7 @@ def load_newest(trainer: Trainer, folder: Path, *, best: bool) -> bool:
             f"went on from {path}, because:\n  " + "\n  ".join(problems), CheckpointWarning, stacklevel=5
         )
     try:
-        apply(trainer, found)
+        apply(trainer, found, position)
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from error
     trainer.resumed_from = path

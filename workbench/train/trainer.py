@@ -209,31 +209,26 @@ class Trainer:
 
     def _enter(self, position: Position, resume: Resume) -> None:
         """Begin a run, or go on with one."""
-        if resume is None:
-            self._begin()
-            return
         if resume is True:
             if self._where is None:
                 raise ValueError("there is nothing to go on with: this trainer has not trained yet")
-        elif not self._load_any(resume):
-            self._begin()
-            return
-        if self._where is not None:
             position.load_state_dict(self._where)
+        elif resume is None or not self._load_any(resume, position):
+            self._begin()
 
     def _begin(self) -> None:
         self.progress.begin_run()
         if self.seed is not None and self.progress.step == 0:
             randomness.seed_all(self.seed)
 
-    def _load_any(self, resume: str | Path) -> bool:
+    def _load_any(self, resume: str | Path, position: Position) -> bool:
         """Take over a checkpoint; return False where there is none yet to go on from."""
         if resume not in ("last", "best"):
-            self.load(resume)
+            state.load(self, resume, position)
             return True
         if self.folder is None:
             raise ValueError(f"resume={resume!r} looks into a folder: Trainer(…, checkpoint='runs/mine')")
-        return state.load_newest(self, self.folder, best=resume == "best")
+        return state.load_newest(self, self.folder, position, best=resume == "best")
 
     # ---------------------------------------------------------------------------------------------- using
 
