@@ -13,8 +13,9 @@ import pytest
 
 import workbench as wb
 from tests.train.parts import loader, same, trainer, weights
-from workbench import optim
+from workbench import data, nn, optim
 from workbench.interop.safetensors import save_file
+from workbench.optim import lr_scheduler as schedules
 from workbench.train import (
     Callback,
     CheckpointError,
@@ -25,6 +26,7 @@ from workbench.train import (
     checkpoint,
 )
 from workbench.train.position import Position
+from workbench.train.schedule import Schedule
 from workbench.train.state import apply
 
 EPOCHS = 3
@@ -105,6 +107,66 @@ def test_a_list_of_batches_goes_on_exactly(tmp_path: Path) -> None:
     second.save(tmp_path / "c.safetensors")
     third = make(0)
     third.fit(batches, epochs=2, resume=tmp_path / "c.safetensors")
+    same(weights(third), weights(first))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_convolutions_and_adam_go_on_exactly(precision: Any, tmp_path: Path) -> None:
+    """Gradients gathered so far, in the memory order of images, and the loss scale come back too."""
+    images = data.TensorDataset(wb.randn(N=40, C=3, H=6, W=6), wb.randint(0, 4, (40,)))
+
+    def make(stop: int) -> Trainer:
+        wb.manual_seed(1)
+        model = nn.Sequential(
+            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(64, 4)
+        )
+        return Trainer(
+            model, nn.CrossEntropyLoss(), optim.Adam(model.parameters(), lr=1e-2), precision=precision,
+            accumulate=2, clip_norm=1.0, callbacks=[StopAt(stop)], progress=False,
+        )  # fmt: skip
+
+    def batches() -> Any:
+        return data.DataLoader(images, batch_size=8, shuffle=True)
+
+    first = make(0)
+    first.fit(batches(), epochs=2)
+    second = make(6)
+    second.fit(batches(), epochs=2)
+    assert second.progress.group == 1
+    second.save(tmp_path / "c.safetensors")
+    third = make(0)
+    wb.seed()
+    third.fit(batches(), epochs=2, resume=tmp_path / "c.safetensors")
+    same(weights(third), weights(first))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda one: schedules.OneCycleLR(one, max_lr=0.1, total_steps=20),
+        lambda one: schedules.SequentialLR(
+            one, [schedules.ConstantLR(one, 0.1, 3), schedules.ExponentialLR(one, 0.9)], [3]
+        ),
+        lambda one: schedules.MultiStepLR(one, [2, 2, 5], 0.5),
+        lambda one: schedules.ReduceLROnPlateau(one, patience=0, threshold=1.0),
+    ],
+    ids=["one cycle", "sequential", "steps", "plateau"],
+)
+def test_schedules_go_on_exactly(make: Any, tmp_path: Path) -> None:
+    def made(stop: int) -> Trainer:
+        found = trainer(seed=3, scheduler=None, callbacks=[StopAt(stop)])
+        found.schedule = Schedule(make(found.optimizer), "step")
+        return found
+
+    first = made(0)
+    first.fit(loader(), epochs=EPOCHS)
+    second = made(5)
+    second.fit(loader(), epochs=EPOCHS)
+    second.save(tmp_path / "c.safetensors")
+    third = made(0)
+    third.fit(loader(), epochs=EPOCHS, resume=tmp_path / "c.safetensors")
+    assert third.history.rates == first.history.rates
+    assert len(set(third.history.rates)) > 1
     same(weights(third), weights(first))
 
 

@@ -470,6 +470,8 @@ def test_what_does_not_belong_together_is_refused() -> None:
         Trainer(print, nn.CrossEntropyLoss(), optim.SGD(other.parameters(), lr=0.1))
     with pytest.raises(TypeError, match="optimizer is an Optimizer"):
         Trainer(model, nn.CrossEntropyLoss(), model)
+    with pytest.raises(TypeError, match="LBFGS computes the loss several times in a step"):
+        Trainer(model, nn.CrossEntropyLoss(), optim.LBFGS(model.parameters()))
     with pytest.raises(TypeError, match="loss is called as"):
         Trainer(model, 3, optim.SGD(model.parameters(), lr=0.1))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="loader gives batches, and this is a tensor"):

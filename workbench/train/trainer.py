@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -375,6 +376,12 @@ def _check(model: Any, loss: Any, optimizer: Any, accumulate: Any, clip_norm: An
     if not all(hasattr(optimizer, name) for name in ("step", "zero_grad", "param_groups", "state_dict")):
         raise TypeError(
             f"optimizer is an Optimizer, such as wb.optim.Adam(model.parameters()), got {type(optimizer).__name__}"
+        )
+    asked = inspect.signature(optimizer.step).parameters.get("closure")
+    if asked is not None and asked.default is inspect.Parameter.empty:
+        raise TypeError(
+            f"{type(optimizer).__name__} computes the loss several times in a step, by a closure, which a Trainer does not "
+            "do: write that loop yourself, or take another optimizer"
         )
     own = {id(one) for one in model.parameters()}
     if not any(id(one) in own for one in gradients.parameters_of(optimizer)):
