@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal
 from workbench.base.errors import AutogradError
 from workbench.core import dispatch
 from workbench.nn import Module
+from workbench.optim import LBFGS
 from workbench.tensor import Tensor
 from workbench.train import gradients, randomness, state
 from workbench.train.callbacks import ModelCheckpoint, default_callbacks
@@ -377,11 +377,10 @@ def _check(model: Any, loss: Any, optimizer: Any, accumulate: Any, clip_norm: An
         raise TypeError(
             f"optimizer is an Optimizer, such as wb.optim.Adam(model.parameters()), got {type(optimizer).__name__}"
         )
-    asked = inspect.signature(optimizer.step).parameters.get("closure")
-    if asked is not None and asked.default is inspect.Parameter.empty:
+    if isinstance(optimizer, LBFGS):
         raise TypeError(
-            f"{type(optimizer).__name__} computes the loss several times in a step, by a closure, which a Trainer does not "
-            "do: write that loop yourself, or take another optimizer"
+            "LBFGS computes the loss several times in a step, by a closure, which a Trainer does not do: write that "
+            "loop yourself, or take another optimizer"
         )
     own = {id(one) for one in model.parameters()}
     if not any(id(one) in own for one in gradients.parameters_of(optimizer)):
