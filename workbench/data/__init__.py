@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from workbench.data.archive import DataError, read_arrays
 from workbench.data.assets import asset
-from workbench.data.dataset import Dataset, Subset, TensorDataset, random_split
+from workbench.data.collate import default_collate, default_convert
+from workbench.data.combine import StackDataset, Subset, random_split
+from workbench.data.dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset
 from workbench.data.digits import Digits, digits
 from workbench.data.idx import fashion_mnist, read_idx
 from workbench.data.labels import read_labels
-from workbench.data.loader import DataLoader, default_collate
+from workbench.data.loader import DataLoader
+from workbench.data.pool import WorkerError
+from workbench.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)  # fmt: skip
+from workbench.data.tensors import TensorDataset
 from workbench.data.text import Book, moby_dick
+from workbench.data.worker import WorkerInfo, get_worker_info
 
 __all__ = [
+    "BatchSampler",
     "Book",
+    "ChainDataset",
+    "ConcatDataset",
     "DataError",
     "DataLoader",
     "Dataset",
     "Digits",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "StackDataset",
     "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
+    "WorkerError",
+    "WorkerInfo",
     "asset",
     "default_collate",
+    "default_convert",
     "digits",
     "fashion_mnist",
+    "get_worker_info",
     "moby_dick",
     "random_split",
     "read_arrays",

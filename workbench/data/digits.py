@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dtypes import as_dtype
 from workbench.data.archive import DataError, read_arrays
 from workbench.data.assets import asset
-from workbench.data.dataset import TensorDataset
+from workbench.data.tensors import TensorDataset
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 

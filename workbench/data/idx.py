@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from workbench.data.archive import MAXIMUM_BYTES, DataError
-from workbench.data.dataset import TensorDataset
 from workbench.data.digits import Digits
+from workbench.data.tensors import TensorDataset
 from workbench.tensor.factories import from_numpy
 
 __all__ = ["fashion_mnist", "read_idx"]

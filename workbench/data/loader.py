@@ -1,27 +1,80 @@
-"""Batches of a data set, in order or shuffled."""
+"""Batches of a data set, in order or shuffled, made here or by worker processes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import itertools
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from workbench.base.errors import DimensionError
+from workbench.base.lazy import Lazy
 from workbench.base.random import Generator, default_generator
-from workbench.core.value import dims_of
-from workbench.tensor import Tensor
-from workbench.tensor.factories import from_numpy, tensor
+from workbench.data.collate import default_collate, default_convert
+from workbench.data.dataset import IterableDataset
+from workbench.data.fetch import Ended, Fetch, FetchIterable, describe
+from workbench.data.pool import Pool
+from workbench.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, order_of
+from workbench.data.streams import Once, Streams, mixed
+from workbench.data.worker import END
 
-__all__ = ["DataLoader", "default_collate"]
+__all__ = ["DataLoader"]
+
+T = TypeVar("T", covariant=True)
+multiprocessing = Lazy("multiprocessing")
+
+VERSION = 1
+"""Of what `state_dict` returns."""
+ORDER = -1
+"""The number by which the streams of samplers are told from those of batches."""
+FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+"""Attributes that cannot be set once a loader is made."""
 
 
-class DataLoader:
+@dataclass
+class _Pass:
+    """One pass over the data: how it began, and how far it has come."""
+
+    seed: int | None
+    generators: dict[str, Any]
+    """States of what samplers draw from, when the pass began; None for what cannot be repeated."""
+    position: int = 0
+    """So many batches have been given, or passed over because they failed."""
+    ahead: set[int] = field(default_factory=set)
+    """Numbers of batches that were given out of order, behind `position`."""
+    finished: bool = False
+
+    def gave(self, number: int) -> None:
+        """Note that a batch has been given."""
+        if number == self.position and not self.ahead:
+            self.position += 1
+            return
+        self.ahead.add(number)
+        while self.position in self.ahead:
+            self.ahead.remove(self.position)
+            self.position += 1
+
+
+class DataLoader(Generic[T]):
     """Goes over a data set in batches; every loop over it is one pass, shuffled anew if `shuffle`.
 
-    Names of dims stay. Data sets that give many samples at once (`TensorDataset`) are sliced; the samples of others
-    are stacked by `collate_fn`.
+    Samples are stacked along a new first dim called ``N`` by `collate_fn`, by default `default_collate`; names of dims
+    stay. With ``batch_size=None`` there are no batches, and samples come one by one. With `num_workers` that many
+    processes make batches ahead of time, `prefetch_factor` each, in memory that is shared with this one: a batch lies
+    there until the last of its arrays is garbage, and nothing of it is copied or pickled on the way.
+
+    A pass takes one number from `generator` (by default the default one) when it begins. Order, and what samples draw
+    from the workbench's default generator, ``numpy.random`` or ``random``, follow from that number and the number of
+    the batch: they are the same with any number of workers, and what the program draws itself does not depend on them.
+
+    An error in a worker is raised here as it is, with notes that say in which worker and of which samples, and with the
+    worker's traceback. `WorkerError` is raised where a worker ends without an error, such as one that is killed, or
+    where no batch comes within `timeout` seconds. Workers, and the memory, are given back when the pass is over or
+    abandoned, at exit, and also where this process is killed.
+
+    `pin_memory` and `pin_memory_device` are taken and change nothing: arrays lie in ordinary memory.
 
     >>> import workbench as wb
     >>> data = wb.data.TensorDataset(wb.arange(5, names=("N",)))
@@ -29,87 +82,477 @@ class DataLoader:
     [[0, 1], [2, 3], [4]]
     """
 
+    dataset: Any
+    batch_size: int | None
+    sampler: Any
+    batch_sampler: Any
+    prefetch_factor: int | None
+    _made = False
+
     def __init__(
         self,
         dataset: Any,
-        batch_size: int = 1,
-        shuffle: bool = False,
-        *,
-        collate_fn: Callable[[Sequence[Any]], Any] | None = None,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[Any] | Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
         drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
     ) -> None:
-        _check_batch_size(batch_size)
-        if len(dataset) == 0 and shuffle:
-            raise ValueError("the data set has no samples to shuffle")
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.collate_fn = collate_fn
-        self.drop_last = drop_last
+        self.iterable = isinstance(dataset, IterableDataset)
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = _context(multiprocessing_context, num_workers)
+        self.in_order = in_order
         self.generator = generator
+        self.persistent_workers = persistent_workers
+        if self.iterable:
+            _check_iterable(shuffle, sampler, batch_sampler)
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
+        if sampler is None and not self.iterable and batch_sampler is None:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler if sampler is not None else _ENDLESS, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.batched = batch_sampler is not None
+        if collate_fn is None:
+            collate_fn = default_collate if self.batched else default_convert
+        self.collate_fn = collate_fn
+        self._pool: Pool | None = None
+        self._pass: _Pass | None = None
+        self._resumed: _Pass | None = None
+        self._made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._made and name in FIXED:
+            raise ValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized: make a new loader"
+            )
+        super().__setattr__(name, value)
 
     def __len__(self) -> int:
-        count = len(self.dataset) / self.batch_size
-        return math.floor(count) if self.drop_last else math.ceil(count)
-
-    def __iter__(self) -> Iterator[Any]:
+        if not self.iterable:
+            return len(self.batch_sampler if self.batched else self.sampler)
         count = len(self.dataset)
-        order = (self.generator or default_generator).numpy.permutation(count) if self.shuffle else None
-        at_once = getattr(self.dataset, "batch", None) if self.collate_fn is None else None
-        for i in range(len(self)):
-            start, stop = i * self.batch_size, min((i + 1) * self.batch_size, count)
-            if at_once is not None:
-                yield at_once(slice(start, stop) if order is None else order[start:stop])
+        if self.batch_size is None:
+            return count
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def __iter__(self) -> Iterator[T]:
+        begun = self._begin()
+        plan = _plan(self, begun)
+        if self.num_workers == 0:
+            return _Here(self, begun, plan)
+        assert begun.seed is not None
+        pool = self._pool
+        if pool is not None and pool.close.alive:
+            pool.begin_pass(begun.seed)
+        else:
+            _warn_of_many(self.num_workers)
+            pool = Pool(self, begun.seed)
+            if self.persistent_workers:
+                self._pool = pool
+        return _ByWorkers(self, begun, plan, pool)
+
+    # ----------------------------------------------------------------------------------- where it is
+
+    def _begin(self) -> _Pass:
+        """Begin a pass: anew, or where `load_state_dict` said."""
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None:
+            self._restore(resumed.generators)
+        generators = self._generators()
+        begun = _Pass(None, generators)
+        if resumed is not None and resumed.seed is not None:
+            begun = _Pass(resumed.seed, generators, resumed.position, set(resumed.ahead))
+        if begun.seed is None or self.generator is not None:
+            source = default_generator if self.generator is None else self.generator
+            drawn = int(source.numpy.integers(0, (1 << 63) - 1))
+            begun.seed = drawn if begun.seed is None else begun.seed
+        self._pass = begun
+        return begun
+
+    def _sources(self) -> dict[str, Any]:
+        """What a pass draws from, and samplers with a state of their own, by where they stand."""
+        inner = getattr(self.batch_sampler, "sampler", None) if self.sampler is None else self.sampler
+        found = {
+            "generator": self.generator,
+            "batch_sampler": self.batch_sampler,
+            "batch_sampler.generator": getattr(self.batch_sampler, "generator", None),
+            "sampler": inner,
+            "sampler.generator": getattr(inner, "generator", None),
+        }
+        return {
+            place: one
+            for place, one in found.items()
+            if isinstance(one, Generator) or (hasattr(one, "state_dict") and hasattr(one, "load_state_dict"))
+        }
+
+    def _generators(self) -> dict[str, Any]:
+        states: dict[str, Any] = {}
+        for place, one in self._sources().items():
+            if isinstance(one, Generator):
+                states[place] = None if one.secure else one.get_state()
             else:
-                chosen = range(start, stop) if order is None else order[start:stop].tolist()
-                yield (self.collate_fn or default_collate)([self.dataset[k] for k in chosen])
+                states[place] = one.state_dict()
+        return states
+
+    def _restore(self, states: Mapping[str, Any]) -> None:
+        for place, one in self._sources().items():
+            if isinstance(one, Generator):
+                one.set_state(states[place])
+            else:
+                one.load_state_dict(states[place])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the last pass is, as plain values: `load_state_dict` has the next loop go on exactly there.
+
+        ``position`` counts the batches that were handed out, not those that workers have made ahead of time. The
+        default generator is not part of it, nor is anything that the data set keeps.
+        """
+        if self.iterable and self.num_workers and not self.in_order:
+            raise RuntimeError(
+                "in_order=False gives the batches of an iterable data set as they come, which cannot be repeated: "
+                "there is no state to go on from. Pass in_order=True."
+            )
+        now = self._resumed or self._pass
+        if now is None or now.finished:
+            now = _Pass(None, self._generators())
+        for place, state in now.generators.items():
+            if state is None:
+                raise RuntimeError(
+                    f"{place} is secure, so its order cannot be repeated: there is no state to go on from"
+                )
+        return {
+            "version": VERSION,
+            "seed": now.seed,
+            "position": now.position,
+            "ahead": sorted(now.ahead),
+            "generators": now.generators,
+            **self._shape(),
+        }
+
+    def _shape(self) -> dict[str, Any]:
+        """What must be the same where a pass goes on."""
+        return {
+            "samples": None if self.iterable else _count(self.dataset),
+            "batch_size": self.batch_size,
+            "drop_last": self.drop_last,
+            "num_workers": self.num_workers if self.iterable else None,
+        }
+
+    def load_state_dict(self, state: Any) -> None:
+        """Have the next loop over this loader go on where `state` says: same order, same random draws.
+
+        Batches that were handed out before are skipped; of an iterable data set they are made once more and thrown
+        away. The number of workers may be another one, except with an iterable data set. Raises ValueError, and
+        changes nothing, where the state is not of a loader like this one.
+        """
+        keys = {"version", "seed", "position", "ahead", "generators", *self._shape()}
+        if not isinstance(state, Mapping) or set(state) != keys:
+            found = sorted(state) if isinstance(state, Mapping) else type(state).__name__
+            raise ValueError(f"this is no state of a DataLoader: expected {sorted(keys)}, got {found}")
+        if state["version"] != VERSION:
+            raise ValueError(f"a state of version {state['version']!r}; this is version {VERSION}")
+        for key, own in self._shape().items():
+            if state[key] != own:
+                raise ValueError(
+                    f"the state is of a loader with {key}={state[key]!r}, and this one has {own!r}: a pass goes on "
+                    "only with the same data and the same batches"
+                )
+        numbers = [state["position"], *state["ahead"]]
+        seed, generators = state["seed"], state["generators"]
+        if not all(isinstance(one, int) and one >= 0 for one in numbers) or not (
+            seed is None or isinstance(seed, int)
+        ):
+            raise ValueError(
+                f"position {state['position']!r}, ahead {state['ahead']!r} or seed {seed!r} is no number"
+            )
+        if set(generators) != set(self._sources()):
+            raise ValueError(
+                f"the state has generators or samplers with a state at {sorted(generators)}, this loader at "
+                f"{sorted(self._sources())}"
+            )
+        self._resumed = _Pass(seed, dict(generators), state["position"], set(state["ahead"]))
 
 
-def _check_batch_size(size: object) -> None:
-    if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
-        raise ValueError(f"batch_size should be a positive integer value, but got batch_size={size!r}")
+def _count(dataset: Any) -> int | None:
+    try:
+        return len(dataset)
+    except TypeError:  # its sampler knows
+        return None
 
 
-def default_collate(samples: Sequence[Any]) -> Any:
-    """Stack samples along a new first dim called ``N``: tensors, arrays, numbers, and tuples, lists or dicts of them.
+# ------------------------------------------------------------------------------------------- what is checked
 
-    Raises `DimensionError` where samples differ in size. Text stays a list.
 
-    >>> import workbench as wb
-    >>> images, labels = default_collate([(wb.zeros(C=3), 0), (wb.ones(C=3), 1)])
-    >>> images.names, labels.tolist()
-    (('N', 'C'), [0, 1])
-    """
-    first = samples[0]
-    if isinstance(first, tuple | list):
-        if any(len(sample) != len(first) for sample in samples):
-            raise DimensionError("each element in list of batch should be of equal size", op="DataLoader")
-        return tuple(default_collate([sample[i] for sample in samples]) for i in range(len(first)))
-    if isinstance(first, dict):
-        return {key: default_collate([sample[key] for sample in samples]) for key in first}
-    if isinstance(first, str | bytes):
-        return list(samples)
-    if isinstance(first, Tensor | np.ndarray):
-        return _stack(samples)
-    if isinstance(first, int | float | np.number):
-        return tensor(list(samples), names=("N",))
-    raise TypeError(
-        f"a batch is made of tensors, arrays, numbers, text, tuples or dicts, found {type(first).__name__}"
+def _check_workers(
+    num_workers: Any, timeout: float, prefetch_factor: int | None, persistent_workers: bool
+) -> None:
+    if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
+        raise ValueError(
+            f"num_workers option should be non-negative, got {num_workers!r}; use num_workers=0 to disable "
+            "multiprocessing."
+        )
+    if timeout < 0:
+        raise ValueError(f"timeout option should be non-negative, got {timeout!r}")
+    if num_workers == 0 and prefetch_factor is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing. Let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None."
+        )
+    if prefetch_factor is not None and prefetch_factor < 1:
+        raise ValueError(f"prefetch_factor option should be positive, got {prefetch_factor!r}")
+    if persistent_workers and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+    for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+        if value is not None:
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+            )
+
+
+def _context(given: Any, num_workers: int) -> Any:
+    """Return the way in which processes are started; None for the system's own."""
+    if given is None:
+        return None
+    if num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            f"num_workers={num_workers}"
+        )
+    if isinstance(given, str):
+        methods = multiprocessing.get_all_start_methods()
+        if given not in methods:
+            raise ValueError(
+                f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+                f"multiprocessing_context={given!r}"
+            )
+        return multiprocessing.get_context(given)
+    if not isinstance(given, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+            f"but got multiprocessing_context={given!r}"
+        )
+    return given
+
+
+def _warn_of_many(num_workers: int) -> None:
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if num_workers > there:
+        warnings.warn(
+            f"This DataLoader will create {num_workers} worker processes in total. Our suggested max number of worker "
+            f"in current system is {there}, which is smaller than what this DataLoader is going to create: it may get "
+            "slow.",
+            stacklevel=3,
+        )
+
+
+# ------------------------------------------------------------------------------------------------- one pass
+
+
+class _Endless:
+    """Stands for the sampler of an iterable data set, which has none."""
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+
+_ENDLESS: Any = _Endless()
+
+
+def _plan(loader: DataLoader[Any], begun: _Pass) -> Iterator[tuple[int, Any]]:
+    """Return the batches of a pass that are still to come, as numbers and indices."""
+    assert begun.seed is not None
+    if loader.iterable:
+        # Each worker counts its own samples, so what was given before is made again, and dropped.
+        return zip(itertools.count(), itertools.repeat(loader.batch_size))
+    streams = Streams(mixed(begun.seed, ORDER))
+    index_sampler = loader.batch_sampler if loader.batched else loader.sampler
+    base, size = index_sampler, 0
+    if type(index_sampler) is BatchSampler:
+        base, size = index_sampler.sampler, index_sampler.batch_size
+    with streams:
+        order = order_of(base)
+        indices = iter(index_sampler) if order is None else None
+    if order is None:
+        assert indices is not None
+        numbered = _drawn(indices, streams)
+        skipped = itertools.islice(numbered, begun.position, None)
+        return ((number, chosen) for number, chosen in skipped if number not in begun.ahead)
+    if size == 0:
+        numbers = range(begun.position, len(order))
+        return ((number, int(order[number])) for number in numbers if number not in begun.ahead)
+    numbers = range(begun.position, len(index_sampler))
+    return (
+        (number, order[number * size : (number + 1) * size])
+        for number in numbers
+        if number not in begun.ahead
     )
 
 
-def _stack(samples: Sequence[Any]) -> Tensor:
-    tensors = [sample if isinstance(sample, Tensor) else from_numpy(sample) for sample in samples]
-    for i, one in enumerate(tensors):
-        if one.shape != tensors[0].shape:
-            raise DimensionError(
-                f"stack expects each tensor to be equal size: sample {i} of the batch differs from the first.",
-                op="DataLoader",
-                operands=(dims_of(tensors[0]).operand("sample 0"), dims_of(one).operand(f"sample {i}")),
+def _drawn(indices: Iterator[Any], streams: Streams) -> Iterator[tuple[int, Any]]:
+    """Number what a sampler gives; what it draws comes from streams of its own."""
+    for number in itertools.count():
+        with streams:
+            try:
+                chosen = next(indices)
+            except StopIteration:
+                return
+        yield number, chosen
+
+
+def _fetch(loader: DataLoader[Any]) -> Fetch | FetchIterable:
+    if loader.iterable:
+        return FetchIterable(loader.dataset, loader.collate_fn, loader.batched, loader.drop_last)
+    return Fetch(loader.dataset, loader.collate_fn, loader.batched)
+
+
+class _Here(Iterator[Any]):
+    """The batches of a pass, made in this process."""
+
+    def __init__(self, loader: DataLoader[Any], begun: _Pass, plan: Iterator[tuple[int, Any]]) -> None:
+        assert begun.seed is not None
+        self._iterable, self._begun, self._plan, self._seed = loader.iterable, begun, plan, begun.seed
+        self._fetch = _fetch(loader)
+        self._again = begun.position if loader.iterable else 0
+
+    def __next__(self) -> Any:
+        begun = self._begun
+        for number, indices in self._plan:
+            try:
+                if self._fetch.draws:
+                    with Once(mixed(self._seed, number)):
+                        batch = self._fetch(indices)
+                else:
+                    batch = self._fetch(indices)
+            except Ended:
+                break
+            except Exception as error:
+                begun.gave(number)
+                error.add_note(
+                    f"in batch {number} of {describe(None if self._iterable else indices)} of a DataLoader"
+                )
+                if isinstance(error, StopIteration):
+                    raise RuntimeError(
+                        "the data set raised StopIteration, which would end the loop"
+                    ) from error
+                raise
+            if number >= self._again:
+                begun.gave(number)
+                return batch
+        begun.finished = True
+        raise StopIteration
+
+
+class _ByWorkers(Iterator[Any]):
+    """The batches of a pass, made by workers."""
+
+    def __init__(
+        self, loader: DataLoader[Any], begun: _Pass, plan: Iterator[tuple[int, Any]], pool: Pool
+    ) -> None:
+        self._loader, self._begun, self._plan, self._pool = loader, begun, plan, pool
+        self._active = list(pool.members)
+        """Workers that have samples left; the one whose turn it is comes first."""
+        self._expected: deque[tuple[int, Any]] = deque()
+        """Numbers of the batches that are being made, and by whom."""
+        self._again = begun.position if loader.iterable else 0
+        self._given = 0
+        while self._issue():
+            pass
+
+    def _issue(self) -> bool:
+        """Have one more batch made; say whether there was one to make, and a worker to make it."""
+        if not self._active:
+            return False
+        if self._loader.in_order:
+            member = self._active[0]
+        else:
+            member = min(self._active, key=lambda one: len(one.pending))
+        if not self._pool.room(member):
+            return False
+        following = next(self._plan, None)
+        if following is None:
+            return False
+        number, indices = following
+        self._active.append(self._active.pop(self._active.index(member)))
+        self._expected.append((number, member))
+        self._pool.submit(member, number, indices)
+        return True
+
+    def __next__(self) -> Any:
+        pool, begun, expected = self._pool, self._begun, self._expected
+        if self._loader._pass is not begun and self._loader.persistent_workers:
+            raise RuntimeError(
+                "a new pass over this DataLoader has begun, and its workers have left this one: finish a loop before "
+                "the next, or pass persistent_workers=False"
             )
-    names = tensors[0]._names
-    stacked = from_numpy(np.stack([one.detach().numpy() for one in tensors]))
-    if names is not None:
-        stacked.names = ("N" if "N" not in names else None, *names)
-    return stacked
+        while expected and pool.close.alive:
+            try:
+                member = pool.wait(
+                    [expected[0][1]]
+                    if self._loader.in_order
+                    else [one for one in pool.members if one.pending]
+                )
+            except BaseException:  # an interrupt as well: what the workers do now, nobody waits for
+                pool.close()
+                raise
+            task, result = pool.take(member)
+            if self._loader.in_order:
+                expected.popleft()
+            else:
+                expected.remove((task.number, member))
+            if result.kind == END:
+                pool.release(member, task)
+                if member in self._active:
+                    self._active.remove(member)
+            elif self._given < self._again:
+                self._given += 1
+                pool.release(member, task)
+            else:
+                begun.gave(self._given if self._loader.iterable else task.number)
+                self._given += 1
+                try:
+                    return pool.open(member, task, result)
+                finally:
+                    self._issue()
+            while self._issue():
+                pass
+        begun.finished = begun.finished or pool.close.alive
+        if not self._loader.persistent_workers:
+            pool.close()
+        raise StopIteration

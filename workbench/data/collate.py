@@ -1,0 +1,234 @@
+"""Samples become a batch: stacked along a new first dim called ``N``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import as_dtype, promote_types
+from workbench.base.errors import DimensionError
+from workbench.core.value import dims_of, new
+from workbench.data.dataset import Empty
+from workbench.tensor import Tensor
+from workbench.tensor.factories import from_numpy
+
+__all__ = ["collated", "default_collate", "default_convert"]
+
+TEXT_AND_OBJECTS = "SaUO"
+"""Kinds of arrays that no tensor can have."""
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Stack samples along a new first dim called ``N``: tensors, arrays, numbers, and tuples, lists or dicts of them.
+
+    Tuples and lists become lists, named tuples and dicts stay what they are, text stays a list. Python's floats become
+    float64, integers int64. Raises `DimensionError` where samples differ in size or in the names of their dims; it
+    says which sample, and both shapes. Raises TypeError for what cannot be stacked.
+
+    >>> import workbench as wb
+    >>> images, labels = default_collate([(wb.zeros(C=3), 0), (wb.ones(C=3), 1)])
+    >>> images.names, labels.tolist()
+    (('N', 'C'), [0, 1])
+    """
+    return collated(batch, np.empty)
+
+
+def collated(batch: Sequence[Any], empty: Empty) -> Any:
+    """Do what `default_collate` does, in arrays that `empty` gives."""
+    first = batch[0]
+    if isinstance(first, Tensor | np.ndarray):
+        return _stacked(batch, empty)
+    if isinstance(first, float):
+        return new(np.array(batch, np.float64), ("N",))
+    if isinstance(first, int | complex | np.generic) and not isinstance(first, np.str_ | np.bytes_):
+        return _numbers(batch)
+    if isinstance(first, str | bytes):
+        return list(batch)
+    if isinstance(first, Mapping):
+        return _alike(first, {key: collated(_values(batch, key), empty) for key in first})
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*[collated(column, empty) for column in _columns(batch)])
+    if isinstance(first, Sequence):
+        columns = [collated(column, empty) for column in _columns(batch)]
+        return columns if type(first) in (tuple, list) else _alike_sequence(first, columns)
+    raise TypeError(
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+        f"{type(first).__name__}. Pass a collate_fn that knows it."
+    )
+
+
+def _numbers(batch: Sequence[Any]) -> Tensor:
+    array = np.array(batch)
+    if array.dtype.kind in "OUSMm":
+        raise TypeError(
+            "default_collate: the samples of a batch must all be numbers, found "
+            + ", ".join(sorted({type(one).__name__ for one in batch}))
+        )
+    as_dtype(array.dtype)
+    names = ("N",) + (None,) * (array.ndim - 1)
+    return new(array, names)  # type: ignore[no-any-return]
+
+
+def _values(batch: Sequence[Any], key: Any) -> list[Any]:
+    for i, sample in enumerate(batch):
+        if key not in sample:
+            raise _at(KeyError(f"sample {i} of the batch has no {key!r}, which sample 0 has"), i)
+    return [sample[key] for sample in batch]
+
+
+def _columns(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
+    size = len(batch[0])
+    for i, sample in enumerate(batch):
+        if len(sample) != size:
+            message = (
+                f"each element in list of batch should be of equal size: sample {i} has {len(sample)} parts, sample 0 "
+                f"has {size}"
+            )
+            raise _at(DimensionError(message, op="default_collate"), i)
+    return list(zip(*batch, strict=True))
+
+
+def _stacked(batch: Sequence[Any], empty: Empty) -> Tensor:
+    kinds = set(map(type, batch))
+    names = None
+    if kinds == {np.ndarray}:
+        arrays = list(batch)
+    else:
+        arrays = [_array(batch, i) for i in range(len(batch))]
+        given = {one._names for one in batch if isinstance(one, Tensor)} - {None}
+        names = given.pop() if len(given) == 1 else _common(batch) if given else None
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    if dtype.kind in TEXT_AND_OBJECTS:
+        raise TypeError(
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found an array of "
+            f"{dtype}"
+        )
+    if len({array.shape for array in arrays}) > 1:
+        raise _unequal(batch, next(i for i, array in enumerate(arrays) if array.shape != shape))
+    types = {array.dtype for array in arrays}
+    if len(types) > 1:
+        dtype = reduce(promote_types, [as_dtype(one) for one in types]).numpy
+    else:
+        as_dtype(dtype)
+    out = empty((len(arrays), *shape), dtype)
+    if shape:
+        # Joining along a dim that is there costs half of what np.stack takes, which views every array anew.
+        np.concatenate(arrays, 0, out.reshape(len(arrays) * shape[0], *shape[1:]), casting="unsafe")
+    else:
+        out[...] = arrays
+    if names is None:
+        return new(out, ("N",) + (None,) * len(shape))  # type: ignore[no-any-return]
+    return new(out, ("N" if "N" not in names else None, *names))  # type: ignore[no-any-return]
+
+
+def _array(batch: Sequence[Any], i: int) -> Any:
+    one = batch[i]
+    if isinstance(one, Tensor):
+        array = one._array
+        return array if type(array) is np.ndarray else one.detach().cpu().numpy()
+    if isinstance(one, np.ndarray):
+        return one
+    raise TypeError(
+        f"default_collate: sample 0 of the batch is {type(batch[0]).__name__}, sample {i} is {type(one).__name__}"
+    )
+
+
+def _common(batch: Sequence[Any]) -> Any:
+    """Return the names that all samples agree on."""
+    names: Any = None
+    for i, sample in enumerate(batch):
+        given = sample._names if isinstance(sample, Tensor) else None
+        if given is None:
+            continue
+        if names is None:
+            names = given
+        elif len(given) == len(names) and all(
+            a is None or b is None or a == b for a, b in zip(given, names, strict=True)
+        ):
+            names = tuple(a or b for a, b in zip(names, given, strict=True))
+        else:
+            raise _unequal(batch, i)
+    return names
+
+
+def _unequal(batch: Sequence[Any], i: int) -> Any:
+    both = [one if isinstance(one, Tensor) else from_numpy(one) for one in (batch[0], batch[i])]
+    what = "size" if both[0].shape != both[1].shape else "names"
+    error = DimensionError(
+        f"stack expects each tensor to be equal {what}: sample {i} of the batch differs from the first.",
+        op="default_collate",
+        operands=(dims_of(both[0]).operand("sample 0"), dims_of(both[1]).operand(f"sample {i}")),
+        fix="pass a collate_fn that pads the samples, or give all of them one size in the data set",
+    )
+    return _at(error, i)
+
+
+def _at(error: Any, position: int) -> Any:
+    """Note in an error which sample of the batch it is about; the loader then says which of the data set that is."""
+    error.position = position
+    return error
+
+
+def _alike(first: Any, values: dict[Any, Any]) -> Any:
+    """Return a mapping of the kind of `first`, where one can be made."""
+    if type(first) is dict:
+        return values
+    return _made(
+        lambda: _updated(first, values) if isinstance(first, MutableMapping) else type(first)(values), values
+    )
+
+
+def _alike_sequence(first: Any, values: list[Any]) -> Any:
+    """Return a sequence of the kind of `first`, where one can be made."""
+    return _made(
+        lambda: _replaced(first, values) if isinstance(first, MutableSequence) else type(first)(values),
+        values,
+    )
+
+
+def _made(make: Callable[[], Any], otherwise: Any) -> Any:
+    try:
+        return make()
+    except TypeError:  # its constructor wants something else
+        return otherwise
+
+
+def _updated(first: Any, values: dict[Any, Any]) -> Any:
+    clone = copy.copy(first)
+    clone.update(values)
+    return clone
+
+
+def _replaced(first: Any, values: list[Any]) -> Any:
+    clone = copy.copy(first)
+    for i, value in enumerate(values):
+        clone[i] = value
+    return clone
+
+
+def default_convert(data: Any) -> Any:
+    """Make tensors of the arrays in a sample, which stays as it is otherwise: no dim is added.
+
+    >>> import numpy as np
+    >>> default_convert({"x": np.arange(2), "name": "first"})
+    {'x': tensor([0, 1]), 'name': 'first'}
+    """
+    if isinstance(data, np.generic) and not isinstance(data, np.str_ | np.bytes_):
+        return from_numpy(np.array(data))
+    if isinstance(data, np.ndarray):
+        return data if data.dtype.kind in TEXT_AND_OBJECTS else from_numpy(data)
+    if isinstance(data, str | bytes | Tensor):
+        return data
+    if isinstance(data, Mapping):
+        return _alike(data, {key: default_convert(value) for key, value in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*[default_convert(one) for one in data])
+    if isinstance(data, tuple):
+        return [default_convert(one) for one in data]
+    if isinstance(data, Sequence):
+        return _alike_sequence(data, [default_convert(one) for one in data])
+    return data
