@@ -16,6 +16,7 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     optimise,
     order,
     pool,
+    recurrent,
     reduce,
     shaped,
     softmax,

@@ -8,6 +8,7 @@ from workbench.nn.module import Module
 from workbench.nn.modules import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from workbench.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from workbench.nn.modules.attention import MultiheadAttention
 from workbench.nn.modules.bounded import Hardsigmoid, Hardtanh, LogSigmoid, ReLU6, Sigmoid, Softsign, Tanh
 from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d
 from workbench.nn.modules.conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -128,6 +129,21 @@ from workbench.nn.modules.upsampling import (
 from workbench.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
+from workbench.nn.parameter import Buffer, Parameter
+from workbench.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+
+__all__ = [
+    "TransformerEncoderLayer",
+    "TransformerEncoder",
+    "TransformerDecoderLayer",
+    "TransformerDecoder",
+    "Transformer",
     "CELU",
     "ELU",
     "GELU",
@@ -238,6 +254,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
     "PReLU",

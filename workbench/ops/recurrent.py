@@ -194,6 +194,7 @@ RNN = Op(
         ),
     ],
     outputs=2,
+    properties=frozenset({"narrow"}),
 )
 
 
@@ -370,6 +371,7 @@ LSTM = Op(
         ),
     ],
     outputs=5,
+    properties=frozenset({"narrow"}),
 )
 
 
@@ -515,6 +517,7 @@ GRU = Op(
         ),
     ],
     outputs=4,
+    properties=frozenset({"narrow"}),
 )
 
 

@@ -13,6 +13,7 @@
 #include "pooling.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
+#include "recurrent.hpp"
 #include "reduce.hpp"
 #include "shaped.hpp"
 #include "softmax.hpp"
@@ -31,6 +32,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);
+    workbench::bind_recurrent(module);
     workbench::bind_reduce(module);
     workbench::bind_softmax(module);
     workbench::bind_layer_norm(module);

@@ -14,6 +14,7 @@ from workbench.nn.hooks import (
 )
 from workbench.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from workbench.nn.modules.attention import MultiheadAttention
 from workbench.nn.modules.bounded import Hardsigmoid, Hardtanh, LogSigmoid, ReLU6, Sigmoid, Softsign, Tanh
 from workbench.nn.modules.container import ModuleDict, ModuleList, Sequential
 from workbench.nn.modules.container_parameters import ParameterDict, ParameterList
@@ -135,6 +136,20 @@ from workbench.nn.modules.upsampling import (
 )
 
 __all__ = [
+from workbench.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+
+__all__ = [
+    "TransformerEncoderLayer",
+    "TransformerEncoder",
+    "TransformerDecoderLayer",
+    "TransformerDecoder",
+    "Transformer",
     "CELU",
     "ELU",
     "GELU",
@@ -242,6 +257,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
     "PReLU",
