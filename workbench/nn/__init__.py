@@ -7,8 +7,8 @@ from workbench.nn.images import IMAGE, check_names
 from workbench.nn.module import Module
 from workbench.nn.modules import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from workbench.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
-from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from workbench.nn.modules.attention import MultiheadAttention
+from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from workbench.nn.modules.bounded import Hardsigmoid, Hardtanh, LogSigmoid, ReLU6, Sigmoid, Softsign, Tanh
 from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d
 from workbench.nn.modules.conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -118,6 +118,13 @@ from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNN
 from workbench.nn.modules.response_norm import CrossMapLRN2d, LocalResponseNorm
 from workbench.nn.modules.shrink import Hardshrink, Softshrink, Tanhshrink
 from workbench.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from workbench.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from workbench.nn.modules.upsampling import (
     ChannelShuffle,
     PixelShuffle,
@@ -129,21 +136,6 @@ from workbench.nn.modules.upsampling import (
 from workbench.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
-from workbench.nn.parameter import Buffer, Parameter
-from workbench.nn.modules.transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-
-__all__ = [
-    "TransformerEncoderLayer",
-    "TransformerEncoder",
-    "TransformerDecoderLayer",
-    "TransformerDecoder",
-    "Transformer",
     "CELU",
     "ELU",
     "GELU",
@@ -292,6 +284,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",

@@ -13,8 +13,8 @@ from workbench.nn.hooks import (
     register_module_parameter_registration_hook,
 )
 from workbench.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
-from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from workbench.nn.modules.attention import MultiheadAttention
+from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from workbench.nn.modules.bounded import Hardsigmoid, Hardtanh, LogSigmoid, ReLU6, Sigmoid, Softsign, Tanh
 from workbench.nn.modules.container import ModuleDict, ModuleList, Sequential
 from workbench.nn.modules.container_parameters import ParameterDict, ParameterList
@@ -126,6 +126,13 @@ from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNN
 from workbench.nn.modules.response_norm import CrossMapLRN2d, LocalResponseNorm
 from workbench.nn.modules.shrink import Hardshrink, Softshrink, Tanhshrink
 from workbench.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from workbench.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from workbench.nn.modules.upsampling import (
     ChannelShuffle,
     PixelShuffle,
@@ -136,20 +143,6 @@ from workbench.nn.modules.upsampling import (
 )
 
 __all__ = [
-from workbench.nn.modules.transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-
-__all__ = [
-    "TransformerEncoderLayer",
-    "TransformerEncoder",
-    "TransformerDecoderLayer",
-    "TransformerDecoder",
-    "Transformer",
     "CELU",
     "ELU",
     "GELU",
@@ -294,6 +287,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",

@@ -6,10 +6,11 @@ from typing import Any
 
 from workbench.core.op import ops
 from workbench.core.value import dims_of
-from workbench.nn import functional, init
+from workbench.nn import init
 from workbench.nn.module import Module
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import Parameter
+from workbench.ops.attention import multi_head_attention_forward
 from workbench.tensor.factories import empty
 
 __all__ = ["MultiheadAttention"]
@@ -124,7 +125,7 @@ class MultiheadAttention(Module):
         batched = len(dims_of(query).sizes) == 3
         if self.batch_first and batched:
             query, key, value = _swapped(query, key, value)
-        output, weights = functional.multi_head_attention_forward(
+        output, weights = multi_head_attention_forward(
             query,
             key,
             value,

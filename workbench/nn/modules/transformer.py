@@ -66,6 +66,7 @@ class _Layer(Module):
     """What layers of encoder and decoder share: the map of each place, and how a block's output is added."""
 
     norm_first: bool
+    activation: Callable[[Any], Any]
 
     def _add_map(
         self, d_model: int, dim_feedforward: int, dropout: float, bias: bool, device: Any, dtype: Any
@@ -171,17 +172,12 @@ class TransformerDecoderLayer(_Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        for name in ("self_attn", "multihead_attn"):
-            attention = MultiheadAttention(
-                d_model,
-                nhead,
-                dropout=dropout,
-                bias=bias,
-                batch_first=batch_first,
-                device=device,
-                dtype=dtype,
-            )
-            setattr(self, name, attention)
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        self.multihead_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
+        )
         self._add_map(d_model, dim_feedforward, dropout, bias, device, dtype)
         self.norm_first = norm_first
         self._add_norms(3, d_model, layer_norm_eps, dropout, bias, device, dtype)
