@@ -267,7 +267,8 @@ def multi_head_attention_forward(
         spread = ops.reshape(spread, sizes=(batch * num_heads, 1, sources))
         mask = spread if mask is None else ops.add(mask, spread)
     scores = ops.matmul(ops.mul(q, math.sqrt(num_heads / width)), swap(k))
-    attention = ops.softmax(scores if mask is None else ops.add(scores, mask), dim=2)
+    scores = scores if mask is None else ops.add(scores, mask)
+    attention = _weights(scores, mask is not None and not need_weights)
     if training and dropout_p > 0.0:
         attention = dropout(attention, dropout_p, generator=generator)
     out = ops.reshape(ops.permute(ops.matmul(attention, v), dim=(1, 0, 2)), sizes=(length * batch, width))

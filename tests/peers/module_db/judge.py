@@ -65,6 +65,13 @@ def judge_entry(entry: Any) -> Iterator[Outcome]:
 
 def _ours(value: Any) -> Any:
     """Return an argument as the workbench takes it; functions and modules by their names."""
+    if isinstance(value, torch.nn.TransformerEncoderLayer):
+        attention, inner = value.self_attn, value.linear1
+        return wb.nn.TransformerEncoderLayer(
+            attention.embed_dim, attention.num_heads, inner.out_features, value.dropout.p,
+            value.activation.__name__, value.norm1.eps, attention.batch_first, value.norm_first,
+            inner.bias is not None,
+        )  # fmt: skip
     if isinstance(value, torch.nn.Module):
         return getattr(wb.nn, type(value).__name__)()
     if inspect.isroutine(value) and value.__name__ in dir(wb.nn.functional):

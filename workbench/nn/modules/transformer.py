@@ -39,7 +39,7 @@ def _activation(activation: Activation) -> Callable[[Any], Any]:
         return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return functional.relu if activation == "relu" else functional.gelu  # type: ignore[no-any-return]
+    return functional.relu if activation == "relu" else functional.gelu
 
 
 def _is_causal(mask: Any, is_causal: bool | None, x: Any, batch_first: bool) -> bool:
