@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from workbench.kernels import (  # noqa: F401  they register themselves
+    attention,
     contract,
     elementwise,
     index,

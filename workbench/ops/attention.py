@@ -9,9 +9,10 @@ import numpy as np
 
 from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.random import Generator
+from workbench.base.random import Generator, default_generator
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
+from workbench.ops.attention_heads import ATTENTION
 from workbench.ops.contract import linear
 from workbench.ops.dropout import dropout
 from workbench.ops.matrices import swap
@@ -35,6 +36,51 @@ def _weights(scores: Any, masked: bool) -> Any:
         return ops.softmax(scores, dim=last)
     nothing = ops.all(ops.eq(scores, -math.inf), dim=(last,), keepdim=True)
     return ops.where(nothing, 0.0, ops.softmax(ops.where(nothing, 0.0, scores), dim=last))
+
+
+def _seed(dropout: float, generator: Generator | None) -> int:
+    """Draw what decides which weights are dropped; nothing is drawn where none are."""
+    return int((generator or default_generator).numpy.random() * 2**32) if dropout > 0 else 0
+
+
+def _by_the_op(
+    query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool, dropout: float, generator: Any
+) -> Any:
+    """Run the op, where it takes sizes and types; None where it does not."""
+    q, k, v = (one._array.shape for one in (query, key, value))
+    if len(q) > 4 or not len(q) == len(k) == len(v) or not q[:-2] == k[:-2] == v[:-2]:
+        return None
+    if (
+        dropout >= 1
+        or k[-2] != v[-2]
+        or q[-1] != k[-1]
+        or any(one._array.dtype.kind == "c" for one in (query, key))
+    ):
+        return None
+    lead = (1,) * (4 - len(q))
+    if mask is not None:
+        sizes = mask._array.shape
+        if len(sizes) > len(q):
+            return None
+        if mask._array.dtype.kind == "b":
+            mask = ops.where(mask, new(np.zeros((), query._array.dtype)), -math.inf)
+        sizes = (1,) * (4 - len(sizes)) + sizes
+        if any(a not in (1, b) for a, b in zip(sizes, (*lead, *q[:-1], k[-2]), strict=True)):
+            return None
+        mask = ops.reshape(mask, sizes=sizes)
+    arrays = [
+        ops.reshape(one, sizes=(*lead, *one._array.shape)) if lead else one for one in (query, key, value)
+    ]
+    masks = () if mask is None else (mask,)
+    out, _ = ATTENTION(
+        *arrays,
+        *masks,
+        scale=float(scale),
+        causal=causal,
+        dropout=float(dropout),
+        seed=_seed(dropout, generator),
+    )
+    return ops.reshape(out, sizes=out._array.shape[len(lead) :]) if lead else out
 
 
 def _repeated(x: Any, heads: int, label: str) -> Any:
@@ -102,22 +148,31 @@ def scaled_dot_product_attention(
         heads = query._array.shape[-3]
         key, value = _repeated(key, heads, "key"), _repeated(value, heads, "value")
     scale = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
-    scores = ops.matmul(ops.mul(query, float(scale)), swap(key))
-    if is_causal:
-        attn_mask = new(np.tri(*scores._array.shape[-2:], dtype=np.bool_))
-    if attn_mask is not None:
-        broadcast("scaled_dot_product_attention", dims_of(scores), dims_of(attn_mask))
-        scores = _masked(scores, attn_mask)
-    weights = _weights(scores, attn_mask is not None)
-    if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p, generator=generator)
-    out = ops.matmul(weights, value)
+    out = _by_the_op(query, key, value, attn_mask, scale, is_causal, dropout_p, generator)
+    if out is None:
+        out = _step_by_step(query, key, value, attn_mask, scale, is_causal, dropout_p, generator)
     given = [name for name in out_names if name]
     if not given or len(out_names) != len(out._array.shape):
         return out
     if len(set(given)) != len(given):
         out_names = (*out_names[:-1], None)
     return ops.rename(out, names=out_names)
+
+
+def _step_by_step(
+    query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool, dropout_p: float, generator: Any
+) -> Any:
+    """The same in several ops, for sizes that stretch to each other, more dims, and complex numbers."""
+    scores = ops.matmul(ops.mul(query, float(scale)), swap(key))
+    if causal:
+        mask = new(np.tri(*scores._array.shape[-2:], dtype=np.bool_))
+    if mask is not None:
+        broadcast("scaled_dot_product_attention", dims_of(scores), dims_of(mask))
+        scores = _masked(scores, mask)
+    weights = _weights(scores, mask is not None)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p, generator=generator)
+    return ops.matmul(weights, value)
 
 
 # ------------------------------------------------------------------------------------- several heads
@@ -253,25 +308,22 @@ def multi_head_attention_forward(
             for one, bias in ((k, bias_k), (v, bias_v))
         )
         mask, padding = _widened(mask), _widened(padding)
-    q = _by_head(q, batch, num_heads)
-    k = _by_head(k, batch, num_heads) if static_k is None else _bare(static_k)
-    v = _by_head(v, batch, num_heads) if static_v is None else _bare(static_v)
-    if add_zero_attn:
-        k, v = (ops.pad(one, padding=((0, 0), (0, 1), (0, 0)), value=0.0) for one in (k, v))
-        mask, padding = _widened(mask), _widened(padding)
-    sources = k._array.shape[1]
-    if padding is not None:
-        spread = ops.expand(
-            ops.reshape(padding, sizes=(batch, 1, 1, sources)), sizes=(batch, num_heads, 1, sources)
-        )
-        spread = ops.reshape(spread, sizes=(batch * num_heads, 1, sources))
-        mask = spread if mask is None else ops.add(mask, spread)
-    scores = ops.matmul(ops.mul(q, math.sqrt(num_heads / width)), swap(k))
-    scores = scores if mask is None else ops.add(scores, mask)
-    attention = _weights(scores, mask is not None and not need_weights)
-    if training and dropout_p > 0.0:
-        attention = dropout(attention, dropout_p, generator=generator)
-    out = ops.reshape(ops.permute(ops.matmul(attention, v), dim=(1, 0, 2)), sizes=(length * batch, width))
+    dropped = dropout_p if training else 0.0
+    attend = _heads_weighed if need_weights or static_k is not None or static_v is not None else _heads
+    out, attention = attend(
+        q,
+        k,
+        v,
+        mask,
+        padding,
+        num_heads,
+        add_zero_attn,
+        dropped,
+        not need_weights,
+        static_k,
+        static_v,
+        generator,
+    )
     out = linear(out, _bare(out_proj_weight), _bare(out_proj_bias))
     out = ops.reshape(out, sizes=(length, batch, out._array.shape[1]))
     if not batched:
@@ -280,10 +332,67 @@ def multi_head_attention_forward(
         out = ops.rename(out, names=names)
     if not need_weights:
         return out, None
-    attention = ops.reshape(attention, sizes=(batch, num_heads, length, sources))
+    attention = ops.reshape(attention, sizes=(batch, num_heads, length, attention._array.shape[2]))
     if average_attn_weights:
         attention = ops.mean(attention, dim=(1,), keepdim=False)
     return out, attention if batched else ops.squeeze(attention, dim=(0,))
+
+
+def _heads(
+    q: Any, k: Any, v: Any, mask: Any, padding: Any, heads: int, add_zero: bool, dropped: float,
+    safe: bool, static_k: Any, static_v: Any, generator: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Attend by head without a copy of anything: heads are views of what the projections gave."""
+    length, batch, width = q._array.shape
+    if add_zero:
+        k, v = (ops.pad(one, padding=((0, 1), (0, 0), (0, 0)), value=0.0) for one in (k, v))
+        mask, padding = _widened(mask), _widened(padding)
+    sources = k._array.shape[0]
+    if mask is not None:
+        rows = mask._array.shape[0]
+        mask = ops.reshape(mask, sizes=(*((1, 1) if rows == 1 else (batch, heads)), length, sources))
+    if padding is not None:
+        padding = ops.reshape(padding, sizes=(batch, 1, 1, sources))
+        mask = padding if mask is None else ops.add(mask, padding)
+    q, k, v = (
+        ops.permute(
+            ops.reshape(one, sizes=(one._array.shape[0], batch, heads, width // heads)), dim=(1, 2, 0, 3)
+        )
+        for one in (q, k, v)
+    )
+    scale = math.sqrt(heads / width)
+    out = _by_the_op(q, k, v, mask, scale, False, dropped, generator)
+    if out is None:  # all is dropped
+        out = _step_by_step(q, k, v, mask, scale, False, dropped, generator)
+    return ops.reshape(ops.permute(out, dim=(2, 0, 1, 3)), sizes=(length * batch, width)), None
+
+
+def _heads_weighed(
+    q: Any, k: Any, v: Any, mask: Any, padding: Any, heads: int, add_zero: bool, dropped: float,
+    safe: bool, static_k: Any, static_v: Any, generator: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Attend by head, and return the weights too."""
+    length, batch, width = q._array.shape
+    q = _by_head(q, batch, heads)
+    k = _by_head(k, batch, heads) if static_k is None else _bare(static_k)
+    v = _by_head(v, batch, heads) if static_v is None else _bare(static_v)
+    if add_zero:
+        k, v = (ops.pad(one, padding=((0, 0), (0, 1), (0, 0)), value=0.0) for one in (k, v))
+        mask, padding = _widened(mask), _widened(padding)
+    sources = k._array.shape[1]
+    if padding is not None:
+        spread = ops.expand(
+            ops.reshape(padding, sizes=(batch, 1, 1, sources)), sizes=(batch, heads, 1, sources)
+        )
+        spread = ops.reshape(spread, sizes=(batch * heads, 1, sources))
+        mask = spread if mask is None else ops.add(mask, spread)
+    scores = ops.matmul(ops.mul(q, math.sqrt(heads / width)), swap(k))
+    scores = scores if mask is None else ops.add(scores, mask)
+    attention = _weights(scores, mask is not None and safe)
+    if dropped > 0.0:
+        attention = dropout(attention, dropped, generator=generator)
+    out = ops.reshape(ops.permute(ops.matmul(attention, v), dim=(1, 0, 2)), sizes=(length * batch, width))
+    return out, attention
 
 
 def _attention_mask(mask: Any, rows: int, length: int, key: Any) -> Any:

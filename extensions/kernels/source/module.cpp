@@ -1,4 +1,5 @@
 // The module workbench._kernels: each file binds its own family.
+#include "attention.hpp"
 #include "convolution.hpp"
 #include "eager/module.hpp"
 #include "elementwise.hpp"
@@ -32,6 +33,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);
+    workbench::bind_attention(module);
     workbench::bind_recurrent(module);
     workbench::bind_reduce(module);
     workbench::bind_softmax(module);

@@ -1,0 +1,202 @@
+// Attention in float32. Weights are never kept: a block of rows is computed in the cache, and computed again for the
+// gradient. Heads may lie anywhere in memory, so that nothing is copied between a projection and its heads.
+#include "attention.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "engine.hpp"
+#define WORKBENCH_LEAVES "leaves/attention.inl"
+#define WORKBENCH_LEAVES_WIDE
+#include "dispatch.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+namespace {
+
+using Optional = std::optional<Input<float>>;
+
+// Rows of each head: [N, H, L, E] with any strides but for the last dimension.
+struct Heads {
+    Dims shape, strides;
+    const float* data;
+    Buffer<float> copy;
+
+    explicit Heads(const Input<float>& array) : shape(shape_of(array)), strides(strides_of(array)), data(array.data()) {
+        if (shape.size() != 4) refuse("attention takes [N, H, L, E], got shape " + text(shape));
+        count_of(shape);
+        if ((strides[3] != 1 && shape[3] > 1) || (strides[2] < shape[3] && shape[2] > 1)) {
+            const Dims dense = row_major_strides(shape);
+            copy = Buffer<float>(count_of(shape));
+            copy_strided(copy.data(), dense, data, shape, strides);
+            data = copy.data(), strides = dense;
+        }
+    }
+    const float* at(std::int64_t head) const {
+        return data + head / shape[1] * strides[0] + head % shape[1] * strides[1];
+    }
+    std::int64_t leading() const { return std::max(strides[2], shape[3]); }
+};
+
+// A new array for rows of heads, which lie in memory as those of `like` do.
+struct NewHeads {
+    Output<float> out;
+    Dims shape, strides;
+
+    NewHeads(const Dims& wanted, const Dims& like)
+        : out(wanted, dense_strides_like(wanted, like)), shape(wanted), strides(dense_strides_like(wanted, like)) {}
+    float* at(std::int64_t head) { return out.data() + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
+    std::int64_t leading() const { return std::max(strides[2], shape[3]); }
+};
+
+// Numbers added to the scores: [N, H, L, S], stretched where a size is 1.
+struct Mask {
+    Dims steps{0, 0, 0};
+    const float* data = nullptr;
+
+    Mask(const Optional& mask, const Dims& scores) {
+        if (!mask) return;
+        const Dims shape = shape_of(*mask), strides = strides_of(*mask);
+        bool fits = shape.size() == 4 && shape[3] == scores[3] && (strides[3] == 1 || shape[3] == 1);
+        for (std::size_t i = 0; fits && i < 3; ++i) {
+            fits = shape[i] == 1 || shape[i] == scores[i];
+            steps[i] = shape[i] == 1 ? 0 : strides[i];
+        }
+        if (!fits) refuse("attention mask has shape " + text(shape) + "; expected one that stretches to " + text(scores));
+        data = mask->data();
+    }
+    const float* row(std::int64_t head, std::int64_t heads, std::int64_t row) const {
+        return data ? data + head / heads * steps[0] + head % heads * steps[1] + row * steps[2] : nullptr;
+    }
+};
+
+struct Problem {
+    std::int64_t heads, all, queries, keys, width, values, block;
+    bool causal;
+    std::uint32_t seed, least;
+    float kept;
+
+    Problem(const Heads& q, const Heads& k, const Heads& v, bool causal, double dropout, std::uint32_t seed)
+        : heads(q.shape[1]), all(q.shape[0] * q.shape[1]), queries(q.shape[2]), keys(k.shape[2]), width(q.shape[3]),
+          values(v.shape[3]), causal(causal), seed(seed),
+          least(static_cast<std::uint32_t>(std::clamp(dropout, 0.0, 1.0 - 1e-9) * 4294967296.0)),
+          kept(static_cast<float>(1.0 / (1.0 - dropout))) {
+        const Dims a = q.shape, b = k.shape, c = v.shape;
+        if (a[0] != b[0] || a[1] != b[1] || a[3] != b[3] || c[0] != b[0] || c[1] != b[1] || c[2] != b[2])
+            refuse("attention of shapes " + text(a) + ", " + text(b) + " and " + text(c));
+        block = std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, keys), 16, 256);
+        block = std::min(block, std::max<std::int64_t>(1, queries));
+    }
+    Dims scores(const Heads& q) const { return {q.shape[0], heads, queries, keys}; }
+    std::int64_t products() const { return all * queries * keys * (width + values); }
+    std::int64_t visible(std::int64_t row) const { return causal ? std::min(keys, row + 1) : keys; }
+    std::uint32_t from(std::int64_t head, std::int64_t row) const {
+        std::uint32_t h = static_cast<std::uint32_t>(head * queries + row) ^ seed;
+        h ^= h >> 16, h *= 0x7feb352du;
+        h ^= h >> 15, h *= 0x846ca68bu;
+        return h ^ (h >> 16);
+    }
+};
+
+bool multiply(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda,
+              const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+    return dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) == dnnl_success;
+}
+
+nb::object attention(const Input<float>& query, const Input<float>& key, const Input<float>& value, const Optional& mask,
+                     double scale, bool causal, double dropout, std::uint32_t seed) {
+    const Heads q(query), k(key), v(value);
+    const Problem p(q, k, v, causal, dropout, seed);
+    const Mask added(mask, p.scores(q));
+    NewHeads y({q.shape[0], p.heads, p.queries, p.values}, q.strides);
+    auto normals = Output<float>::row_major({q.shape[0], p.heads, p.queries});
+    {
+        KernelScope scope(p.products());
+        const std::int64_t blocks = (p.queries + p.block - 1) / p.block;
+        std::atomic<bool> failed{false};
+        parallel_for(p.all * blocks, std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, p.block * p.keys * p.width)),
+                     [&](std::int64_t begin, std::int64_t end) {
+            const Buffer<float> scores(p.block * p.keys);
+            for (std::int64_t task = begin; task < end; ++task) {
+                const std::int64_t head = task / blocks, first = task % blocks * p.block;
+                const std::int64_t rows = std::min(p.block, p.queries - first);
+                const std::int64_t seen = p.visible(first + rows - 1);
+                bool good = multiply('N', 'T', rows, seen, p.width, static_cast<float>(scale), q.at(head) + first * q.leading(),
+                                     q.leading(), k.at(head), k.leading(), 0.f, scores.data(), p.keys);
+                for (std::int64_t i = 0; i < rows; ++i)
+                    normals.data()[head * p.queries + first + i] = LEAF_WIDE(attention_row)(
+                        scores.data() + i * p.keys, seen, p.visible(first + i), added.row(head, p.heads, first + i),
+                        p.from(head, first + i), p.least, p.kept);
+                good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, v.at(head), v.leading(), 0.f,
+                                        y.at(head) + first * y.leading(), y.leading());
+                if (!good) failed = true;
+            }
+        });
+        if (failed) throw std::runtime_error("oneDNN's gemm failed");
+    }
+    return nb::make_tuple(y.out.to_python(), normals.to_python());
+}
+
+nb::object attention_gradient(const Input<float>& gradient, const Input<float>& query, const Input<float>& key,
+                              const Input<float>& value, const Input<float>& output, const Input<float>& normal,
+                              const Optional& mask, double scale, bool causal, double dropout, std::uint32_t seed) {
+    const Heads q(query), k(key), v(value), g(gradient), y(output);
+    const Problem p(q, k, v, causal, dropout, seed);
+    const Mask added(mask, p.scores(q));
+    if (g.shape != y.shape || y.shape != Dims{q.shape[0], p.heads, p.queries, p.values})
+        refuse("attention gradient has shape " + text(g.shape) + ", the output " + text(y.shape));
+    if (count_of(shape_of(normal)) != p.all * p.queries) refuse("attention normals have shape " + text(shape_of(normal)));
+    NewHeads dq(q.shape, q.strides), dk(k.shape, k.strides), dv(v.shape, v.strides);
+    {
+        KernelScope scope(2 * p.products());
+        const auto normals = row_major(normal);
+        std::atomic<bool> failed{false};
+        parallel_for(p.all, 1, [&](std::int64_t begin, std::int64_t end) {
+            const Buffer<float> scores(p.block * p.keys), slopes(p.block * p.keys);
+            for (std::int64_t head = begin; head < end; ++head) {
+                bool good = true;
+                for (std::int64_t first = 0; first < p.queries; first += p.block) {
+                    const std::int64_t rows = std::min(p.block, p.queries - first);
+                    const float* own = q.at(head) + first * q.leading();
+                    const float* flow = g.at(head) + first * g.leading();
+                    const float* shown = y.at(head) + first * y.leading();
+                    good = good && multiply('N', 'T', rows, p.keys, p.width, static_cast<float>(scale), own, q.leading(),
+                                            k.at(head), k.leading(), 0.f, scores.data(), p.keys);
+                    good = good && multiply('N', 'T', rows, p.keys, p.values, 1.f, flow, g.leading(), v.at(head), v.leading(),
+                                            0.f, slopes.data(), p.keys);
+                    for (std::int64_t i = 0; i < rows; ++i) {
+                        const float delta = LEAF_WIDE(products_sum)(flow + i * g.leading(), shown + i * y.leading(), p.values);
+                        LEAF_WIDE(attention_gradient_row)(scores.data() + i * p.keys, slopes.data() + i * p.keys, p.keys,
+                                                          p.visible(first + i), added.row(head, p.heads, first + i),
+                                                          normals.data()[head * p.queries + first + i], delta,
+                                                          static_cast<float>(scale), p.from(head, first + i), p.least, p.kept);
+                    }
+                    const float more = first ? 1.f : 0.f;
+                    good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, k.at(head), k.leading(),
+                                            0.f, dq.at(head) + first * dq.leading(), dq.leading());
+                    good = good && multiply('T', 'N', p.keys, p.width, rows, 1.f, slopes.data(), p.keys, own, q.leading(), more,
+                                            dk.at(head), dk.leading());
+                    good = good && multiply('T', 'N', p.keys, p.values, rows, 1.f, scores.data(), p.keys, flow, g.leading(),
+                                            more, dv.at(head), dv.leading());
+                }
+                if (!good) failed = true;
+            }
+        });
+        if (failed) throw std::runtime_error("oneDNN's gemm failed");
+    }
+    return nb::make_tuple(dq.out.to_python(), dk.out.to_python(), dv.out.to_python());
+}
+
+}  // namespace
+
+void bind_attention(nb::module_& module) {
+    using nb::arg;
+    module.def("attention", &attention, arg("query").noconvert(), arg("key").noconvert(), arg("value").noconvert(),
+               arg("mask").noconvert().none() = nb::none(), nb::kw_only(), arg("scale"), arg("causal"), arg("dropout"), arg("seed"));
+    module.def("attention_gradient", &attention_gradient, arg("gradient").noconvert(), arg("query").noconvert(),
+               arg("key").noconvert(), arg("value").noconvert(), arg("output").noconvert(), arg("normal").noconvert(),
+               arg("mask").noconvert().none() = nb::none(), nb::kw_only(), arg("scale"), arg("causal"), arg("dropout"), arg("seed"));
+}
+
+}  // namespace workbench
