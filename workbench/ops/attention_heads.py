@@ -19,7 +19,7 @@ from workbench.ops.matrices import swap
 
 __all__ = ["ATTENTION", "ATTENTION_GRADIENT"]
 
-Array = np.ndarray[Any, Any]
+Array = Any
 
 
 def _mixed(h: Array) -> Array:
@@ -78,7 +78,7 @@ def _scores(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Arra
     scores = (query * scale) @ key.swapaxes(2, 3)
     if mask is not None:
         scores = scores + mask
-    return scores + _unseen(*scores.shape[2:], scores.dtype) if causal else scores
+    return scores + _unseen(scores.shape[2], scores.shape[3], scores.dtype) if causal else scores
 
 
 def _attention(
@@ -117,7 +117,7 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
     for one in masks:
         scores = ops.add(scores, one)
     if c.params["causal"]:
-        scores = ops.add(scores, new(_unseen(*sizes[2:], dtype)))
+        scores = ops.add(scores, new(_unseen(sizes[2], sizes[3], dtype)))
     weights = ops.exp(ops.sub(scores, ops.unsqueeze(normal, dim=3, name=None)))
     slopes = ops.matmul(g, swap(value))
     kept = _kept(sizes, c.params["dropout"], c.params["seed"], dtype)
