@@ -80,3 +80,9 @@ def test_refusals() -> None:
         wb.autocast(dtype="float32")
     with pytest.raises(TypeError, match=r"autocast takes the device first: autocast\(dtype="):
         wb.autocast(wb.bfloat16)
+
+
+def test_what_is_too_large_for_16_bits_is_infinite_without_a_warning() -> None:
+    x = wb.full((2, 2), 300.0)
+    with wb.autocast(dtype=wb.float16):
+        assert bool((x @ x).isinf().all())

@@ -55,7 +55,9 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.data.streams": {"numpy.random": "slow to import, and most programs never draw from it"},
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
     "workbench.interop.pandas": {"pandas": "not needed by the package, slow to import, used when asked for"},
-    "workbench.interop.torch_tensors": {"torch": "not needed by the package, slow to import, used when asked for"},
+    "workbench.interop.torch_tensors": {
+        "torch": "not needed by the package, slow to import, used when asked for"
+    },
     "workbench.interop.xarray": {"xarray": "not needed by the package, slow to import, used when asked for"},
     "workbench.train.callbacks.tensorboard": {
         "workbench.export.tensorboard": "slow to import, and not needed until a training is logged"

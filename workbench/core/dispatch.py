@@ -300,10 +300,13 @@ def _settled(op: Op, arrays: list[Any]) -> bool:
 def _narrowed(op: Op, out: Any, half: Any, params: dict[str, Any]) -> Any:
     """Bring results computed in float32 back to the 16-bit type that the op's rule names."""
     dtypes = op.dtype.result(half, params)
-    if op.outputs == 1:
-        return np.asarray(out).astype(dtypes, copy=False)
+    several = (out,) if op.outputs == 1 else out
     dtypes = dtypes if isinstance(dtypes, tuple) else (dtypes,) * op.outputs
-    return tuple([np.asarray(one).astype(dtype, copy=False) for one, dtype in zip(out, dtypes, strict=True)])
+    with np.errstate(all="ignore"):  # what is too large for the type is infinite there
+        narrow = [
+            np.asarray(one).astype(dtype, copy=False) for one, dtype in zip(several, dtypes, strict=True)
+        ]
+    return narrow[0] if op.outputs == 1 else tuple(narrow)
 
 
 def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
