@@ -10,6 +10,7 @@ from workbench.models.language import Vocabulary, WordLanguageModel, words_of
 from workbench.models.lenet import LeNet
 from workbench.models.mobilenet import MobileNetV2, mobilenet_v2
 from workbench.models.resnet import ResNet, resnet18, resnet50
+from workbench.models.vit import VisionTransformer, vit_small
 
 __all__ = [
     "BertEncoder",
@@ -19,6 +20,7 @@ __all__ = [
     "LeNet",
     "MobileNetV2",
     "ResNet",
+    "VisionTransformer",
     "Vocabulary",
     "WordLanguageModel",
     "efficientnet_lite0",
@@ -27,5 +29,6 @@ __all__ = [
     "mobilenet_v2",
     "resnet18",
     "resnet50",
+    "vit_small",
     "words_of",
 ]
