@@ -46,6 +46,8 @@ DECLARED: dict[str, dict[str, str]] = {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",
     },
+    "workbench.data.images": {"PIL.Image": "slow to import, and needed where pictures are read"},
+    "workbench.data.progress": {"tqdm.auto": "slow to import, and needed where a bar is shown"},
     "workbench.data.loader": {
         "multiprocessing": "most loaders have no workers, and it takes as long as a room"
     },

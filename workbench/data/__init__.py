@@ -9,9 +9,11 @@ from workbench.data.combine import StackDataset, Subset, random_split
 from workbench.data.dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset
 from workbench.data.digits import Digits, digits
 from workbench.data.idx import fashion_mnist, read_idx
+from workbench.data.images import ImageFolder, read_image
 from workbench.data.labels import read_labels
 from workbench.data.loader import DataLoader
 from workbench.data.pool import WorkerError
+from workbench.data.progress import progress
 from workbench.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -20,6 +22,7 @@ from workbench.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )  # fmt: skip
+from workbench.data.table import CSVDataset, NumpyDataset
 from workbench.data.tensors import TensorDataset
 from workbench.data.text import Book, moby_dick
 from workbench.data.worker import WorkerInfo, get_worker_info
@@ -27,13 +30,16 @@ from workbench.data.worker import WorkerInfo, get_worker_info
 __all__ = [
     "BatchSampler",
     "Book",
+    "CSVDataset",
     "ChainDataset",
     "ConcatDataset",
     "DataError",
     "DataLoader",
     "Dataset",
     "Digits",
+    "ImageFolder",
     "IterableDataset",
+    "NumpyDataset",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -51,8 +57,10 @@ __all__ = [
     "fashion_mnist",
     "get_worker_info",
     "moby_dick",
+    "progress",
     "random_split",
     "read_arrays",
     "read_idx",
+    "read_image",
     "read_labels",
 ]

@@ -45,6 +45,8 @@ class _Pass:
     ahead: set[int] = field(default_factory=set)
     """Numbers of batches that were given out of order, behind `position`."""
     finished: bool = False
+    resumed: _Pass | None = None
+    """The place at which it goes on, until it has given a batch."""
 
     def gave(self, number: int) -> None:
         """Note that a batch has been given."""
@@ -189,7 +191,7 @@ class DataLoader(Generic[T]):
 
     def _begin(self) -> _Pass:
         """Begin a pass: anew, or where `load_state_dict` said."""
-        resumed, self._resumed = self._resumed, None
+        resumed = self._resumed
         if resumed is not None:
             self._restore(resumed.generators)
         generators = self._generators()
@@ -200,8 +202,15 @@ class DataLoader(Generic[T]):
             source = default_generator if self.generator is None else self.generator
             drawn = int(source.numpy.integers(0, (1 << 63) - 1))
             begun.seed = drawn if begun.seed is None else begun.seed
+        begun.resumed = resumed
         self._pass = begun
         return begun
+
+    def _started(self, begun: _Pass) -> None:
+        """Forget where a pass was to go on, now that it does: a loop that is only begun changes nothing."""
+        if self._resumed is begun.resumed:
+            self._resumed = None
+        begun.resumed = None
 
     def _sources(self) -> dict[str, Any]:
         """What a pass draws from, and samplers with a state of their own, by where they stand."""
@@ -235,6 +244,11 @@ class DataLoader(Generic[T]):
             else:
                 one.load_state_dict(states[place])
 
+    @property
+    def position(self) -> int:
+        """How many batches of its pass the next loop skips, because they were handed out before; mostly 0."""
+        return 0 if self._resumed is None else self._resumed.position + len(self._resumed.ahead)
+
     def state_dict(self) -> dict[str, Any]:
         """Return where the last pass is, as plain values: `load_state_dict` has the next loop go on exactly there.
 
@@ -246,7 +260,7 @@ class DataLoader(Generic[T]):
                 "in_order=False gives the batches of an iterable data set as they come, which cannot be repeated: "
                 "there is no state to go on from. Pass in_order=True."
             )
-        now = self._resumed or self._pass
+        now = self._pass if self._resumed is None else self._resumed
         if now is None or now.finished:
             now = _Pass(None, self._generators())
         for place, state in now.generators.items():
@@ -401,7 +415,7 @@ def _plan(loader: DataLoader[Any], begun: _Pass) -> Iterator[tuple[int, Any]]:
     if loader.iterable:
         # Each worker counts its own samples, so what was given before is made again, and dropped.
         return zip(itertools.count(), itertools.repeat(loader.batch_size))
-    streams = Streams(mixed(begun.seed, ORDER))
+    streams, given = Streams(mixed(begun.seed, ORDER)), frozenset(begun.ahead)
     index_sampler = loader.batch_sampler if loader.batched else loader.sampler
     base, size = index_sampler, 0
     if type(index_sampler) is BatchSampler:
@@ -413,16 +427,12 @@ def _plan(loader: DataLoader[Any], begun: _Pass) -> Iterator[tuple[int, Any]]:
         assert indices is not None
         numbered = _drawn(indices, streams)
         skipped = itertools.islice(numbered, begun.position, None)
-        return ((number, chosen) for number, chosen in skipped if number not in begun.ahead)
+        return ((number, chosen) for number, chosen in skipped if number not in given)
     if size == 0:
         numbers = range(begun.position, len(order))
-        return ((number, int(order[number])) for number in numbers if number not in begun.ahead)
+        return ((number, int(order[number])) for number in numbers if number not in given)
     numbers = range(begun.position, len(index_sampler))
-    return (
-        (number, order[number * size : (number + 1) * size])
-        for number in numbers
-        if number not in begun.ahead
-    )
+    return ((number, order[number * size : (number + 1) * size]) for number in numbers if number not in given)
 
 
 def _drawn(indices: Iterator[Any], streams: Streams) -> Iterator[tuple[int, Any]]:
@@ -447,12 +457,14 @@ class _Here(Iterator[Any]):
 
     def __init__(self, loader: DataLoader[Any], begun: _Pass, plan: Iterator[tuple[int, Any]]) -> None:
         assert begun.seed is not None
-        self._iterable, self._begun, self._plan, self._seed = loader.iterable, begun, plan, begun.seed
+        self._loader, self._begun, self._plan, self._seed = loader, begun, plan, begun.seed
         self._fetch = _fetch(loader)
         self._again = begun.position if loader.iterable else 0
 
     def __next__(self) -> Any:
         begun = self._begun
+        if begun.resumed is not None:
+            self._loader._started(begun)
         for number, indices in self._plan:
             try:
                 if self._fetch.draws:
@@ -465,7 +477,7 @@ class _Here(Iterator[Any]):
             except Exception as error:
                 begun.gave(number)
                 error.add_note(
-                    f"in batch {number} of {describe(None if self._iterable else indices)} of a DataLoader"
+                    f"in batch {number} of {describe(None if self._loader.iterable else indices)} of a DataLoader"
                 )
                 if isinstance(error, StopIteration):
                     raise RuntimeError(
@@ -521,6 +533,8 @@ class _ByWorkers(Iterator[Any]):
                 "a new pass over this DataLoader has begun, and its workers have left this one: finish a loop before "
                 "the next, or pass persistent_workers=False"
             )
+        if begun.resumed is not None:
+            self._loader._started(begun)
         while expected and pool.close.alive:
             try:
                 member = pool.wait(

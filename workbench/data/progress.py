@@ -1,0 +1,46 @@
+"""A bar that shows how far a loop over a loader is, how fast it goes, and how long it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.base.lazy import Lazy
+
+__all__ = ["progress"]
+
+bars = Lazy("tqdm.auto")
+
+
+def progress(loader: Any, description: str | None = None, **options: Any) -> Any:
+    """Return `loader` with a progress bar (tqdm's): rate and time left, in a notebook or a terminal.
+
+    A loader that goes on in the middle of a pass, after `load_state_dict`, begins in the middle of the bar. `options`
+    are tqdm's, such as ``leave=False``, ``unit`` or ``disable=True``. What is returned is iterated over, and has tqdm's
+    methods, such as ``set_postfix(loss=0.1)``.
+
+    >>> import workbench as wb
+    >>> loader = wb.data.DataLoader(range(6), batch_size=2)
+    >>> [batch.tolist() for batch in progress(loader, "epoch 1", disable=True)]
+    [[0, 1], [2, 3], [4, 5]]
+    """
+    settings = {
+        "desc": description,
+        "unit": "batch",
+        "dynamic_ncols": True,
+        "initial": getattr(loader, "position", 0),
+        "total": _length(loader),
+    }
+    return bars.tqdm(_once(loader), **{**settings, **options})
+
+
+def _once(loader: Any) -> Iterator[Any]:
+    """Go over a loader when the first batch is asked for: tqdm calls iter() twice, and workers start at each."""
+    yield from loader
+
+
+def _length(loader: Any) -> int | None:
+    try:
+        return len(loader)
+    except TypeError:  # nobody knows: tqdm then counts
+        return None
