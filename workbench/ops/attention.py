@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import broadcast
+from workbench.base.dims import Dims, broadcast, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import Generator, default_generator
 from workbench.core.op import ops
@@ -243,6 +243,29 @@ def _check_heads(query: Any, key: Any, value: Any, num_heads: int, expected: int
         )
 
 
+def _check_names(query: Any, key: Any, value: Any) -> None:
+    """Refuse values whose names say other sources than the keys', and keys of another batch than the queries'."""
+    k, v = dims_of(key), dims_of(value)
+    unify_names(
+        "attention: key and value", Dims(k.names[:-1], k.sizes[:-1]), Dims(v.names[:-1], v.sizes[:-1])
+    )
+    if len(k.sizes) == 3:
+        q = dims_of(query)
+        unify_names(
+            "attention: batch of query and key",
+            Dims(q.names[1:2], q.sizes[1:2]),
+            Dims(k.names[1:2], k.sizes[1:2]),
+        )
+
+
+def _names_of_weights(query: Any, key: Any, heads: bool) -> tuple[str | None, ...]:
+    """Return the names of weights [N, heads?, L, S]; places looked at have none where queries are called the same."""
+    q, k = dims_of(query).names, dims_of(key).names
+    batch = (q[1] or k[1],) if len(q) == 3 else ()
+    names: list[str | None] = [*batch, *(("heads",) if heads else ()), q[0], k[0]]
+    return tuple(None if name in names[:i] else name for i, name in enumerate(names))
+
+
 def multi_head_attention_forward(
     query: Any,
     key: Any,
@@ -277,6 +300,7 @@ def multi_head_attention_forward(
     Shapes: query [L, N, E] (or [L, E]), key and value [S, N, E]; returns the output in the query's shape and names, and
     the weights [N, L, S] (their mean over the heads, or [N, heads, L, S]), None without `need_weights`. In both masks
     True means *not* to look: `key_padding_mask` [N, S], `attn_mask` [L, S] or [N·heads, L, S]; numbers are added.
+    Raises `DimensionError` where names say that key and value, or the batches of query and key, are others.
     """
     if is_causal and attn_mask is None:
         raise DimensionError(
@@ -284,7 +308,8 @@ def multi_head_attention_forward(
             op="multi_head_attention_forward",
         )
     _check_heads(query, key, value, num_heads, embed_dim_to_check, use_separate_proj_weight)
-    names = query._names
+    _check_names(query, key, value)
+    names, weight_names = query._names, _names_of_weights(query, key, not average_attn_weights)
     query, key, value = (_bare(one) for one in (query, key, value))
     batched = len(query._array.shape) == 3
     if not batched:
@@ -335,7 +360,8 @@ def multi_head_attention_forward(
     attention = ops.reshape(attention, sizes=(batch, num_heads, length, attention._array.shape[2]))
     if average_attn_weights:
         attention = ops.mean(attention, dim=(1,), keepdim=False)
-    return out, attention if batched else ops.squeeze(attention, dim=(0,))
+    attention = attention if batched else ops.squeeze(attention, dim=(0,))
+    return out, ops.rename(attention, names=weight_names) if names is not None else attention
 
 
 def _heads(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
@@ -35,13 +36,13 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
                 operands=(dims.operand(f"input{which}", [len(dims.sizes) - 1]), w.operand("weight", [axis])),
             )
     batch, (out_features, first, second) = a.sizes[:-1], w.sizes
+    names = unify_names("bilinear", Dims(a.names[:-1], batch), Dims(b.names[:-1], batch))
     rows = math.prod(batch)
     flat = ops.reshape(ops.permute(bare(weight), dim=(1, 0, 2)), sizes=(first, out_features * second))
     half = ops.matmul(ops.reshape(bare(input1), sizes=(rows, first)), flat)
     half = ops.reshape(half, sizes=(rows, out_features, second))
     full = ops.matmul(half, column(ops.reshape(bare(input2), sizes=(rows, second))))
     out = ops.reshape(full, sizes=(*batch, out_features))
-    names = [x if y is None else y for x, y in zip(a.names[:-1], b.names[:-1], strict=True)]
     name = w.names[0] if w.names[0] not in names else None
     out = named(out, (*names, name))
     return out if bias is None else ops.add(out, bare(bias))

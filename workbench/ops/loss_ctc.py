@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
@@ -122,7 +122,18 @@ def _ctc_dims(x: Dims, targets: Dims, input_lengths: Dims, target_lengths: Dims,
                 op="ctc_loss",
                 operands=(x.operand("log_probs", [1]),),
             )
-    return Dims((x.names[1],), (x.sizes[1],))
+    if len(targets.sizes) == 2 and targets.sizes[0] != x.sizes[1]:
+        raise DimensionError(
+            f"targets are [N, S] with N={x.sizes[1]}, as log_probs have it, or all in one row; got "
+            f"{list(targets.sizes)}",
+            op="ctc_loss",
+            operands=(x.operand("log_probs", [1]), targets.operand("targets", [0])),
+        )
+    batch = Dims(x.names[1:2], x.sizes[1:2])
+    for one in (targets if len(targets.sizes) == 2 else None, input_lengths, target_lengths):
+        if one is not None:
+            batch = Dims(unify_names("ctc_loss", batch, Dims(one.names[:1], one.sizes[:1])), batch.sizes)
+    return batch
 
 
 def _ctc_vjp(c: Call, g: Any) -> tuple[Any, ...]:

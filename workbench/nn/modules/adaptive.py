@@ -156,7 +156,7 @@ def _check_cutoffs(cutoffs: list[int], n_classes: int) -> None:
 def _check_batch(input: Any, target: Any) -> str | None:
     """Refuse sizes that do not go together; return the name of the batch."""
     x, t = dims_of(input), dims_of(target)
-    operands = (x.operand("input"), t.operand("target"))
+    operands, fix = (x.operand("input"), t.operand("target")), ""
     if len(t.sizes) > 1:
         message = "0D or 1D target tensor expected, multi-target not supported"
     elif len(x.sizes) != len(t.sizes) + 1:
@@ -171,4 +171,5 @@ def _check_batch(input: Any, target: Any) -> str | None:
         if len(names) < 2:
             return names.pop() if names else None
         message = f"the batch is called {x.names[0]!r} in the input and {t.names[0]!r} in the target"
-    raise DimensionError(message, op="AdaptiveLogSoftmaxWithLoss", operands=operands)
+        fix = f"target.rename({t.names[0]}={x.names[0]!r}), if they mean the same"
+    raise DimensionError(message, op="AdaptiveLogSoftmaxWithLoss", operands=operands, fix=fix)

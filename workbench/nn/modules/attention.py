@@ -10,6 +10,7 @@ from workbench.nn import init
 from workbench.nn.module import Module
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import Parameter
+from workbench.nn.places import check_places
 from workbench.ops.attention import multi_head_attention_forward
 from workbench.tensor.factories import empty
 
@@ -123,6 +124,11 @@ class MultiheadAttention(Module):
     ) -> tuple[Any, Any]:
         """Attend; `is_causal` says that `attn_mask` is the causal one."""
         batched = len(dims_of(query).sizes) == 3
+        if batched:
+            for one in (query, key, value):
+                check_places(
+                    "MultiheadAttention", one, N=0 if self.batch_first else 1, T=int(self.batch_first)
+                )
         if self.batch_first and batched:
             query, key, value = _swapped(query, key, value)
         output, weights = multi_head_attention_forward(

@@ -8,6 +8,7 @@ from workbench.core.op import ops
 from workbench.nn import functional
 from workbench.nn.images import IMAGE, check_layout, check_names
 from workbench.nn.module import Module
+from workbench.nn.places import check_places
 from workbench.ops.window_geometry import Sizes
 
 __all__ = ["Fold", "Unfold"]
@@ -78,6 +79,7 @@ class Fold(Module):
         """Return the image: with its names, where the columns have any."""
         names = input._names
         if names is not None and len(names) == 3:
+            check_places("Fold", input, N=0, C=1, L=2)
             check_names("Fold", input, ("N", *names[1:]))
         image = functional.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride

@@ -16,6 +16,7 @@ from workbench.nn import init
 from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
+from workbench.nn.places import check_places
 from workbench.nn.utils.rnn import PackedSequence
 from workbench.ops.contract import LINEAR
 from workbench.ops.dropout import dropout
@@ -164,6 +165,8 @@ class RNNBase(Module):
         if ndim not in (2, 3):
             raise ValueError(f"{self._word()}: Expected input to be 2D or 3D, got {ndim}D tensor instead")
         batch_dim = 0 if self.batch_first else 1
+        if ndim == 3:
+            check_places(type(self).__name__, input, N=batch_dim, T=1 - batch_dim)
         for one in given or ():
             if len(dims_of(one).sizes) != ndim:
                 raise self._refuse(

@@ -12,6 +12,7 @@ from workbench.core.value import dims_of, new
 from workbench.nn.module import Module
 from workbench.nn.modules.recurrent import draw_evenly
 from workbench.nn.parameter import Parameter
+from workbench.nn.places import check_places
 from workbench.ops.contract import LINEAR
 from workbench.ops.recurrent import GRU, LSTM, RNN
 from workbench.tensor.factories import empty
@@ -64,6 +65,8 @@ class RNNCellBase(Module):
                 raise ValueError(
                     f"{word}: Expected {label} to be 1D or 2D, got {len(dims_of(one).sizes)}D instead"
                 )
+        if len(sizes) == 2:
+            check_places(word, input, N=0)
         if sizes[-1] != self.input_size:
             raise DimensionError(
                 f"input has inconsistent input_size: got {sizes[-1]} expected {self.input_size}",

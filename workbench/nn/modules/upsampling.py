@@ -7,6 +7,7 @@ from typing import Any
 from workbench.nn import functional
 from workbench.nn.images import check_layout, check_spatial
 from workbench.nn.module import Module
+from workbench.nn.places import check_places
 from workbench.ops.window_geometry import LAYOUT, Sizes
 
 __all__ = [
@@ -103,6 +104,13 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
+def _check_channels(layer: str, x: Any) -> None:
+    """Refuse names that say that the last three dims are not channels, height and width."""
+    check_spatial(layer, x, 2)
+    if len(x._array.shape) >= 3:
+        check_places(layer, x, C=len(x._array.shape) - 3)
+
+
 class PixelShuffle(Module):
     """Rearrange [*, C·r², H, W] to [*, C, H·r, W·r]. Shi et al. 2016.
 
@@ -119,7 +127,7 @@ class PixelShuffle(Module):
 
     def forward(self, input: Any) -> Any:
         """Rearrange."""
-        check_spatial("PixelShuffle", input, 2)
+        _check_channels("PixelShuffle", input)
         return functional.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
@@ -141,7 +149,7 @@ class PixelUnshuffle(Module):
 
     def forward(self, input: Any) -> Any:
         """Rearrange."""
-        check_spatial("PixelUnshuffle", input, 2)
+        _check_channels("PixelUnshuffle", input)
         return functional.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
