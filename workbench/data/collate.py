@@ -14,7 +14,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of, new
 from workbench.data.dataset import Empty
 from workbench.tensor import Tensor
-from workbench.tensor.factories import from_numpy
+from workbench.tensor.factories import from_numpy, tensor
 
 __all__ = ["collated", "default_collate", "default_convert"]
 
@@ -68,9 +68,10 @@ def _numbers(batch: Sequence[Any]) -> Tensor:
             "default_collate: the samples of a batch must all be numbers, found "
             + ", ".join(sorted({type(one).__name__ for one in batch}))
         )
+    if not isinstance(batch[0], np.generic):
+        return tensor(list(batch), names=("N",))  # integers, and maybe floats among them, which get the default type
     as_dtype(array.dtype)
-    names = ("N",) + (None,) * (array.ndim - 1)
-    return new(array, names)  # type: ignore[no-any-return]
+    return new(array, ("N",))  # type: ignore[no-any-return]
 
 
 def _values(batch: Sequence[Any], key: Any) -> list[Any]:
