@@ -110,14 +110,24 @@ def test_batches_stay_valid_however_long_they_are_kept_and_can_be_changed() -> N
     assert again[0][0].sum().item() == 15
 
 
-def test_what_lies_in_a_slot_is_not_copied() -> None:
-    loader = data.DataLoader(tensors(64), batch_size=4, num_workers=1)
-    x, labels = next(iter(loader))
+def lies_in_a_slot(x: wb.Tensor) -> bool:
     base = x.numpy()
     while isinstance(base.base, np.ndarray):
         base = base.base
-    assert type(base.base).__name__ == "_Lease"
+    return type(base.base).__name__ == "_Lease"
+
+
+def test_what_lies_in_a_slot_is_not_copied() -> None:
+    loader = data.DataLoader(tensors(64), batch_size=4, num_workers=1)
+    x, labels = next(iter(loader))
+    assert lies_in_a_slot(x) and lies_in_a_slot(labels)
     assert not np.may_share_memory(x.numpy(), labels.numpy())
+
+
+def test_slots_are_used_again_once_a_batch_is_garbage() -> None:
+    assert all(lies_in_a_slot(x) for x, _ in data.DataLoader(tensors(), 2, num_workers=1))
+    kept = list(data.DataLoader(tensors(), 2, num_workers=1))
+    assert [lies_in_a_slot(x) for x, _ in kept] == [True] * 2 + [False] * 23
 
 
 @pytest.mark.parametrize("in_order", [True, False])
@@ -389,11 +399,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gone(pids: list[int], seconds: float = 20) -> bool:
+    """Wait until processes have ended; those that do not are ended, and the answer is False."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if not any(alive(pid) for pid in pids):
             return True
         time.sleep(0.02)
+    for pid in filter(alive, pids):
+        os.kill(pid, signal.SIGKILL)
     return False
 
 
@@ -409,8 +422,9 @@ def test_workers_end_when_their_program_is_killed(method: str, slow: int) -> Non
     process, pids = run("time.sleep(600)", slow, method)
     assert len(pids) == 3
     process.kill()
-    process.communicate(timeout=60)  # ends when the last worker lets go of its output
-    assert gone(pids)
+    ended = gone(pids)
+    process.communicate(timeout=60)
+    assert ended
 
 
 @pytest.mark.parametrize(
