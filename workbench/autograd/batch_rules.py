@@ -73,11 +73,6 @@ def _all_batched(b: Batch) -> Any:
     return b.run(*values, **{**b.params, "dim": shifted(b.params["dim"])})
 
 
-def _equal_shapes(b: Batch) -> Any:
-    """For elementwise ops on inputs of one shape that do not broadcast: each gets a batch dim."""
-    return b.run(*[b.whole(i) for i in range(len(b.inputs))], **b.params)
-
-
 def _pad(b: Batch) -> Any:
     return ops.pad(b.inputs[0], padding=((0, 0), *b.params["padding"]), value=b.params["value"])
 
@@ -190,6 +185,13 @@ def _whole(b: Batch) -> Any:
     return b.run(*[b.whole(i) for i in range(len(b.inputs))], **b.params)
 
 
+def _drawn(b: Batch) -> Any:
+    """For what is drawn by place: every entry draws the same."""
+    first, last = b.params["drawn"]
+    values = [b.whole(i) for i in range(len(b.inputs))]
+    return b.run(*values, **{**b.params, "drawn": (first + 1, last + 1)})
+
+
 RULES: dict[str, Rule] = {
     "add_windows": _windows,
     "cat": _all_batched,
@@ -198,7 +200,7 @@ RULES: dict[str, Rule] = {
     "diagonal": _dim_pair,
     "diagonal_embed": _dim_pair,
     "diagonal_scatter": _diagonal_scatter,
-    "dropout_mask": _equal_shapes,
+    "dropout": _drawn,
     "expand": _expand,
     "fill": _as_it_is,
     "flatten": _resized,
@@ -219,6 +221,8 @@ RULES: dict[str, Rule] = {
     "repeat": _repeat,
     "reshape": _reshape,
     "roll": _roll,
+    "rrelu": _drawn,
+    "rrelu_gradient": _drawn,
     "sum_to": _sum_to,
     "to_device": _as_it_is,
     "tril": _matrices,

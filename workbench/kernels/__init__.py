@@ -9,6 +9,7 @@ from __future__ import annotations
 from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
     contract,
+    dropping,
     elementwise,
     index,
     normalise,

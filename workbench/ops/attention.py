@@ -9,10 +9,11 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast, unify_names
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.random import Generator, default_generator
+from workbench.base.random import Generator
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.attention_heads import ATTENTION
+from workbench.ops.chance import seed_from
 from workbench.ops.contract import linear
 from workbench.ops.dropout import dropout
 from workbench.ops.matrices import swap
@@ -36,11 +37,6 @@ def _weights(scores: Any, masked: bool) -> Any:
         return ops.softmax(scores, dim=last)
     nothing = ops.all(ops.eq(scores, -math.inf), dim=(last,), keepdim=True)
     return ops.where(nothing, 0.0, ops.softmax(ops.where(nothing, 0.0, scores), dim=last))
-
-
-def _seed(dropout: float, generator: Generator | None) -> int:
-    """Draw what decides which weights are dropped; nothing is drawn where none are."""
-    return int((generator or default_generator).numpy.random() * 2**32) if dropout > 0 else 0
 
 
 def _by_the_op(
@@ -78,7 +74,7 @@ def _by_the_op(
         scale=float(scale),
         causal=causal,
         dropout=float(dropout),
-        seed=_seed(dropout, generator),
+        seed=seed_from(generator) if dropout > 0 else 0,
     )
     return ops.reshape(out, sizes=out._array.shape[len(lead) :]) if lead else out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid, unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import new
+from workbench.ops.chance import kept, least
 from workbench.ops.matrices import swap
 
 __all__ = ["ATTENTION", "ATTENTION_GRADIENT"]
@@ -22,24 +22,12 @@ __all__ = ["ATTENTION", "ATTENTION_GRADIENT"]
 Array = Any
 
 
-def _mixed(h: Array) -> Array:
-    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x7FEB352D)
-    h = (h ^ (h >> np.uint32(15))) * np.uint32(0x846CA68B)
-    return h ^ (h >> np.uint32(16))
-
-
 def _kept(sizes: tuple[int, ...], dropout: float, seed: int, dtype: Any) -> Array | None:
-    """Return what weights are multiplied by: 0 with probability `dropout`, else what makes up for it; None for 1.
-
-    Each weight's share of chance is a hash of its place and the seed (Wellons' lowbias32), as in the compiled code.
-    """
-    least = int(min(max(dropout, 0.0), 1 - 1e-9) * 2**32)
-    if not least:
+    """Return what weights are multiplied by: 0 with probability `dropout`, else what makes up for it; None for 1."""
+    if not least(dropout):
         return None
-    rows = np.arange(math.prod(sizes[:-1]), dtype=np.uint32)
-    columns = np.arange(sizes[-1], dtype=np.uint32) * np.uint32(0x9E3779B9)
-    drawn = _mixed(_mixed(rows ^ np.uint32(seed))[:, None] + columns).reshape(sizes)
-    return np.where(drawn >= np.uint32(least), np.asarray(1 / (1 - dropout), dtype), np.asarray(0, dtype))
+    scale = 1 / (1 - dropout) if dropout < 1 else 0.0
+    return np.where(kept(sizes, dropout, seed), np.asarray(scale, dtype), np.asarray(0, dtype))
 
 
 def _unseen(queries: int, keys: int, dtype: Any) -> Array:
@@ -99,8 +87,8 @@ def _attention(
     total = weights.sum(-1, keepdims=True)
     normal = np.where(nothing, np.inf, most + np.log(np.where(nothing, 1, total)))[..., 0]
     weights = weights / np.where(nothing, 1, total)
-    kept = _kept(weights.shape, dropout, seed, weights.dtype)
-    return (weights if kept is None else weights * kept) @ value, normal.astype(scores.dtype)
+    factors = _kept(weights.shape, dropout, seed, weights.dtype)
+    return (weights if factors is None else weights * factors) @ value, normal.astype(scores.dtype)
 
 
 def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
@@ -120,10 +108,10 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
         scores = ops.add(scores, new(_unseen(sizes[2], sizes[3], dtype)))
     weights = ops.exp(ops.sub(scores, ops.unsqueeze(normal, dim=3, name=None)))
     slopes = ops.matmul(g, swap(value))
-    kept = _kept(sizes, c.params["dropout"], c.params["seed"], dtype)
+    factors = _kept(sizes, c.params["dropout"], c.params["seed"], dtype)
     used = weights
-    if kept is not None:
-        used, slopes = ops.mul(weights, new(kept)), ops.mul(slopes, new(kept))
+    if factors is not None:
+        used, slopes = ops.mul(weights, new(factors)), ops.mul(slopes, new(factors))
     slopes = ops.sub(slopes, ops.sum(ops.mul(g, y), dim=(3,), keepdim=True))
     if g_normal is not None:
         slopes = ops.add(slopes, ops.unsqueeze(g_normal, dim=3, name=None))
@@ -190,10 +178,10 @@ def _attention_gradient(
 ) -> Any:  # fmt: skip
     weights = np.exp(_scores(query, key, mask, scale, causal) - normal[..., None])
     slopes = g @ value.swapaxes(2, 3)
-    kept = _kept(weights.shape, dropout, seed, weights.dtype)
+    factors = _kept(weights.shape, dropout, seed, weights.dtype)
     used = weights
-    if kept is not None:
-        used, slopes = weights * kept, slopes * kept
+    if factors is not None:
+        used, slopes = weights * factors, slopes * factors
     slopes = weights * (slopes - (g * y).sum(-1, keepdims=True)) * scale
     return slopes @ key, slopes.swapaxes(2, 3) @ query, used.swapaxes(2, 3) @ g
 

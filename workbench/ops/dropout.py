@@ -15,6 +15,7 @@ from workbench.base.random import Generator, default_generator
 from workbench.core.inplace import write
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
+from workbench.ops.chance import seed_from
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -22,11 +23,6 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 def _check(p: float) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-
-
-def _kept(sizes: tuple[int, ...], p: float, generator: Generator | None) -> Any:
-    """Return an array that is True with probability 1 - p."""
-    return (generator or default_generator).numpy.random(sizes, np.float32) >= p
 
 
 def _float(input: Any) -> Any:
@@ -38,10 +34,32 @@ def _run(function: Callable[[Any], Any], input: Any, name: str, inplace: bool) -
     return write(input, name, function) if inplace else function(input)
 
 
-def _dropped(input: Any, sizes: tuple[int, ...], p: float, generator: Generator | None, inplace: bool) -> Any:
-    scale = 0.0 if p == 1 else 1 / (1 - p)
-    mask = _kept(sizes, p, generator) * np.asarray(scale, _float(input))
-    return _run(lambda x: ops.dropout_mask(x, new(mask)), input, "dropout", inplace)
+def _dropped(
+    input: Any, drawn: int, p: float, generator: Generator | None, inplace: bool, name: str = "dropout"
+) -> Any:
+    """Drop values that differ in one of the first `drawn` dims each for itself."""
+    places = (0, min(drawn, len(input._array.shape)))
+    params = {"p": float(p), "seed": seed_from(generator), "drawn": places, **_NUMBERS[name](p)}
+    return _run(lambda x: ops.dropout(x, **params), input, name, inplace)
+
+
+def _of_dropout(p: float) -> dict[str, float]:
+    return {"scale": 0.0 if p == 1 else 1 / (1 - p), "high": 0.0, "low": 0.0}
+
+
+_SATURATED = 1.7580993408473766
+"""The negative of the value that the self-normalising activation (selu) falls to: λ·α."""
+
+
+def _of_alpha_dropout(p: float) -> dict[str, float]:
+    """Set values to selu's floor, then scale and shift so that mean 0 and variance 1 stay."""
+    if p == 1:
+        return {"scale": 0.0, "high": 0.0, "low": 0.0}
+    scale = 1 / math.sqrt((_SATURATED**2 * p + 1) * (1 - p))
+    return {"scale": scale, "high": p * _SATURATED * scale, "low": (p - 1) * _SATURATED * scale}
+
+
+_NUMBERS = {"dropout": _of_dropout, "alpha_dropout": _of_alpha_dropout}
 
 
 def dropout(
@@ -56,19 +74,12 @@ def dropout(
 
     >>> import workbench as wb
     >>> wb.nn.functional.dropout(wb.ones(4), 0.5, generator=wb.Generator(0))
-    tensor([2.0000, 2.0000, 2.0000, 0.0000])
+    tensor([0.0000, 2.0000, 2.0000, 2.0000])
     """
     _check(p)
     if not training or p == 0:
         return input
-    return _dropped(input, dims_of(input).sizes, p, generator, inplace)
-
-
-def _channels(input: Any, batched: bool) -> tuple[int, ...]:
-    """Return the sizes of a mask with one value for each channel of [N, C, …] or [C, …]."""
-    sizes = dims_of(input).sizes
-    own = 2 if batched else 1
-    return sizes[:own] + (1,) * (len(sizes) - own)
+    return _dropped(input, len(input._array.shape), p, generator, inplace)
 
 
 def dropout1d(
@@ -91,7 +102,7 @@ def dropout1d(
         )
     if not training or p == 0:
         return input
-    return _dropped(input, _channels(input, ndim == 3), p, generator, inplace)
+    return _dropped(input, 2 if ndim == 3 else 1, p, generator, inplace)
 
 
 def dropout2d(
@@ -117,7 +128,7 @@ def dropout2d(
         )
     if not training or p == 0:
         return input
-    return _dropped(input, _channels(input, True), p, generator, inplace)
+    return _dropped(input, 2, p, generator, inplace)
 
 
 def dropout3d(
@@ -140,24 +151,7 @@ def dropout3d(
         )
     if not training or p == 0:
         return input
-    return _dropped(input, _channels(input, ndim != 4), p, generator, inplace)
-
-
-_SATURATED = 1.7580993408473766
-"""The negative of the value that the self-normalising activation (selu) falls to: λ·α."""
-
-
-def _alpha_dropped(
-    input: Any, sizes: tuple[int, ...], p: float, generator: Generator | None, inplace: bool
-) -> Any:
-    """Set values to selu's floor, then scale and shift so that mean 0 and variance 1 stay."""
-    if p == 1:
-        return _run(lambda x: ops.mul(x, 0.0), input, "alpha_dropout", inplace)
-    scale = 1 / math.sqrt((_SATURATED**2 * p + 1) * (1 - p))
-    kept = _kept(sizes, p, generator).astype(_float(input))
-    shift = new(((kept - 1 + p) * _SATURATED * scale).astype(_float(input), copy=False))
-    mask = new((kept * scale).astype(_float(input), copy=False))
-    return _run(lambda x: ops.add(ops.dropout_mask(x, mask), shift), input, "alpha_dropout", inplace)
+    return _dropped(input, 2 if ndim != 4 else 1, p, generator, inplace)
 
 
 def alpha_dropout(
@@ -172,7 +166,7 @@ def alpha_dropout(
     _check(p)
     if not training or p == 0:
         return input
-    return _alpha_dropped(input, dims_of(input).sizes, p, generator, inplace)
+    return _dropped(input, len(input._array.shape), p, generator, inplace, "alpha_dropout")
 
 
 def feature_alpha_dropout(
@@ -193,7 +187,7 @@ def feature_alpha_dropout(
             op="feature_alpha_dropout",
             operands=(dims_of(input).operand("input"),),
         )
-    return _alpha_dropped(input, _channels(input, True), p, generator, inplace)
+    return _dropped(input, 2, p, generator, inplace, "alpha_dropout")
 
 
 def rrelu(
@@ -216,9 +210,11 @@ def rrelu(
     if not training:
         mean = (lower + upper) / 2
         return _run(lambda x: ops.leaky_relu(x, slope=mean), input, "rrelu", inplace)
-    drawn = (generator or default_generator).numpy.uniform(lower, upper, dims_of(input).sizes)
-    slope = new(np.asarray(drawn).astype(_float(input)))
-    return _run(lambda x: ops.where(ops.gt(x, 0.0), x, ops.mul(x, slope)), input, "rrelu", inplace)
+    seed, drawn = seed_from(generator), (0, len(input._array.shape))
+    return _run(
+        lambda x: ops.rrelu(x, lower=float(lower), upper=float(upper), seed=seed, drawn=drawn),
+        input, "rrelu", inplace,
+    )  # fmt: skip
 
 
 def gumbel_softmax(

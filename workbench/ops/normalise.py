@@ -1,4 +1,4 @@
-"""Ops that bring values to a common scale: batch normalisation, and dropout's mask."""
+"""Batch normalisation, by the statistics of a batch or by running ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
-from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 
 # ----------------------------------------------------------------------------------- batch normalisation
@@ -276,29 +276,4 @@ BATCH_NORM_INFERENCE = Op(
         ),
     ],
     bad=list,
-)
-
-# ------------------------------------------------------------------------------------------------ dropout
-
-DROPOUT_MASK = Op(
-    name="dropout_mask",
-    doc="Multiply by a mask that was drawn before.",
-    equation="y = x·mask",
-    reference="Srivastava et al. 2014",
-    dims=lambda x, mask: x,
-    rule="names and sizes pass through",
-    dtype=DTypeRule("as the first input", None, lambda dtype, params: dtype),
-    forward=lambda x, mask: x * mask,
-    vjp=lambda c, g: (
-        ops.mul(g, c.inputs[1]) if c.needs[0] else None,
-        ops.mul(g, c.inputs[0]) if c.needs[1] else None,
-    ),
-    saves=Saves(None, output=False),
-    quantized=lambda q, mask: q,
-    cost=lambda dims, out, **params: float(out.numel),
-    samples=lambda: [
-        Sample((grid(3, 4), np.where(grid(3, 4, seed=7) > 0, 2.0, 0.0)), names=(("N", "C"), None))
-    ],
-    bad=list,
-    properties=frozenset({"random"}),
 )

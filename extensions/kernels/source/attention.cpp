@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 
+#include "chance.hpp"
 #include "engine.hpp"
 #define WORKBENCH_LEAVES "leaves/attention.inl"
 #define WORKBENCH_LEAVES_WIDE
@@ -74,14 +75,13 @@ struct Mask {
 struct Problem {
     std::int64_t heads, all, queries, keys, width, values, block;
     bool causal;
-    std::uint32_t seed, least;
+    Chance chance;
     float kept;
 
-    Problem(const Heads& q, const Heads& k, const Heads& v, bool causal, double dropout, std::uint32_t seed)
+    Problem(const Heads& q, const Heads& k, const Heads& v, bool causal, double dropout, std::uint64_t seed)
         : heads(q.shape[1]), all(q.shape[0] * q.shape[1]), queries(q.shape[2]), keys(k.shape[2]), width(q.shape[3]),
-          values(v.shape[3]), causal(causal), seed(seed),
-          least(static_cast<std::uint32_t>(std::clamp(dropout, 0.0, 1.0 - 1e-9) * 4294967296.0)),
-          kept(static_cast<float>(1.0 / (1.0 - dropout))) {
+          values(v.shape[3]), causal(causal), chance(seed, dropout),
+          kept(dropout < 1.0 ? static_cast<float>(1.0 / (1.0 - dropout)) : 0.f) {
         const Dims a = q.shape, b = k.shape, c = v.shape;
         if (a[0] != b[0] || a[1] != b[1] || a[3] != b[3] || c[0] != b[0] || c[1] != b[1] || c[2] != b[2])
             refuse("attention of shapes " + text(a) + ", " + text(b) + " and " + text(c));
@@ -91,11 +91,8 @@ struct Problem {
     Dims scores(const Heads& q) const { return {q.shape[0], heads, queries, keys}; }
     std::int64_t products() const { return all * queries * keys * (width + values); }
     std::int64_t visible(std::int64_t row) const { return causal ? std::min(keys, row + 1) : keys; }
-    std::uint32_t from(std::int64_t head, std::int64_t row) const {
-        std::uint32_t h = static_cast<std::uint32_t>(head * queries + row) ^ seed;
-        h ^= h >> 16, h *= 0x7feb352du;
-        h ^= h >> 15, h *= 0x846ca68bu;
-        return h ^ (h >> 16);
+    std::uint32_t place(std::int64_t head, std::int64_t row) const {
+        return static_cast<std::uint32_t>((head * queries + row) * keys);
     }
 };
 
@@ -105,7 +102,7 @@ bool multiply(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, 
 }
 
 nb::object attention(const Input<float>& query, const Input<float>& key, const Input<float>& value, const Optional& mask,
-                     double scale, bool causal, double dropout, std::uint32_t seed) {
+                     double scale, bool causal, double dropout, std::uint64_t seed) {
     const Heads q(query), k(key), v(value);
     const Problem p(q, k, v, causal, dropout, seed);
     const Mask added(mask, p.scores(q));
@@ -127,7 +124,7 @@ nb::object attention(const Input<float>& query, const Input<float>& key, const I
                 for (std::int64_t i = 0; i < rows; ++i)
                     normals.data()[head * p.queries + first + i] = LEAF_WIDE(attention_row)(
                         scores.data() + i * p.keys, seen, p.visible(first + i), added.row(head, p.heads, first + i),
-                        p.from(head, first + i), p.least, p.kept);
+                        p.chance, p.place(head, first + i), p.kept);
                 good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, v.at(head), v.leading(), 0.f,
                                         y.at(head) + first * y.leading(), y.leading());
                 if (!good) failed = true;
@@ -140,7 +137,7 @@ nb::object attention(const Input<float>& query, const Input<float>& key, const I
 
 nb::object attention_gradient(const Input<float>& gradient, const Input<float>& query, const Input<float>& key,
                               const Input<float>& value, const Input<float>& output, const Input<float>& normal,
-                              const Optional& mask, double scale, bool causal, double dropout, std::uint32_t seed) {
+                              const Optional& mask, double scale, bool causal, double dropout, std::uint64_t seed) {
     const Heads q(query), k(key), v(value), g(gradient), y(output);
     const Problem p(q, k, v, causal, dropout, seed);
     const Mask added(mask, p.scores(q));
@@ -170,7 +167,7 @@ nb::object attention_gradient(const Input<float>& gradient, const Input<float>& 
                         LEAF_WIDE(attention_gradient_row)(scores.data() + i * p.keys, slopes.data() + i * p.keys, p.keys,
                                                           p.visible(first + i), added.row(head, p.heads, first + i),
                                                           normals.data()[head * p.queries + first + i], delta,
-                                                          static_cast<float>(scale), p.from(head, first + i), p.least, p.kept);
+                                                          static_cast<float>(scale), p.chance, p.place(head, first + i), p.kept);
                     }
                     const float more = first ? 1.f : 0.f;
                     good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, k.at(head), k.leading(),

@@ -1,6 +1,7 @@
 // The module workbench._kernels: each file binds its own family.
 #include "attention.hpp"
 #include "convolution.hpp"
+#include "dropping.hpp"
 #include "eager/module.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
@@ -22,7 +23,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 9;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 10;  // as INTERFACE in workbench/kernels/loader.py
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
     workbench::bind_threads(module);
@@ -33,6 +34,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);
+    workbench::bind_dropping(module);
     workbench::bind_attention(module);
     workbench::bind_recurrent(module);
     workbench::bind_reduce(module);

@@ -1,25 +1,17 @@
 // One row of scores: softmax, and its gradient. Included once per instruction set; see dispatch.hpp.
+#include "chance.inl"
 #include "functions.inl"
 
-typedef std::uint32_t uints __attribute__((vector_size(sizeof(floats))));
-
-static WORKBENCH_INLINE uints mixed(uints h) {
-    h ^= h >> 16, h *= 0x7feb352du;
-    h ^= h >> 15, h *= 0x846ca68bu;
-    return h ^ (h >> 16);
-}
-
-// Which of a row's weights are kept, scaled; `from` is the row's own seed. As `kept` in workbench/ops/chance.py.
+// Which of a row's weights are kept, scaled; `place` is that of the row's first weight.
 struct Dropping {
-    std::uint32_t from, least;
+    Drawing numbers;
+    std::uint64_t least;
     float scale;
 
+    WORKBENCH_INLINE Dropping(const Chance& chance, std::uint32_t place, float scale)
+        : numbers(chance, place, 1), least(chance.least), scale(scale) {}
     WORKBENCH_INLINE floats factor(std::int64_t first) const {
-        if (!least) return all(1.f);
-        uints column;
-        for (int i = 0; i < lanes; ++i) column[i] = static_cast<std::uint32_t>(first + i) * 0x9e3779b9u;
-        const uints drawn = mixed(column + from);
-        return drawn >= least ? all(scale) : all(0.f);
+        return least ? chosen(numbers.at(first), least, all(scale), all(0.f)) : all(1.f);
     }
 };
 
@@ -41,9 +33,9 @@ static WORKBENCH_INLINE void along_row(std::int64_t count, Step&& step) {
 
 // Scores become weights, of which those after the first `visible` are zero; returns the logarithm of the sum of
 // exponentials, infinity where there is nothing to look at.
-static float attention_row(float* scores, std::int64_t count, std::int64_t visible, const float* mask, std::uint32_t from,
-                           std::uint32_t least, float scale) {
-    const Dropping dropping{from, least, scale};
+static float attention_row(float* scores, std::int64_t count, std::int64_t visible, const float* mask, const Chance& chance,
+                           std::uint32_t place, float scale) {
+    const Dropping dropping(chance, place, scale);
     floats highest = all(-__builtin_inff());
     float most = -__builtin_inff();
     along_row(visible, [&](std::int64_t i, std::int64_t n) {
@@ -83,9 +75,9 @@ static float attention_row(float* scores, std::int64_t count, std::int64_t visib
 
 // Scores become weights again, and the gradients of weights those of scores, times `factor`.
 static void attention_gradient_row(float* scores, float* gradients, std::int64_t count, std::int64_t visible, const float* mask,
-                                   float normal, float delta, float factor, std::uint32_t from, std::uint32_t least,
+                                   float normal, float delta, float factor, const Chance& chance, std::uint32_t place,
                                    float scale) {
-    const Dropping dropping{from, least, scale};
+    const Dropping dropping(chance, place, scale);
     along_row(visible, [&](std::int64_t i, std::int64_t n) {
         floats value = row_floats(scores + i, n);
         if (mask) value = value + row_floats(mask + i, n);

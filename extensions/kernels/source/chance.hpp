@@ -1,0 +1,20 @@
+// Chance by place, see leaves/chance.inl and workbench/ops/chance.py.
+#pragma once
+
+#include <cstdint>
+
+namespace workbench {
+
+constexpr std::uint32_t chance_spread = 0x9e3779b9u;
+
+// A seed as the hash takes it, and the least number that is not among the share `p` of the lowest.
+struct Chance {
+    std::uint32_t start, key;
+    std::uint64_t least;  // 2^32 if all are
+
+    explicit Chance(std::uint64_t seed, double p = 0.0)
+        : start(static_cast<std::uint32_t>(seed)), key(static_cast<std::uint32_t>(seed >> 32) * chance_spread),
+          least(p >= 1.0 ? std::uint64_t{1} << 32 : p > 0.0 ? static_cast<std::uint64_t>(p * 4294967296.0) : 0) {}
+};
+
+}  // namespace workbench
