@@ -12,6 +12,7 @@ import torch
 from torch.ao import quantization as torch_quantization
 
 import workbench as wb
+from tests.bench.data_cases import data_cases
 from tests.bench.measure import Case, Work
 from tests.bench.tensor_cases import tensor_cases
 from tests.bench.training_cases import training_cases
@@ -195,6 +196,7 @@ def cases() -> Iterator[Case]:
     """Every row, in the order of the table."""
     yield from tensor_cases()
     yield from training_cases()
+    yield from data_cases()
     yield Case("training step, batch 64", "torch", 1.2, _train)
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))

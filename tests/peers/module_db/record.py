@@ -20,7 +20,7 @@ from tests.peers.op_db.record import NotRecordable, Store
 
 SAMPLES = 5
 """Most samples of a module."""
-VALUES = 3000
+VALUES = 6000
 """Most values of a sample's tensors together."""
 
 
