@@ -22,6 +22,7 @@ __all__ = [
     "NoNumbersError",
     "Operand",
     "QuantizationError",
+    "Shown",
     "WeightsError",
     "short",
 ]
@@ -118,11 +119,19 @@ class DimensionValueError(DimensionError, ValueError):
     """Dims that a layer does not take."""
 
 
-class DTypeError(TypeError, RuntimeError):
+class Shown(Exception):
+    """An error whose words say all there is to know: a notebook shows only the user's own lines above them."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the traceback without the frames of this package (IPython calls this)."""
+        return _short_traceback(self)
+
+
+class DTypeError(Shown, TypeError, RuntimeError):
     """Values of a type that an op does not take."""
 
 
-class NoNumbersError(RuntimeError):
+class NoNumbersError(Shown, RuntimeError):
     """Somebody asked for the numbers of a value that has only a shape and a type, as while tracing."""
 
 
@@ -130,22 +139,19 @@ class UninitializedError(RuntimeError, ValueError):
     """Somebody asked for the sizes or numbers of a parameter of which the sizes are not known yet."""
 
 
-class AutogradError(RuntimeError):
+class AutogradError(Shown, RuntimeError):
     """A gradient that cannot be computed as asked."""
 
-    def _render_traceback_(self) -> list[str]:
-        return _short_traceback(self)
 
-
-class DeviceError(RuntimeError):
+class DeviceError(Shown, RuntimeError):
     """Values on devices that do not go together, a device that is not there, or one that cannot do what is asked."""
 
 
-class QuantizationError(RuntimeError):
+class QuantizationError(Shown, RuntimeError):
     """A quantization that cannot be done as asked."""
 
 
-class WeightsError(ValueError):
+class WeightsError(Shown, ValueError):
     """A file of weights that is damaged, is not what it claims, or holds what is never read."""
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.base.errors import Shown
+
 __all__ = ["CheckpointError", "CheckpointWarning", "TrainingError"]
 
 
-class TrainingError(RuntimeError):
+class TrainingError(Shown, RuntimeError):
     """A training that cannot go on: a loss or a gradient that is no finite number.
 
     The step that it arose in has changed no parameter; where the loss is to blame, no buffer either.
@@ -27,7 +29,7 @@ class TrainingError(RuntimeError):
         """What first held a value that is not finite, as far as it could be found: ``fc1.weight``."""
 
 
-class CheckpointError(ValueError):
+class CheckpointError(Shown, ValueError):
     """A file that is no checkpoint, is damaged, or belongs to another training; nothing was changed."""
 
 

@@ -1,0 +1,37 @@
+"""The notebook on training in a real JupyterLab: the summary folds, curves appear, what is meant to fail says why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.jupyterlab import Lab
+
+NOTEBOOK = "notebooks/02-training.ipynb"
+
+
+def test_every_cell_runs_or_is_refused_with_a_reason(lab: Lab, root: Path) -> None:
+    cells = json.loads((root / NOTEBOOK).read_text(encoding="utf-8"))["cells"]
+    places = {cell["id"]: index for index, cell in enumerate(cells)}
+    lab.open(NOTEBOOK)
+    for name, index in places.items():
+        lab.run_cell(index, check="raises-exception" not in cells[index]["metadata"].get("tags", []))
+        if name in ("data", "summary", "mistake", "train", "history", "nan", "missing"):
+            lab.screenshot(f"training-{name}", lab.cell(index))
+
+    summary = lab.cell(places["summary"]).locator(".wb-summary")
+    expect(summary).to_contain_text("20,586 parameters")
+    row = summary.locator("details > summary")
+    row.click()
+    expect(summary.get_by_text("BatchNorm2d").first).not_to_be_visible()
+    row.click()
+    expect(summary.get_by_text("BatchNorm2d").first).to_be_visible()
+
+    expect(lab.cell(places["mistake"])).to_contain_text("align_to('N', 'C', 'H', 'W')")
+    expect(lab.cell(places["mistake"])).to_contain_text("in module 0 (Conv2d) of Sequential")
+    expect(lab.cell(places["nan"])).to_contain_text("this step changed no parameter")
+    assert lab.python("found.metrics['accuracy']") > 0.95
+    assert lab.python("all(bool((v == resumed.state_dict()[k]).all()) for k, v in whole.state_dict().items())")
+    assert lab.python("len(list((runs / 'digits').glob('*.safetensors')))") == 3
