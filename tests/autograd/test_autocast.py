@@ -86,3 +86,8 @@ def test_what_is_too_large_for_16_bits_is_infinite_without_a_warning() -> None:
     x = wb.full((2, 2), 300.0)
     with wb.autocast(dtype=wb.float16):
         assert bool((x @ x).isinf().all())
+
+
+def test_a_block_that_is_switched_off_may_say_any_type() -> None:
+    with wb.autocast(dtype=wb.float32, enabled=False):
+        assert not wb.is_autocast_enabled()

@@ -129,3 +129,9 @@ def test_texts_that_are_too_long_and_sizes_that_do_not_divide() -> None:
         model(wb.zeros(1, 8, dtype=wb.int64))
     with pytest.raises(ValueError, match="8 features do not divide among 3 heads"):
         models.BertEncoder(SMALL._replace(heads=3))
+
+
+def test_blocks_of_a_residual_network_start_as_their_shortcuts() -> None:
+    for block in models.resnet18(classes=2).layer1:
+        assert not block.bn2.weight.any()
+        assert block.bn1.weight.all()

@@ -145,3 +145,9 @@ def test_a_list_that_is_extended_by_something_else_stays_as_it_was() -> None:
     with pytest.raises(TypeError, match="int is not a Module subclass"):
         layers.extend([nn.ReLU(), 3])
     assert len(layers) == 1
+
+
+def test_a_module_can_be_put_at_the_end_of_a_row() -> None:
+    row = nn.Sequential(nn.ReLU())
+    row.insert(1, nn.Tanh())
+    assert [type(one).__name__ for one in row] == ["ReLU", "Tanh"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 
 import workbench as wb
 from workbench import nn
+from workbench.nn import functional as F
 from workbench.ops.window_geometry import LAYOUT
 from workbench.testing import assert_close
 
@@ -192,3 +194,31 @@ def test_codes_are_padded_with_zeros_only() -> None:
     prepared(wb.randn(N=1, C=1, H=5, W=5))
     with pytest.raises(wb.QuantizationError, match="pads with zeros, as far on one side as on the other"):
         q.convert(prepared)
+
+
+def test_borders_of_two_widths_and_two_sizes_stand_where_they_belong() -> None:
+    x = wb.randn(1, 1, 6, 7)
+    layer = nn.Conv2d(1, 2, 3, padding=(1, 2), padding_mode="circular")
+    bordered = np.pad(x.numpy(), ((0, 0), (0, 0), (1, 1), (2, 2)), mode="wrap")
+    expected = F.conv2d(
+        wb.tensor(bordered), layer.weight.detach().rename(None), layer.bias.detach().rename(None)
+    )
+    np.testing.assert_allclose(layer(x).detach().numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    even = nn.Conv2d(1, 2, (2, 4), padding="same", padding_mode="replicate")
+    bordered = np.pad(x.numpy(), ((0, 0), (0, 0), (0, 1), (1, 2)), mode="edge")
+    expected = F.conv2d(
+        wb.tensor(bordered), even.weight.detach().rename(None), even.bias.detach().rename(None)
+    )
+    np.testing.assert_allclose(even(x).detach().numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_packed_weights_are_not_used_for_another_type_nor_pickled() -> None:
+    layer = nn.Conv2d(1, 2, 3).eval()
+    with wb.no_grad():
+        layer(wb.zeros(1, 1, 4, 4))
+    assert layer._prepared is not None or nn.Conv2d.op.kernel is None
+    assert pickle.loads(pickle.dumps(layer))._prepared is None
+    assert copy.deepcopy(layer)._prepared is None
+    layer.double()
+    with wb.no_grad():
+        assert layer(wb.zeros(1, 1, 4, 4)).dtype is wb.float64

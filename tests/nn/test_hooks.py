@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -220,3 +220,60 @@ def test_a_module_with_hooks_can_be_pickled() -> None:
 
 def _add_one(module: nn.Module, inputs: Any, output: wb.Tensor) -> wb.Tensor:
     return output + 1
+
+
+def test_a_hook_that_is_always_called_is_called_once_where_a_later_one_fails() -> None:
+    layer, seen = Scaled(), []
+
+    def fails(*_: Any) -> None:
+        raise ValueError("no")
+
+    layer.register_forward_hook(lambda *_: seen.append("first"), always_call=True)
+    layer.register_forward_hook(fails)
+    layer.register_forward_hook(lambda *_: seen.append("last"), always_call=True)
+    with pytest.raises(ValueError, match="no"):
+        layer(wb.zeros(3))
+    assert seen == ["first", "last"]
+
+
+def test_backward_hooks_leave_named_tuples_and_inputs_that_want_no_gradient_alone() -> None:
+    class Pair(NamedTuple):
+        one: Any
+        other: Any
+
+    class Split(nn.Module):
+        def forward(self, x: wb.Tensor, index: wb.Tensor) -> Pair:
+            assert not index.requires_grad
+            assert index.is_leaf
+            return Pair(x * 2, index)
+
+    layer, seen = Split(), []
+    layer.register_full_backward_hook(lambda module, inward, outward: seen.append((inward[1], outward[1])))
+    pair = layer(wb.ones(2, requires_grad=True), wb.tensor([1.0, 0.0]))
+    assert isinstance(pair, Pair)
+    assert not pair.other.requires_grad
+    pair.one.sum().backward()
+    assert seen == [(None, None)]
+
+
+def test_assigning_to_a_buffer_is_watched_too() -> None:
+    layer, seen = nn.Module(), []
+    layer.register_buffer("mean", wb.zeros(1))
+    with modules.register_module_buffer_registration_hook(lambda module, name, value: seen.append(name)):
+        layer.mean = wb.ones(1)
+        layer.other = wb.ones(1)  # no buffer
+    assert seen == ["mean"]
+
+
+def test_a_hook_may_remove_itself_or_another_while_it_is_called() -> None:
+    layer, seen = Scaled(), []
+
+    def once(*_: Any) -> None:
+        seen.append("once")
+        handle.remove()
+
+    handle = layer.register_forward_pre_hook(once)
+    layer.register_forward_pre_hook(lambda *_: seen.append("always"))
+    layer(wb.zeros(3))
+    layer(wb.zeros(3))
+    assert seen == ["once", "always", "always"]

@@ -135,3 +135,23 @@ def test_older_names_work_and_warn() -> None:
         assert init.constant(wb.zeros(1), 2).item() == 2
     with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
         init.kaiming_uniform_(wb.zeros(0, 3))
+
+
+def test_fans_count_the_window() -> None:
+    assert nn.init.calculate_fan(wb.empty(4, 3, 5, 2)) == (30, 40)
+    assert nn.init.calculate_fan(wb.empty(4, 3)) == (3, 4)
+
+
+def test_a_truncated_normal_far_out_falls_off_as_the_density_does() -> None:
+    wb.manual_seed(0)
+    with pytest.warns(UserWarning, match="more than 2 std"):
+        values = nn.init.trunc_normal_(wb.empty(20000), std=1.0, a=3.0, b=9.0).numpy()
+    # Mean of a normal distribution beyond 3: φ(3) / (1 - Φ(3)).
+    assert abs(values.mean() - 3.2831) < 0.01
+
+
+def test_an_orthogonal_matrix_is_drawn_evenly() -> None:
+    wb.manual_seed(0)
+    corners = np.array([nn.init.orthogonal_(wb.empty(2, 2)).numpy()[0, 0] for _ in range(400)])
+    assert abs(corners.mean()) < 0.15  # with the signs of QR as they come it is always below 0
+    assert (corners > 0).mean() > 0.4

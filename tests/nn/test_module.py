@@ -321,3 +321,42 @@ def test_containers() -> None:
     layers.extend([nn.Tanh()])
     assert [type(layer).__name__ for layer in layers] == ["ReLU", "Linear", "Tanh"]
     assert list(layers.state_dict()) == ["1.weight", "1.bias"]
+
+
+def test_zeroing_gradients_that_are_not_there_does_nothing() -> None:
+    layer = wb.nn.Linear(2, 1)
+    layer.zero_grad(set_to_none=False)
+    assert layer.weight.grad is None
+    layer(wb.ones(1, 2)).sum().backward()
+    layer.bias.grad = None
+    layer.zero_grad(set_to_none=False)
+    assert layer.weight.grad.tolist() == [[0, 0]]
+    assert layer.bias.grad is None
+
+
+def test_a_change_without_recursion_is_of_the_module_itself() -> None:
+    class Holder(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = wb.nn.Parameter(wb.ones(1))
+            self.inner = wb.nn.Linear(1, 1)
+
+    model = Holder()
+    model._apply(lambda value: value.to(wb.float64), recurse=False)
+    assert model.scale.dtype is wb.float64
+    assert model.inner.weight.dtype is wb.float32
+    model.to_empty(device="cpu", recurse=False)
+    assert model.scale.dtype is wb.float64
+
+
+def test_an_error_in_a_module_that_is_not_held_keeps_what_was_said_further_in() -> None:
+    inner = wb.nn.Sequential(wb.nn.Linear(3, 2))
+
+    class Borrows(wb.nn.Module):
+        def forward(self, x: wb.Tensor) -> wb.Tensor:
+            result: wb.Tensor = inner(x)
+            return result
+
+    with pytest.raises(wb.DimensionError) as caught:
+        wb.nn.Sequential(Borrows())(wb.zeros(1, 4))
+    assert caught.value.__notes__ == ["in module 0 (Linear) of Sequential"]

@@ -200,3 +200,21 @@ def test_no_values_and_no_warnings() -> None:
             layer = nn.BatchNorm2d(sizes[1])
             layer(wb.zeros(*sizes)).sum().backward()
             assert layer.weight.grad.tolist() == [0.0] * sizes[1]
+
+
+def test_a_state_of_version_1_has_no_count() -> None:
+    layer = nn.BatchNorm1d(2)
+    state = layer.state_dict()
+    del state["num_batches_tracked"]
+    state._metadata[""]["version"] = 1
+    assert str(layer.load_state_dict(state)) == "<All keys matched successfully>"
+    state._metadata[""]["version"] = 2
+    with pytest.raises(RuntimeError, match="num_batches_tracked"):
+        layer.load_state_dict(state)
+
+
+def test_counting_batches_is_told_to_the_tape() -> None:
+    layer = nn.BatchNorm1d(2)
+    before = layer.num_batches_tracked._version
+    layer(wb.randn(3, 2))
+    assert layer.num_batches_tracked._version > before

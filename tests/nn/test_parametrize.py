@@ -266,3 +266,35 @@ def test_gradients_of_two_calls_do_not_disturb_each_other() -> None:
     layer = parametrizations.spectral_norm(nn.Linear(3, 2))
     (layer(wb.ones(1, 3)) - layer(wb.ones(1, 3) * 2)).sum().backward()
     assert layer.parametrizations.weight.original.grad is not None
+
+
+def test_a_later_unsafe_parametrization_makes_all_unsafe() -> None:
+    class Wider(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return wb.cat([x, x], 0)
+
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", nn.Identity())
+    assert not layer.parametrizations.weight.unsafe
+    parametrize.register_parametrization(layer, "weight", Wider(), unsafe=True)
+    assert layer.parametrizations.weight.unsafe
+    assert layer.weight.shape == (4, 2)
+
+
+def test_assigning_is_told_to_the_tape_and_frozen_starts_stay_frozen() -> None:
+    class Halves(nn.Module):
+        def forward(self, one: Any, other: Any) -> Any:
+            return one + other
+
+        def right_inverse(self, x: Any) -> Any:
+            return x / 2, x / 2
+
+    layer = nn.Linear(2, 2)
+    layer.weight.requires_grad_(False)
+    parametrize.register_parametrization(layer, "weight", Halves())
+    starts = layer.parametrizations.weight
+    assert not starts.original0.requires_grad
+    assert not starts.original1.requires_grad
+    before = starts.original0._version
+    layer.weight = wb.ones(2, 2)
+    assert starts.original0._version > before

@@ -129,3 +129,20 @@ def test_lengths_that_do_not_fit_are_refused() -> None:
         rnn.pack_padded_sequence(x, [4, 2])
     with pytest.raises(ValueError, match="total_length"):
         rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [3, 2]), total_length=2)
+
+
+def test_nothing_is_dropped_after_the_last_layer() -> None:
+    layer = nn.RNN(2, 64, num_layers=2, dropout=0.9)
+    output, _ = layer(wb.randn(4, 3, 2))
+    assert bool((output != 0).all())
+
+
+def test_a_first_state_is_sorted_with_the_sequences_it_belongs_to() -> None:
+    layer = nn.GRU(2, 3)
+    x, state = wb.randn(4, 3, 2), wb.randn(1, 3, 3)
+    lengths = [2, 4, 3]
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+    _, last = layer(packed, state)
+    for i, length in enumerate(lengths):
+        _, alone = layer(x[:length, i : i + 1], state[:, i : i + 1])
+        np.testing.assert_allclose(last.detach().numpy()[:, i : i + 1], alone.detach().numpy(), atol=1e-6)

@@ -186,3 +186,33 @@ def test_registering_needs_an_initialised_module_a_text_and_a_leaf() -> None:
     model = nn.Module()
     model.set_submodule("x", nn.ReLU())
     assert isinstance(model.x, nn.ReLU)
+
+
+def test_keys_that_nobody_knows_are_refused_by_themselves() -> None:
+    layer = nn.Linear(1, 1)
+    state = {**layer.state_dict(), "scale": wb.ones(1)}
+    with pytest.raises(RuntimeError, match=r'Unexpected key\(s\) in state_dict: "scale"'):
+        layer.load_state_dict(state)
+
+
+def test_one_number_of_one_dim_is_assigned_where_there_are_none() -> None:
+    layer = nn.BatchNorm1d(2)
+    layer.load_state_dict({**layer.state_dict(), "num_batches_tracked": wb.tensor([7])})
+    assert layer.num_batches_tracked.shape == ()
+    assert layer.num_batches_tracked.item() == 7
+
+
+def test_what_is_taken_back_stands_in_the_memory_where_it_was() -> None:
+    layer = nn.Linear(2, 1)
+    memory, start = layer.weight.detach().numpy(), layer.weight.detach().clone()
+
+    def refuse(module: nn.Module, keys: Any) -> None:
+        raise ValueError("no")
+
+    layer.register_load_state_dict_post_hook(refuse)
+    with pytest.raises(ValueError, match="no"):
+        layer.load_state_dict({"weight": wb.zeros(1, 2), "bias": wb.zeros(1)})
+    assert bool((layer.weight == start).all())
+    assert np.array_equal(memory, start.numpy())
+    memory[...] = 5.0
+    assert layer.weight.tolist() == [[5, 5]]

@@ -76,3 +76,8 @@ def test_refusals() -> None:
         wb.summary(nn.ReLU(), N=-1)
     with pytest.raises(KeyError, match="no module at 'x'"):
         wb.summary(nn.ReLU(), N=1)["x"]
+
+
+def test_views_take_no_memory() -> None:
+    found = wb.summary(nn.Flatten(), N=2, C=3, H=4)
+    assert found.total.memory == 0

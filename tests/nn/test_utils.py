@@ -326,3 +326,17 @@ def test_older_norms_cannot_be_put_on_twice_and_come_off() -> None:
             off(layer)
     with pytest.raises(ValueError, match="to be positive"):
         utils.spectral_norm(nn.Linear(1, 1), n_power_iterations=0)
+
+
+def test_fusing_learns_no_bias_where_there_was_none() -> None:
+    norm = nn.BatchNorm2d(2).eval()
+    fused = nn.utils.fusion.fuse_conv_bn_eval(nn.Conv2d(1, 2, 1, bias=False).eval(), norm)
+    assert fused.weight.requires_grad
+    assert not fused.bias.requires_grad
+    assert fused.bias.names == ("out_channels",)
+
+
+def test_masks_have_the_names_of_what_they_mask() -> None:
+    layer = nn.Linear(4, 3)
+    nn.utils.prune.custom_from_mask(layer, "weight", wb.ones(3, 4))
+    assert layer.weight_mask.names == ("out_features", "in_features")

@@ -210,3 +210,22 @@ def test_bad_settings_are_refused_in_words(make: object, error: type[Exception],
     with pytest.raises(error) as caught:
         make()  # type: ignore[operator]
     assert message in str(caught.value)
+
+
+def test_gradients_that_are_not_there_are_not_set_to_zero() -> None:
+    one, other = wb.ones(1, requires_grad=True), wb.ones(1, requires_grad=True)
+    optimizer = wb.optim.SGD([one, other], lr=0.5)
+    (one * 2).backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert one.grad is not None
+    assert one.grad.tolist() == [0]
+    assert other.grad is None
+
+
+def test_decay_stays_decoupled_after_a_state_of_adam() -> None:
+    p = wb.ones(1, requires_grad=True)
+    optimizer = wb.optim.AdamW([p], lr=0.5, weight_decay=0.5)
+    p.grad = wb.zeros(1)
+    optimizer.load_state_dict(wb.optim.Adam([p], lr=0.5, weight_decay=0.5).state_dict())
+    optimizer.step()
+    assert p.tolist() == [0.75]  # a decayed gradient would be a whole step: 0.5

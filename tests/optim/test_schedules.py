@@ -228,3 +228,21 @@ def test_one_cycle_is_not_stepped_past_its_end() -> None:
         schedule.step()
     with pytest.raises(ValueError, match="Tried to step 4 times"):
         schedule.step()
+
+
+def test_a_plateau_leaves_rates_that_would_hardly_change() -> None:
+    optimizer = wb.optim.SGD([wb.ones(1, requires_grad=True)], lr=1e-8)
+    schedule = wb.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
+    for _ in range(3):
+        schedule.step(1.0)
+    assert schedule.get_last_lr() == [1e-8]
+
+
+def test_a_step_that_was_replaced_before_the_schedule_is_no_reason_to_warn() -> None:
+    optimizer = wb.optim.SGD([wb.ones(1, requires_grad=True)], lr=1.0)
+    step = optimizer.step
+    optimizer.step = lambda *arguments: step(*arguments)
+    schedule = wb.optim.lr_scheduler.StepLR(optimizer, 1)
+    optimizer.step()
+    schedule.step()
+    assert schedule.get_last_lr() == [0.1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -167,7 +168,10 @@ def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:
         raise DimensionIndexError("Please look up dimensions by name, got: name = None.", op=op)
     ndim = len(dims.sizes)
     limit = max(ndim, 1)
-    index = int(dim)
+    try:
+        index = operator.index(dim)
+    except TypeError as error:
+        raise TypeError(f"{op or 'dim'}: a dim is a whole number or a name, got {dim!r}") from error
     if not -limit <= index < limit:
         raise DimensionIndexError(
             f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {index})",

@@ -66,7 +66,8 @@ class DimensionError(RuntimeError):
         self._drawn = False
 
     def __str__(self) -> str:
-        lines = [f"{self.op}: {self.message}" if self.op else self.message]
+        said = not self.op or self.message.startswith(f"{self.op}: ")
+        lines = [self.message if said else f"{self.op}: {self.message}"]
         lines += [f"  {operand}" for operand in self.operands]
         if self.fix:
             lines.append(f"  try: {self.fix}")

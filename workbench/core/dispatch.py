@@ -242,6 +242,8 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
                 return _other_payload(op, inputs, params)
             arrays.append(array)
         else:
+            if op.same or "elementwise" not in op.properties or not isinstance(value, _SCALARS):
+                _check_operand(op, len(arrays), value)
             arrays.append(value)
     if op.same:
         dims: Any = None
@@ -273,6 +275,17 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             for one, d in zip(out, dims, strict=True)
         ]
     )
+
+
+_SCALARS = (int, float, complex, np.generic)
+
+
+def _check_operand(op: Op, place: int, value: Any) -> None:
+    """Refuse what is no tensor where one is needed: not a number beside a tensor, nor an input that is done without."""
+    if place == 0 or not (value is None or isinstance(value, _SCALARS)):
+        raise TypeError(
+            f"{op.name}(): argument {place + 1} must be Tensor, not {type(value).__name__}: wb.tensor(...) makes one"
+        )
 
 
 def _settled(op: Op, arrays: list[Any]) -> bool:

@@ -18,7 +18,7 @@ def _takes(*counts: int) -> Any:
 
     def accepts(*arrays: Any, **params: Any) -> bool:
         return len(arrays) in counts and all(
-            type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays
+            type(one) is np.ndarray and one.dtype == FLOAT32 and one.size for one in arrays
         )
 
     return accepts

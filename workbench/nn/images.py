@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dims import Names, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
@@ -77,7 +79,7 @@ def require_size(least: int, **sizes: object) -> None:
     ValueError: in_channels must be a whole number, at least 1, got 0
     """
     for what, value in sizes.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
             raise ValueError(f"{what} must be a whole number, at least {least}, got {value!r}")
 
 

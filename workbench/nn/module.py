@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from workbench.base.dtypes import as_dtype
-from workbench.base.errors import AutogradError, DimensionError, DTypeError, QuantizationError
 from workbench.core import scope
+from workbench.core.value import Value
 from workbench.nn import conversion, state
 from workbench.nn.hooking import Hooking
 from workbench.nn.hooks import RemovableHandle, call
@@ -20,8 +20,6 @@ from workbench.tensor import Tensor
 __all__ = ["Module", "RemovableHandle"]
 
 Own = TypeVar("Own", bound="Module")
-_LOCATED = (DimensionError, DTypeError, AutogradError, QuantizationError)
-"""Errors that are told in which module they arose."""
 
 
 class Module(Hooking):
@@ -56,7 +54,13 @@ class Module(Hooking):
                 with scope.entered(self):
                     return call(self, inputs, keywords)
             return self.forward(*inputs, **keywords)
-        except _LOCATED as error:
+        except AttributeError as error:
+            refusal = _refusal(error, self)
+            _tell_place(refusal or error, self)
+            if refusal is None:
+                raise
+            raise refusal from error
+        except Exception as error:
             _tell_place(error, self)
             raise
 
@@ -249,14 +253,19 @@ class Module(Hooking):
 
 def _tell_place(error: Exception, caller: Module) -> None:
     """Note on an error the path of the module in which it arose, as seen from the outermost module called so far."""
-    innermost: Module = error.__dict__.setdefault("module", caller)
-    path = next((name for name, module in caller.named_modules() if module is innermost), "")
-    label = f"{path} ({type(innermost).__name__})" if path else type(innermost).__name__
-    notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("in module ")]
-    if not path and innermost is not caller:
+    innermost, kind = error.__dict__.setdefault("_arose", (id(caller), type(caller).__name__))
+    path = next((name for name, module in caller.named_modules() if id(module) == innermost), "")
+    if not path and innermost != id(caller):
         return  # a module that this one does not hold: what was said further in stays
-    error.__notes__ = [
-        *notes,
-        f"in module {label} of {type(caller).__name__}" if path else f"in module {label}",
-    ]
-    error.__dict__["module_path"] = path
+    notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("in module ")]
+    label = f"in module {path} ({kind}) of {type(caller).__name__}" if path else f"in module {kind}"
+    error.__notes__ = [*notes, label]
+
+
+def _refusal(error: AttributeError, caller: Module) -> Exception | None:
+    """Return an error in words of a user's where what was given is no tensor."""
+    if error.name not in ("_array", "_names") or isinstance(error.obj, Value):
+        return None
+    return TypeError(
+        f"{type(caller).__name__} takes tensors, got {type(error.obj).__name__}: wb.tensor(...) makes one"
+    )

@@ -117,10 +117,13 @@ class Placement(NamedTuple):
             return lambda: object.__setattr__(self.module, self.name, here)
         if is_lazy(here):
             return _made_known(here, self.value)
-        before = here._array.copy() if isinstance(here._array, np.ndarray) else here._array
+        own = here._array
+        before = own.copy() if isinstance(own, np.ndarray) else own
 
         def undo() -> None:
-            here._array = before
+            if isinstance(own, np.ndarray):
+                np.copyto(own, before)  # into the memory that views share
+            here._array = own
             here._version += 1
 
         _copy(self.value, here)
@@ -155,7 +158,8 @@ def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> Incompati
     try:
         for act in found.extra:
             act()
-        undo.extend([placement.put() for placement in found.plan])
+        for placement in found.plan:  # one after the other: where one fails, those before it are taken back
+            undo.append(placement.put())  # noqa: PERF401
         for module, hook in found.after:
             if hook(module, keys) is not None:
                 raise RuntimeError(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DimensionValueError
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -97,6 +97,12 @@ def _conv_dims(n: int) -> Callable[..., Dims]:
                 f"{list(bias.sizes)} instead.",
                 op=name,
                 operands=(weight.operand("weight", [0]), bias.operand("bias", [0])),
+            )
+        if min(stride) < 1 or min(dilation) < 1 or min(padding) < 0:
+            raise DimensionValueError(
+                f"stride {list(stride)} and dilation {list(dilation)} must be at least 1, padding {list(padding)} at "
+                "least 0.",
+                op=name,
             )
         sizes = tuple(map(output_size, x.sizes[2:], weight.sizes[2:], stride, padding, dilation))
         if min(sizes) <= 0:

@@ -207,6 +207,8 @@ def rrelu(
     >>> wb.nn.functional.rrelu(wb.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
+    if not lower <= upper:
+        raise ValueError(f"rrelu: slopes are drawn from [lower, upper], got lower={lower} and upper={upper}")
     if not training:
         mean = (lower + upper) / 2
         return _run(lambda x: ops.leaky_relu(x, slope=mean), input, "rrelu", inplace)

@@ -52,6 +52,8 @@ def _targets(
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size")
         return tuple(int(one) for one in _each(size, n, "size")), (None,) * n
     factors = tuple(float(one) for one in _each(scale_factor, n, "scale_factor"))
+    if not all(0 < one < math.inf for one in factors):
+        raise ValueError(f"interpolate: scale_factor must be above 0 and finite, got {scale_factor!r}")
     sizes = tuple(math.floor(one * factor) for one, factor in zip(spatial, factors, strict=True))
     return sizes, (None,) * n if recompute else factors
 

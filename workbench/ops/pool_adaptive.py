@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -152,10 +153,10 @@ MAX_UNPOOL = Op(
 
 def target_sizes(dims: Dims, n: int, output_size: Any, op: str) -> Sizes:
     """Return the sizes asked for; None stands for the size that a dim has."""
-    wanted = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    wanted = tuple(output_size) if isinstance(output_size, Iterable) else (output_size,)
     if len(wanted) == 1:
         wanted = wanted * n
-    if len(wanted) != n:
+    if len(wanted) != n or not all(one is None or isinstance(one, int | np.integer) for one in wanted):
         raise DimensionError(f"output_size must be {n} numbers, got {output_size!r}.", op=op)
     sizes = tuple(
         size if one is None else int(one) for one, size in zip(wanted, dims.sizes[-n:], strict=True)

@@ -186,6 +186,8 @@ def avg_pool3d(
 
 def _power_mean(n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
     kernel = several(kernel_size, n, "kernel_size")
+    if not norm_type:
+        raise ValueError(f"lp_pool: norm_type is the power of a mean, which is not 0, got {norm_type!r}")
     powers = ops.pow(input, float(norm_type))
     mean = avg_pool(n, powers, kernel, stride, 0, ceil_mode, True, None)
     signed = ops.mul(ops.sign(mean), ops.abs(mean))

@@ -286,7 +286,13 @@ def _lstm(
         shown = o * np.tanh(memory[:count])
         out[part] = state[:count] = shown if projection is None else shown @ projection.T
     lead = pre.shape[:-1]
-    return out.reshape(*lead, -1), state, memory, cells.reshape(*lead, size), gates.reshape(pre.shape)
+    return (
+        out.reshape(*lead, out.shape[-1]),
+        state,
+        memory,
+        cells.reshape(*lead, size),
+        gates.reshape(pre.shape),
+    )
 
 
 def _lstm_vjp(c: Call, g: Any, g_last: Any, g_memory: Any, g_cells: Any, g_gates: Any) -> tuple[Any, ...]:

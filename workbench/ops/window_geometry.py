@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,14 +42,14 @@ def several(value: Any, n: int, what: str) -> Sizes:
     >>> several(3, 2, "stride"), several((1, 2), 2, "stride")
     ((3, 3), (1, 2))
     """
-    each = (value,) if isinstance(value, int) else tuple(value)
+    each: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
     each = each * n if len(each) == 1 else each
-    if len(each) != n or not all(isinstance(one, int) for one in each):
+    if len(each) != n or not all(isinstance(one, int | np.integer) for one in each):
         wanted = {1: "a whole number", 2: "a whole number or a pair of them"}.get(
             n, f"a whole number or {n} of them"
         )
         raise ValueError(f"{what} is {wanted}, got {value!r}")
-    return each
+    return tuple(map(int, each))
 
 
 def positive(values: Sizes, what: str, op: str) -> Sizes:

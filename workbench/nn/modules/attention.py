@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.nn import init
 from workbench.nn.module import Module
+from workbench.nn.modules.dropout import check_probability
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import Parameter
 from workbench.nn.places import check_places
@@ -60,6 +63,11 @@ class MultiheadAttention(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        check_probability(dropout)
+        sizes: dict[str, Any] = {"embed_dim": embed_dim, "num_heads": num_heads}
+        for what, size in sizes.items():
+            if not isinstance(size, int | np.integer) or isinstance(size, bool):
+                raise TypeError(f"{what} is a whole number, got {size!r}")
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 "embed_dim and num_heads must be greater than 0, got "

@@ -10,7 +10,7 @@ from workbench.base.dims import Names
 from workbench.base.errors import DimensionValueError
 from workbench.core.value import dims_of
 from workbench.nn import init
-from workbench.nn.images import check_names
+from workbench.nn.images import check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
 from workbench.ops.batch_norm import check_values, factors, update_running, values_per_channel
@@ -47,6 +47,7 @@ class RunningNorm(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        require_size(0, num_features=num_features)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum

@@ -14,14 +14,28 @@ from workbench.ops.dropout import dropout
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
+def check_probability(p: Any) -> None:
+    """Refuse what is no probability.
+
+    >>> check_probability(2)
+    Traceback (most recent call last):
+    ValueError: dropout probability has to be between 0 and 1, but got 2
+    """
+    try:
+        fits = bool(0 <= p <= 1)
+    except TypeError as error:
+        raise TypeError(f"dropout probability is a number between 0 and 1, got {p!r}") from error
+    if not fits:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
 class _Dropout(Module):
     expected: tuple[Names, ...] = ()
     """Names of the dims that are taken, where the layer says what they mean."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        check_probability(p)
         self.p = p
         self.inplace = inplace
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.core import dispatch
 from workbench.nn import functional, init
 from workbench.nn.images import require_size
@@ -87,6 +89,8 @@ def _row(padding_idx: int | None, count: int) -> int | None:
     """Return the row that stands for padding, counted from the start."""
     if padding_idx is None:
         return None
+    if not isinstance(padding_idx, int | np.integer):
+        raise TypeError(f"padding_idx is the number of a row, or None, got {padding_idx!r}")
     if not -count <= padding_idx < count:
         raise AssertionError(
             f"Padding_idx must be within num_embeddings: {padding_idx} is not in [{-count}, {count})"

@@ -61,14 +61,33 @@ class LazyModuleMixin(Module):
         return any(is_lazy(own[name]) for name in (*self._parameter_names, *self._buffer_names))
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        unfinished = self.has_uninitialized_params()
-        if unfinished or self.cls_to_become is not None:
-            self.initialize_parameters(*inputs, **keywords)
-            if self.has_uninitialized_params():
-                raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
-            if self.cls_to_become is not None:
-                self.__class__ = self.cls_to_become
-                return self(*inputs, **keywords)
+        if not self.has_uninitialized_params() and self.cls_to_become is None:
+            return super().__call__(*inputs, **keywords)
+        own = self.__dict__
+        held = [own[name] for name in (*self._parameter_names, *self._buffer_names)]
+        before = (
+            type(self),
+            dict(own),
+            [(one, type(one), one._array, one._names) for one in held if is_lazy(one)],
+        )
+        try:
+            return self._first_call(inputs, keywords)
+        except Exception:
+            self.__class__ = before[0]
+            own.clear()
+            own.update(before[1])
+            for one, kind, array, names in before[2]:
+                one.__class__, one._array, one._names = kind, array, names
+            raise
+
+    def _first_call(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Give sizes to the parameters, become the layer itself, and call that."""
+        self.initialize_parameters(*inputs, **keywords)
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        if self.cls_to_become is not None:
+            self.__class__ = self.cls_to_become
+            return self(*inputs, **keywords)
         return super().__call__(*inputs, **keywords)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.base.dims import Names
@@ -33,7 +33,7 @@ class _LastDims(Module):
         if isinstance(given, Mapping):
             names, sizes = tuple(given), tuple(given.values())
         else:
-            sizes = (given,) if isinstance(given, int | str) else tuple(given)
+            sizes = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
         if sizes and all(isinstance(one, str) for one in sizes):
             names, sizes = sizes, ()
             if elementwise_affine:

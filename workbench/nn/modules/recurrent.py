@@ -161,7 +161,7 @@ class RNNBase(Module):
         given = None if hx is None else self._given(hx)
         if isinstance(input, PackedSequence):
             return self._packed(input, given)
-        ndim = len(dims_of(input).sizes)
+        ndim = len(input._array.shape)
         if ndim not in (2, 3):
             raise ValueError(f"{self._word()}: Expected input to be 2D or 3D, got {ndim}D tensor instead")
         batch_dim = 0 if self.batch_first else 1

@@ -9,6 +9,7 @@ import numpy as np
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
+from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.recurrent import draw_evenly
 from workbench.nn.parameter import Parameter
@@ -36,6 +37,7 @@ class RNNCellBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        require_size(0, input_size=input_size, hidden_size=hidden_size)
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
@@ -57,7 +59,7 @@ class RNNCellBase(Module):
     def _prepared(self, input: Any, states: Any, labels: tuple[str, ...]) -> tuple[bool, Any, list[Any]]:
         """Check dims; return whether there is no batch, the input as rows, and the states as rows (zeros if None)."""
         word = type(self).__name__
-        sizes = dims_of(input).sizes
+        sizes = input._array.shape
         if len(sizes) not in (1, 2):
             raise ValueError(f"{word}: Expected input to be 1D or 2D, got {len(sizes)}D instead")
         for label, one in zip(labels, states or (), strict=False):

@@ -41,8 +41,6 @@ class CosineAnnealingLR(LRScheduler):
         self._called_by_step()
         if self._is_initial:
             return self._current()
-        if self._step_count == 1 and self.last_epoch > 0:
-            return self._get_closed_form_lr()
         groups, low = self.optimizer.param_groups, self.eta_min
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # up from the lowest point
             rise = (1 - math.cos(math.pi / self.T_max)) / 2

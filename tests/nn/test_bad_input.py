@@ -1,0 +1,172 @@
+"""What people give by mistake: refused in words that say what was given, where, and what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.nn import Module
+
+nn: Any = wb.nn
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.Linear(2, 2), nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1), nn.LayerNorm(2), nn.Embedding(3, 2), nn.ReLU(),
+        nn.Dropout(), nn.MaxPool2d(1), nn.LSTM(2, 2), nn.GRUCell(2, 2), nn.Softmax(0), nn.Flatten(),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("given", [np.zeros((1, 1, 2, 2), np.float32), [1.0, 2.0], None, 3.0, "x"], ids=type)
+def test_what_is_no_tensor_is_refused_with_what_makes_one(layer: Any, given: Any) -> None:
+    with pytest.raises(TypeError, match=r"wb\.tensor\(\.\.\.\) makes one") as caught:
+        nn.Sequential(layer)(given)
+    assert type(given).__name__ in str(caught.value)
+    assert caught.value.__notes__ == [f"in module 0 ({type(layer).__name__}) of Sequential"]
+
+
+def test_functions_refuse_what_is_no_tensor_too() -> None:
+    with pytest.raises(TypeError, match=r"relu\(\): argument 1 must be Tensor, not float"):
+        nn.functional.relu(3.0)
+    with pytest.raises(TypeError, match=r"linear\(\): argument 1 must be Tensor, not ndarray"):
+        nn.functional.linear(np.ones((1, 2)), wb.ones(2, 2))
+    assert (wb.ones(1) + np.ones(1, np.float32)).tolist() == [2]  # beside a tensor an array is fine
+
+
+def test_an_error_of_any_kind_says_in_which_module_it_arose() -> None:
+    class Fails(Module):
+        def forward(self, x: wb.Tensor) -> wb.Tensor:
+            raise KeyError("missing")
+
+    with pytest.raises(KeyError) as caught:
+        nn.Sequential(nn.ReLU(), nn.Sequential(Fails()))(wb.zeros(1))
+    assert caught.value.__notes__ == ["in module 1.0 (Fails) of Sequential"]
+    own = nn.Sequential(nn.Linear(1, 1))
+    own.register_forward_hook(lambda module, inputs, output: output.nothing)
+    with pytest.raises(AttributeError) as missing:
+        own(wb.zeros(1))
+    assert missing.value.name == "nothing"  # an error of somebody else's stays as it is
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (
+            lambda: nn.Conv2d(1, 1, 2.5),
+            ValueError,
+            "kernel_size is a whole number or a pair of them, got 2.5",
+        ),
+        (lambda: nn.BatchNorm2d(-1), ValueError, "num_features must be a whole number, at least 0, got -1"),
+        (
+            lambda: nn.InstanceNorm1d(-1),
+            ValueError,
+            "num_features must be a whole number, at least 0, got -1",
+        ),
+        (
+            lambda: nn.LayerNorm(2.5),
+            ValueError,
+            "normalized_shape must be a whole number, at least 0, got 2.5",
+        ),
+        (lambda: nn.Embedding(3, 2, "a"), TypeError, "padding_idx is the number of a row, or None, got 'a'"),
+        (lambda: nn.Dropout(None), TypeError, "dropout probability is a number between 0 and 1, got None"),
+        (
+            lambda: nn.MultiheadAttention(4, 2, -1),
+            ValueError,
+            "dropout probability has to be between 0 and 1",
+        ),
+        (lambda: nn.MultiheadAttention(4.0, 2), TypeError, "embed_dim is a whole number, got 4.0"),
+        (lambda: nn.GRUCell(-1, 2), ValueError, "input_size must be a whole number, at least 0, got -1"),
+        (
+            lambda: nn.Bilinear("a", 1, 1),
+            ValueError,
+            "in1_features must be a whole number, at least 0, got 'a'",
+        ),
+    ],
+)
+def test_settings_are_refused_when_a_layer_is_made(
+    make: Callable[[], Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("layer", "error", "words"),
+    [
+        (nn.Conv2d(1, 1, 3, 0), ValueError, r"stride \[0, 0\] and dilation \[1, 1\] must be at least 1"),
+        (nn.Conv2d(1, 1, 3, 1, -1), ValueError, r"padding \[-1, -1\] at least 0"),
+        (nn.AdaptiveAvgPool2d("a"), wb.DimensionError, "output_size must be 2 numbers, got 'a'"),
+        (nn.AdaptiveMaxPool2d(2.5), wb.DimensionError, "output_size must be 2 numbers, got 2.5"),
+        (
+            nn.Upsample(scale_factor=float("nan")),
+            ValueError,
+            "scale_factor must be above 0 and finite, got nan",
+        ),
+        (nn.LPPool2d(0, 2), ValueError, "norm_type is the power of a mean, which is not 0"),
+        (nn.RReLU(0.5, 0.1), ValueError, r"slopes are drawn from \[lower, upper\]"),
+        (nn.Softmax(1.5), TypeError, "a dim is a whole number or a name, got 1.5"),
+        (nn.GLU(1.5), TypeError, "a dim is a whole number or a name, got 1.5"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else None,
+)
+def test_settings_that_cannot_be_used_are_refused_where_they_are(
+    layer: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words) as caught:
+        layer(wb.zeros(1, 1, 4, 4))
+    assert caught.value.__notes__ == [f"in module {type(layer).__name__}"]
+
+
+def test_sizes_may_be_whole_numbers_of_numpy() -> None:
+    assert nn.Linear(np.int64(2), np.int32(3))(wb.zeros(1, 2)).shape == (1, 3)
+    layer = nn.Conv2d(np.int64(1), 2, np.int64(3), stride=(np.int64(1), 2))
+    assert layer.stride == (1, 2)
+    assert layer(wb.zeros(1, 1, 5, 5)).shape == (1, 2, 3, 2)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.Conv2d(1, 2, 3), nn.ConvTranspose2d(1, 2, 3), nn.BatchNorm2d(1), nn.GroupNorm(1, 1),
+        nn.InstanceNorm2d(1, affine=True), nn.LayerNorm(4), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1),
+        nn.Upsample(scale_factor=2), nn.PReLU(), nn.Dropout(), nn.LocalResponseNorm(2), nn.Flatten(),
+        nn.ReflectionPad2d(1), nn.Linear(4, 2),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)  # fmt: skip
+def test_a_batch_of_nothing_goes_forwards_and_backwards(layer: Any) -> None:
+    x: Any = wb.zeros(0, 1, 4, 4, requires_grad=True)
+    y = layer(x)
+    y.sum().backward()
+    assert y.shape[0] == 0
+    assert x.grad.shape == x.shape
+    assert not any(one.grad.any() for one in layer.parameters())
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+@pytest.mark.parametrize("settings", [{}, {"bidirectional": True}, {"num_layers": 2}])
+def test_sequences_of_a_batch_of_nothing(kind: Any, settings: Any) -> None:
+    layer = kind(2, 3, **settings)
+    output, _ = layer(wb.zeros(4, 0, 2, requires_grad=True))
+    output.sum().backward()
+    assert output.shape[:2] == (4, 0)
+    assert not layer.weight_hh_l0.grad.any()
+
+
+def test_a_lazy_layer_that_refuses_its_first_input_knows_nothing_yet() -> None:
+    layer = nn.LazyConv2d(2, 3)
+    with pytest.raises(wb.DimensionError) as caught:
+        nn.Sequential(layer)(wb.zeros(N=1, H=8, W=8, C=3))
+    assert caught.value.__notes__[-1].startswith("in module 0 (")
+    assert type(layer) is nn.LazyConv2d
+    assert layer.has_uninitialized_params()
+    assert layer.in_channels == 0
+    parameter = layer.weight
+    assert layer(wb.zeros(N=1, C=3, H=8, W=8)).shape == (1, 2, 6, 6)
+    assert type(layer) is nn.Conv2d
+    assert layer.weight is parameter
