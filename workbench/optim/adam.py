@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.optim.elementwise import Arrays, Elementwise, settings_of
 from workbench.optim.optimizer import Group
-from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number
+from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number, pair
 
 __all__ = ["Adam", "AdamW", "move_moments"]
 
@@ -54,7 +54,7 @@ class Adam(Elementwise):
     ) -> None:
         settings = {
             "lr": lr,
-            "betas": tuple(betas),
+            "betas": pair("betas", betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,

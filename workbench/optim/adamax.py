@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.optim.elementwise import Arrays, Elementwise, settings_of
 from workbench.optim.optimizer import Group
-from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number
+from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number, pair
 
 __all__ = ["Adamax"]
 
@@ -48,7 +48,7 @@ class Adamax(Elementwise):
     ) -> None:
         settings = {
             "lr": lr,
-            "betas": tuple(betas),
+            "betas": pair("betas", betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "foreach": foreach,

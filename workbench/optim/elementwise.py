@@ -107,6 +107,7 @@ class Elementwise(Optimizer):
 
     def _step_plainly(self, parameter: Any, group: Group, first: bool) -> None:
         entry = self.state.get(parameter, {})
+        self._check_sizes(parameter, entry)
         if self.counts:
             entry["step"]._array[...] += 1
         keys = [key for key in self._arrays(group) if key is not None]
@@ -129,6 +130,17 @@ class Elementwise(Optimizer):
             _put_back(entry[key], state[key])
 
     # --------------------------------------------------------------------------------------------- state
+
+    def _check_sizes(self, parameter: Any, entry: Arrays) -> None:
+        """Refuse a step of a parameter whose sizes are others than when its state was made."""
+        shape = tuple(parameter._array.shape)
+        for key in self.known:
+            value = entry.get(key)
+            if value is not None and tuple(value._array.shape) != shape:
+                raise ValueError(
+                    f"{type(self).__name__} remembers {key!r} of sizes {list(value._array.shape)} for a parameter that "
+                    f"now has {list(shape)}: drop what it remembers, del optimizer.state[parameter], or make a new one"
+                )
 
     def _state_keys(self, group: Group) -> tuple[frozenset[str], frozenset[str]]:
         always = (*self.scalars, *(["step"] if self.counts else []))

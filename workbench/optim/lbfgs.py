@@ -142,6 +142,10 @@ class _Search:
     def _evaluate(self) -> Any:
         with dispatch.enable_grad():
             loss = self.closure()
+        if loss is None:
+            raise TypeError(
+                "the closure of LBFGS.step() returns the loss, got None: end it with `return loss`"
+            )
         self.calls += 1
         self.state["func_evals"] += 1
         self.loss = float(loss)

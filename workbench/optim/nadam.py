@@ -11,7 +11,7 @@ import numpy as np
 from workbench.optim.adam import move_moments
 from workbench.optim.elementwise import Arrays, Elementwise, settings_of
 from workbench.optim.optimizer import Group
-from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number
+from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number, pair
 
 __all__ = ["NAdam", "RAdam"]
 
@@ -53,7 +53,7 @@ class NAdam(Elementwise):
     ) -> None:
         settings = {
             "lr": lr,
-            "betas": tuple(betas),
+            "betas": pair("betas", betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "momentum_decay": momentum_decay,
@@ -134,7 +134,7 @@ class RAdam(Elementwise):
     ) -> None:
         settings = {
             "lr": lr,
-            "betas": tuple(betas),
+            "betas": pair("betas", betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "maximize": maximize,

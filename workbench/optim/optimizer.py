@@ -85,6 +85,11 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor: "
                 "write [tensor]"
             )
+        if not isinstance(params, Iterable):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{type(params).__name__}: of a module those are model.parameters()"
+            )
         given = list(params)
         if not given:
             raise ValueError("optimizer got an empty parameter list")
@@ -116,9 +121,12 @@ class Optimizer:
         setting that makes no sense. Settings of other names are kept, for schedules, unless they look misspelt.
         """
         if not isinstance(param_group, dict) or "params" not in param_group:
-            raise TypeError(
-                f"param_group must be a dict with the key 'params', but got {type(param_group).__name__}"
+            got = (
+                f"the keys {list(param_group)}"
+                if isinstance(param_group, dict)
+                else type(param_group).__name__
             )
+            raise TypeError(f"param_group must be a dict with the key 'params', but got {got}")
         parameters, names = _parted(param_group["params"])
         for one in parameters:
             self._check_parameter(one)
@@ -261,6 +269,8 @@ class Optimizer:
         every parameter the names and shapes of its state. Raises ValueError, which lists all that is wrong. Settings
         that the dict does not have stay as they are.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"expected the state of an optimizer, a dict, got {type(state_dict).__name__}")
         given = dict(state_dict)
         for before in tuple(self._load_state_dict_pre_hooks):
             changed = before(self, given)

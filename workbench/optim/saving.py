@@ -46,6 +46,10 @@ def unpack(
         )
     groups = given["param_groups"]
     _check_groups(optimizer, groups)
+    if not isinstance(given["state"], Mapping):
+        raise ValueError(
+            f"state is a dict of what is remembered by parameter, got {type(given['state']).__name__}"
+        )
     parameters: dict[Any, tuple[Any, dict[str, Any]]] = {}
     settings = []
     for theirs, ours in zip(groups, optimizer.param_groups, strict=True):
@@ -63,6 +67,9 @@ def unpack(
         number = int(key) if isinstance(key, str) and key.isdigit() else key  # JSON's keys are words
         if number in parameters:
             parameter, group = parameters[number]
+            if not isinstance(entry, Mapping):
+                problems.append(f"state of parameter {number} is a dict, got {type(entry).__name__}")
+                continue
             problems += _differences(optimizer, number, parameter, entry, group)
             state[parameter] = {name: _loaded(value, parameter, name) for name, value in entry.items()}
         elif isinstance(number, int):
@@ -80,11 +87,19 @@ def unpack(
 
 
 def _check_groups(optimizer: Optimizer, groups: Any) -> None:
+    """Refuse what are no groups, or groups of other numbers of parameters."""
+    if not isinstance(groups, list | tuple):
+        raise ValueError(
+            f"param_groups is a list of dicts with the key 'params', got {type(groups).__name__}"
+        )
     if len(groups) != len(optimizer.param_groups):
         raise ValueError(
             f"loaded state dict has a different number of parameter groups: {len(groups)} there, "
             f"{len(optimizer.param_groups)} here"
         )
+    for one in groups:
+        if not isinstance(one, Mapping) or not isinstance(one.get("params"), list | tuple):
+            raise ValueError(f"each of param_groups is a dict with the key 'params', got {one!r}")
     for i, (theirs, ours) in enumerate(zip(groups, optimizer.param_groups, strict=True)):
         if len(theirs["params"]) != len(ours["params"]):
             raise ValueError(
@@ -106,10 +121,15 @@ def _differences(
             problems.append(f"missing of parameter {number}: {', '.join(missing)}")
         if unexpected := sorted(there - known):
             problems.append(f"unexpected of parameter {number}: {', '.join(unexpected)}")
+    step = entry.get("step")
+    if step is not None and not isinstance(step, Tensor | np.ndarray | np.number | int | float):
+        problems.append(f"'step' of parameter {number} is a number, got {step!r}")
     shape = tuple(parameter._array.shape)
     for key, expected in optimizer._state_shapes(parameter).items():
         value = entry.get(key)
-        if value is not None and tuple(value.shape) != expected:
+        if value is not None and not isinstance(value, Tensor | np.ndarray):
+            problems.append(f"{key!r} of parameter {number} is a tensor, got {type(value).__name__}")
+        elif value is not None and tuple(value.shape) != expected:
             problems.append(
                 f"{key!r} of parameter {number} has shape {list(value.shape)}, the parameter {list(shape)}"
             )

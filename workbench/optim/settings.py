@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from workbench.tensor import Tensor
 
-__all__ = ["check_betas", "check_not_negative", "check_rate", "check_ways", "number"]
+__all__ = ["check_betas", "check_not_nan", "check_not_negative", "check_rate", "check_ways", "number", "pair"]
 
 
 def number(value: Any) -> Any:
@@ -15,25 +18,47 @@ def number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def _checked(what: str, value: Any) -> Any:
+    """Return a setting as a number, or raise TypeError for what is none."""
+    found = number(value)
+    if not isinstance(found, int | float | np.number):
+        raise TypeError(f"{what} is a number, got {value!r}")
+    return found
+
+
+def pair(what: str, values: Any) -> tuple[Any, ...]:
+    """Return several numbers as a tuple, or raise TypeError for one."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{what} are two numbers, got {values!r}")
+    return tuple(values)
+
+
 def check_rate(settings: Mapping[str, Any], message: str = "Invalid learning rate: {}") -> None:
     """Refuse a learning rate that is negative, or a tensor of several."""
     rate = settings["lr"]
     if isinstance(rate, Tensor) and rate.numel() != 1:
         raise ValueError(f"Tensor lr must be 1-element, got shape {list(rate.shape)}")
-    if not number(rate) >= 0:
+    if not _checked("lr", rate) >= 0:
         raise ValueError(f"{message.format(number(rate))}; it must be 0 or more")
 
 
 def check_not_negative(settings: Mapping[str, Any], **words: str) -> None:
     """Refuse negative settings; `words` says by name what each is called."""
     for key, called in words.items():
-        if not number(settings[key]) >= 0:
+        if not _checked(key, settings[key]) >= 0:
             raise ValueError(f"Invalid {called} value: {number(settings[key])}; it must be 0 or more")
+
+
+def check_not_nan(settings: Mapping[str, Any], *keys: str) -> None:
+    """Refuse settings that are no number, which may be negative."""
+    for key in keys:
+        if math.isnan(_checked(key, settings[key])):
+            raise ValueError(f"{key} is a number, got nan")
 
 
 def check_betas(settings: Mapping[str, Any]) -> None:
     """Refuse betas outside [0, 1), and one of them a tensor and the other not."""
-    betas = settings["betas"]
+    betas = pair("betas", settings["betas"])
     if len(betas) != 2:
         raise ValueError(f"betas are two numbers, got {len(betas)}")
     if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
@@ -41,7 +66,7 @@ def check_betas(settings: Mapping[str, Any]) -> None:
     for i, beta in enumerate(betas):
         if isinstance(beta, Tensor) and beta.numel() != 1:
             raise ValueError(f"Tensor betas[{i}] must be 1-element")
-        if not 0 <= number(beta) < 1:
+        if not 0 <= _checked(f"betas[{i}]", beta) < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {number(beta)}; it must be in [0, 1)")
 
 

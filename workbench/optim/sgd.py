@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.optim.elementwise import Arrays, Elementwise, settings_of
 from workbench.optim.optimizer import Group
-from workbench.optim.settings import check_not_negative, check_rate, check_ways, number
+from workbench.optim.settings import check_not_nan, check_not_negative, check_rate, check_ways, number
 
 __all__ = ["SGD"]
 
@@ -65,6 +65,7 @@ class SGD(Elementwise):
         """Refuse negative settings, and nesterov without momentum."""
         check_rate(settings)
         check_not_negative(settings, momentum="momentum", weight_decay="weight_decay")
+        check_not_nan(settings, "dampening")
         if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         check_ways(settings)
