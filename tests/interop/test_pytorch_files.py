@@ -197,6 +197,17 @@ def test_tensors_must_lie_within_their_memory(
     )
 
 
+def test_a_storage_is_declared_once(path: Path) -> None:
+    pair = b"]" + rebuilt(storage(), 0, (4,), (1,)) + b"a" + rebuilt(storage("Int"), 0, (4,), (1,)) + b"a"
+    assert "at [1]: storage '0' is declared twice, and differently" in said_of(path, pair)
+
+
+def test_a_tensor_of_more_values_than_memory_is_never_computed_with(path: Path) -> None:
+    tensor = rebuilt(storage(), 0, (2**40,), (0,))
+    negated = tensor.removesuffix(b"tR") + b"}" + text("neg") + b"\x88stR"
+    assert "has values more than once" in said_of(path, b"}" + text("w") + negated + b"s")
+
+
 def test_other_things_that_are_no_weights(path: Path) -> None:
     for body, words in (
         (rebuilt(storage(), 0, (2,), (1,), b"}K\1K\1s"), "a tensor has hooks"),
@@ -228,6 +239,9 @@ def test_pickles_that_are_broken_or_beyond_the_bounds(path: Path, monkeypatch: p
         (b"K\1K\1", "more or less than one value"),
         (b"t", "takes what is not there"),
         (b"K\1(R", "takes what is not there"),
+        (b"](q\0t", "takes what is not there"),
+        (b"(]\x91", "a list stands as a key"),
+        (b"ccollections\nOrderedDict\n)R}" + text("_metadata") + b"cos\nsystem\nsb", "at ._metadata: it names os"),
         (b"](e(", "more or less"),
         (b"K\1K\1a", "values are appended to a int"),
         (b"K\1K\1K\1s", "items are put into a int"),
@@ -249,10 +263,22 @@ def test_pickles_that_are_broken_or_beyond_the_bounds(path: Path, monkeypatch: p
         assert any(one in found for one in words.split("|")), (body, found)
     laughs = b"]" + b"q\0" + b"".join(b"]q%c(h%ch%ceq%c" % (i, i - 1, i - 1, i) for i in range(1, 100))
     assert "more or less" in said_of(path, laughs)  # and quickly so
-    path.write_bytes(zipped(b"\x80\x02(" + laughs + b"l."))
-    assert len(load_pytorch(path)) == 100
+    assert "they come to more than 10000000" in said_of(path, b"(" + laughs + b"l")
+    shared = b"]q\0" + b"".join(b"]q%c(h%ch%ceq%c" % (i, i - 1, i - 1, i) for i in range(1, 20))
+    path.write_bytes(zipped(b"\x80\x02(" + shared + b"l."))
+    found = load_pytorch(path)
+    assert len(found) == 20
+    assert found[19][0] is found[19][1]
+    for again in (
+        b"X\x10\0\0\0" + b"a" * 16 + b"q\0(" + b"c_codecs\nencode\nh\0" + text("latin1") + b"\x86R" * 1,
+        b"(" + b"K\1" * 9 + b"tq\0" + b"ctorch\nSize\nh\0\x85R",
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(pickled, "MAXIMUM_MADE", 15)
+            assert "makes objects of more than 15 bytes" in said_of(path, again)
     for limit, body in (("STEPS", b"K\1" * 20), ("CALLS", b"ccollections\nOrderedDict\n)R" * 20),
-                        ("ODD_KEYS", b"}(" + b"".join(b"K%cN" % i for i in range(20)) + b"u")):  # fmt: skip
+                        ("ODD_KEYS", b"}(" + b"".join(b"K%cN" % i for i in range(20)) + b"u"),
+                        ("ODD_KEYS", b"}" + b"".join(b"K%cNs" % i for i in range(20)))):  # fmt: skip
         with monkeypatch.context() as changed:
             changed.setattr(pickled, f"MAXIMUM_{limit}", 10)
             assert "more than 10" in said_of(path, body)

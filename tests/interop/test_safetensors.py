@@ -133,6 +133,34 @@ def test_a_file_is_replaced_whole_or_not_at_all(path: Path, monkeypatch: pytest.
     assert path.stat().st_mode == plain.stat().st_mode
 
 
+def test_who_may_read_a_file_stays_as_it_was(path: Path) -> None:
+    save_file({"x": wb.ones(1)}, path)
+    path.chmod(0o600)
+    save_file({"x": wb.zeros(1)}, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    long = path.with_name("é" * 120)
+    save_file({"x": wb.ones(1)}, long)
+    assert load_file(long)["x"].item() == 1
+
+
+def test_what_is_no_file_is_not_replaced(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="is no regular file: it is not replaced"):
+        save_file({"x": wb.ones(1)}, path)
+    with pytest.raises(IsADirectoryError):
+        save_file({"x": wb.ones(1)}, path.parent)
+    assert os.listdir(path.parent) == [path.name]
+    with pytest.raises(TypeError):
+        load_file(0)  # type: ignore[arg-type]
+
+
+def test_what_would_not_be_read_again_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.interop.safetensors.MAXIMUM_HEADER", 1000)
+    with pytest.raises(ValueError, match=r"metadata take .* bytes, and at most 1000 are read again"):
+        save_file({"x": wb.ones(1)}, path, {"a": "b" * 1000})
+    assert not path.exists()
+
+
 def _fail(path: Path) -> None:
     raise OSError("the disk is full")
 
@@ -172,6 +200,7 @@ HOSTILE = {
     "dims": (file_of(one(shape=[1] * 65), b"0000"), "no list of"),
     "absurd": (file_of(one(shape=[2**62, 2**62]), b"0000"), "takes"),
     "absurd and empty": (file_of(one(shape=[2**62, 0, 2**62], data_offsets=[0, 0])), "takes 0 bytes"),
+    "large and empty": (file_of(one(shape=[2**62, 0], data_offsets=[0, 0])), "takes 0 bytes"),
     "digits": (file_of(b'{"x": ' + b"9" * 5000 + b"}"), "no JSON"),
     "places": (file_of(one(data_offsets=[4, 0]), b"0000"), "lies from 4 to 0"),
     "places beyond": (file_of(one(data_offsets=[2**62, 2**62 + 4]), b"0000"), "lies from"),

@@ -83,9 +83,20 @@ def test_arrays_of_numpy_are_read_and_hostile_ones_refused(tmp_path: Path) -> No
 def test_arrays_that_claim_too_much_together_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    np.savez(tmp_path / "a.npz", a=np.zeros(100), b=np.zeros(100))
+    np.savez_compressed(tmp_path / "a.npz", a=np.zeros(100), b=np.zeros(100))
     monkeypatch.setattr("workbench.data.archive.MAXIMUM_BYTES", 1500)
     with pytest.raises(wb.WeightsError, match="claim 1856 bytes, more than the 1500"):
+        wb.load_weights(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", a=np.zeros(100), b=np.zeros(100))  # of which every byte is there
+    assert [one.shape for one in wb.load_weights(tmp_path / "a.npz").values()] == [(100,), (100,)]
+
+
+@pytest.mark.parametrize("header", ["(", "{'descr':" + "-" * 9000 + "1}", "{'descr': '<f4'\n  }\n x", "\0"])
+def test_a_header_that_no_parser_takes_is_refused(header: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        size = len(header).to_bytes(2, "little")
+        archive.writestr("a.npy", b"\x93NUMPY\1\0" + size + header.encode())
+    with pytest.raises(wb.WeightsError, match="array 'a' has no readable header"):
         wb.load_weights(tmp_path / "a.npz")
 
 

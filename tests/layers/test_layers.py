@@ -42,6 +42,7 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.linalg.blas": "as above",
         "scipy.fft": "as above",
     },
+    "workbench.base.files": {"fcntl": "only where the system is POSIX"},
     "workbench.base.rich": {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",

@@ -102,7 +102,7 @@ def test_batches_of_another_shape_need_one_method() -> None:
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [(3.0, "training_step returns the loss as a tensor"), ({"los": 1}, "got a dict with \\['los'\\]")],
+    [(3.0, "training_step returns the loss as a real tensor"), ({"los": 1}, "got a dict with \\['los'\\]")],
 )
 def test_a_step_that_gives_no_loss_is_refused(given: Any, message: str) -> None:
     made = trainer()
@@ -476,7 +476,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
         Trainer(model, 3, optim.SGD(model.parameters(), lr=0.1))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="loader gives batches, and this is a tensor"):
         trainer().fit(wb.zeros(3, 3))
-    with pytest.raises(TypeError, match="a loader gives batches, and int cannot be gone over"):
+    with pytest.raises(TypeError, match="loader gives batches, and int cannot be gone over"):
         trainer().fit(3)
 
 

@@ -1,7 +1,8 @@
-"""Files that are replaced whole or not at all, and files opened only where they are files."""
+"""Files that are replaced whole or not at all, or opened where they are files; folders for one at a time."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import stat
@@ -10,7 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["open_file", "replacing"]
+from workbench.base.lazy import Lazy
+
+__all__ = ["alone", "open_file", "replacing"]
+
+fcntl = Lazy("fcntl")
 
 
 @contextmanager
@@ -18,7 +23,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the path of a new, empty file beside `path`; at the end it takes the place of `path`, synced to the disk.
 
     Where the block fails the new file is removed, and what was at `path` stays as it was. A link stays a link: the
-    file it leads to is replaced.
+    file it leads to is replaced. Who may read a file that is replaced stays as it was, too. Raises OSError for a path
+    that leads to a device or a pipe.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -28,10 +34,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     'whole'
     """
     target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
-    handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    before = _mode_of(target)
+    name = os.fsdecode(os.fsencode(target.name)[:200])  # of bytes a name has at most 255
+    part = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
+    handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if before is None else 0o600)
     try:
-        mode = stat.S_IMODE(os.fstat(handle).st_mode)  # what the user's mask leaves
+        # without a file before it, what the user's mask leaves
+        mode = stat.S_IMODE(os.fstat(handle).st_mode) if before is None else before
         os.close(handle)
         yield part
         os.chmod(part, mode)
@@ -42,6 +51,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
     if os.name == "posix":
         _sync(target.parent)
+
+
+def _mode_of(path: Path) -> int | None:
+    """Return who may do what with a file; None where there is none."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a folder cannot be replaced: the system says so
+        raise OSError(f"{path} is no regular file: it is not replaced")
+    return stat.S_IMODE(mode)
 
 
 def _sync(path: Path) -> None:
@@ -58,10 +78,35 @@ def open_file(path: str | os.PathLike[str]) -> tuple[BinaryIO, int]:
     Raises OSError where there is none, or where the path leads to something that is no file: a folder, a pipe, a
     device.
     """
-    kind = os.stat(path).st_mode
+    kind = os.stat(os.fspath(path)).st_mode  # no number of an open file
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(f"{os.fspath(path)} is a folder, not a file")
     if not stat.S_ISREG(kind):
         raise OSError(f"{os.fspath(path)} is no regular file")
     stream = open(path, "rb")  # noqa: SIM115 - the caller closes it
     return stream, os.fstat(stream.fileno()).st_size
+
+
+@contextmanager
+def alone(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[bool]:
+    """Keep everybody else who asks for `folder` waiting during this block; say whether that could be had.
+
+    Without `wait` it is not had where another has it; and never where the system has no locks.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, alone(folder) as first, alone(folder, wait=False) as second:
+    ...     first, second
+    (True, False)
+    """
+    if os.name != "posix":
+        yield False
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        had = False
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            had = True
+        yield had
+    finally:
+        os.close(handle)

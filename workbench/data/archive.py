@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from workbench.base.files import open_file
 __all__ = ["DataError", "read_all", "read_arrays"]
 
 MAXIMUM_BYTES = 1 << 30
-"""Most bytes that one array of a file may take."""
+"""Most bytes that the arrays of a file may take, unless the file itself is larger."""
 
 
 class DataError(ValueError):
@@ -36,18 +38,19 @@ def read_arrays(path: Path, *names: str) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 def read_all(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """Return all arrays of an .npz file by name, of at most `MAXIMUM_BYTES` together.
+    """Return all arrays of an .npz file by name: together of at most `MAXIMUM_BYTES`, or the size of the file.
 
     Raises `DataError` as `read_arrays` does.
     """
     with _opened(path) as archive:
         total = sum(entry.file_size for entry in archive.infolist())
-        if total > MAXIMUM_BYTES:
-            raise DataError(f"its arrays claim {total} bytes, more than the {MAXIMUM_BYTES} that are allowed")
+        most = max(MAXIMUM_BYTES, os.path.getsize(path))
+        if total > most:
+            raise DataError(f"its arrays claim {total} bytes, more than the {most} that are allowed")
         names = [one.removesuffix(".npy") for one in archive.namelist()]
         if len(set(names)) < len(names):
             raise DataError("two arrays of it have the same name")
-        return {name: _read(archive, name) for name in names}
+        return {name: _read(archive, name, most) for name in names}
 
 
 @contextmanager
@@ -63,7 +66,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise DataError(f"{path} is damaged: {error}. Get a fresh copy of it.") from None
 
 
-def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
+def _read(archive: zipfile.ZipFile, name: str, most: int = 0) -> np.ndarray[Any, Any]:
     try:
         entry = archive.getinfo(f"{name}.npy")
     except KeyError:
@@ -71,9 +74,10 @@ def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
         raise DataError(f"there is no array {name!r} in it, only: {found or 'nothing'}") from None
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
         raise DataError(f"array {name!r} is compressed as NumPy never does, or encrypted")
-    if entry.file_size > MAXIMUM_BYTES:
+    most = most or MAXIMUM_BYTES
+    if entry.file_size > most:
         raise DataError(
-            f"array {name!r} claims {entry.file_size} bytes, more than the {MAXIMUM_BYTES} that are allowed"
+            f"array {name!r} claims {entry.file_size} bytes, more than the {most} that are allowed"
         )
     with archive.open(entry) as stream:
         data = stream.read(entry.file_size + 1)
@@ -91,7 +95,7 @@ def _parse(data: bytes, name: str) -> np.ndarray[Any, Any]:
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         )
         shape, fortran, dtype = read(buffer)
-    except ValueError as error:
+    except (ValueError, tokenize.TokenError, RecursionError, MemoryError) as error:  # of what is no header
         raise DataError(f"array {name!r} has no readable header: {error}") from None
     if dtype.hasobject:
         raise DataError(f"array {name!r} holds Python objects, which are never read")

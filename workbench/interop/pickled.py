@@ -32,6 +32,8 @@ MAXIMUM_STEPS = 10_000_000
 """Most opcodes of a pickle."""
 MAXIMUM_CALLS = 1_000_000
 """Most objects that are made by a call, such as tensors."""
+MAXIMUM_MADE = 64 << 20
+"""Most bytes that these objects are made of, where the same ones are given again and again; 8 for a value."""
 MAXIMUM_DEPTH = 200
 """How deep values may lie within each other."""
 MAXIMUM_LINE = 4096
@@ -154,7 +156,7 @@ class _Machine:
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
-        self._calls = 0
+        self._calls = self._made = 0
         self._odd: dict[int, int] = {}
         """Keys that are no text, by the dict or set."""
         self._refused: Refused | None = None
@@ -274,6 +276,9 @@ class _Machine:
         self._calls += 1
         if self._calls > MAXIMUM_CALLS:
             raise WeightsError(f"it makes more than {MAXIMUM_CALLS} objects")
+        self._made += sum(map(_weight, arguments))
+        if self._made > MAXIMUM_MADE:
+            raise WeightsError(f"it makes objects of more than {MAXIMUM_MADE} bytes of what it holds")
         if len(arguments) not in function.counts:
             self._push(Refused(f"it calls {function.name} with {len(arguments)} arguments"))
             return
@@ -366,6 +371,13 @@ _OPCODES = {one.code: one for one in pickletools.opcodes if one.name in {*_PUSHE
 """Opcodes by their byte; `pickletools` knows how their arguments are written."""
 
 
+def _weight(value: Any) -> int:
+    """Return roughly how many bytes an object takes that is made of this one."""
+    if isinstance(value, str | bytes | bytearray):
+        return len(value)
+    return 8 * len(value) if isinstance(value, list | tuple | dict) else 0
+
+
 def check_keys(keys: list[Any]) -> int:
     """Raise `WeightsError` unless hashing `keys` is quick: plain values and short tuples of them.
 
@@ -397,6 +409,8 @@ def _check(root: Any) -> None:
     """Raise `WeightsError` at the first value that is refused, holds itself or lies too deep, with its place."""
     heights: dict[int, int] = {}
     """How deep values lie within those looked at; 0 for those that are being looked at."""
+    counts: dict[int, int] = {}
+    """How many values those looked at come to, where one that stands in several places counts in each."""
     pending: list[tuple[Any, Place, bool]] = [(root, None, False)]
     while pending:
         value, place, leaving = pending.pop()
@@ -405,6 +419,12 @@ def _check(root: Any) -> None:
             if height > MAXIMUM_DEPTH:
                 raise WeightsError(f"values lie more than {MAXIMUM_DEPTH} deep within each other")
             heights[id(value)] = height
+            count = 1 + sum(counts.get(id(one), 1) for _, one in _parts(value))
+            if count > MAXIMUM_STEPS:
+                raise WeightsError(
+                    f"values stand in each other so often that they come to more than {MAXIMUM_STEPS}"
+                )
+            counts[id(value)] = count
         elif isinstance(value, Refused):
             raise WeightsError(f"{_told(place)}: {value.reason}")
         elif isinstance(value, Token):

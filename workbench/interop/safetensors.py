@@ -12,10 +12,10 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from safetensors.numpy import save_file as write_file
 
 from workbench.base.dims import MAXIMUM_DIMS, check_names
 from workbench.base.dtypes import DType, as_dtype
@@ -56,8 +56,8 @@ def save_file(
     Names of dims are kept in the file's metadata, where other readers find them under ``"workbench.names"``. Tensors
     that share memory are written once each, so that every reader finds every key.
 
-    Raises `DTypeError` for complex128, which the format has not, `QuantizationError` for quantized tensors; nothing is
-    written then.
+    Raises `DTypeError` for complex128, which the format has not, `QuantizationError` for quantized tensors, ValueError
+    for keys and metadata beyond what is read again; nothing is written then.
 
     >>> import tempfile, workbench as wb
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,8 +75,44 @@ def save_file(
     text = _checked_metadata(metadata)
     if names:
         text[NAMES] = json.dumps(names)
+    header = _header_of(arrays, text)
     with replacing(path) as part:
-        write_file(arrays, part, metadata=text or None)
+        _write(part, header, arrays)
+
+
+def _write(path: Path, header: bytes, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    with path.open("wb") as stream:
+        stream.write(header)
+        for key in _order(arrays):
+            stream.write(arrays[key].reshape(-1).view(np.uint8).data)
+
+
+def _order(arrays: Mapping[str, np.ndarray[Any, Any]]) -> list[str]:
+    """Return the keys in the order of the file: wide types first, so that each value lies at a multiple of its size."""
+    return sorted(arrays, key=lambda key: (-arrays[key].itemsize, key))
+
+
+def _header_of(arrays: Mapping[str, np.ndarray[Any, Any]], metadata: dict[str, str]) -> bytes:
+    """Return the beginning of a file; ValueError where it is longer than what is read again."""
+    codes = {dtype.numpy: code for code, dtype in TYPES.items()}
+    header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
+    end = 0
+    for key in _order(arrays):
+        array, start = arrays[key], end
+        end += array.nbytes
+        header[key] = {
+            "dtype": codes[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > MAXIMUM_HEADER:
+        raise ValueError(
+            f"save_file: keys, names and metadata take {len(text)} bytes, and at most {MAXIMUM_HEADER} are read again: "
+            "put what is large into tensors"
+        )
+    return len(text).to_bytes(8, "little") + text
 
 
 def arrays_of(

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.errors import WeightsError
+from workbench.base.errors import WeightsError, short
+from workbench.base.files import alone
 from workbench.interop.safetensors import load_file, read_metadata, save_file
 from workbench.tensor import Tensor
 from workbench.train.errors import CheckpointError
@@ -39,6 +40,19 @@ __all__ = [
 FORMAT = 1
 STATE, SUMMARY = "workbench.checkpoint", "workbench.checkpoint.summary"
 """Keys of the metadata."""
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "run": (str,),
+    "step": (int,),
+    "epoch": (int,),
+    "time": (int, float),
+    "monitor": (str, type(None)),
+    "value": (int, float, type(None)),
+    "mode": (str,),
+    "state": (int,),
+    "tensors": (dict,),
+}
+"""What a summary consists of."""
 
 _NAME = re.compile(r"(\d{4,})-step-(\d+)\.safetensors")
 _LEFT = re.compile(r"\.\d{4,}-step-\d+\.safetensors\.[0-9a-f]+\.part")
@@ -119,7 +133,7 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
         told = json.loads(metadata[SUMMARY])
         version = told["format"]
         missing = {*Summary.__dataclass_fields__, "state", "tensors"} - told.keys()
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CheckpointError(
             f"{os.fspath(path)}: this checkpoint is damaged, its summary cannot be read ({error})"
         ) from None
@@ -130,6 +144,11 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
     if missing:
         raise CheckpointError(
             f"{os.fspath(path)}: this checkpoint is damaged, its summary lacks {sorted(missing)}"
+        )
+    wrong = [key for key, kinds in _KINDS.items() if type(told[key]) not in kinds]
+    if wrong:
+        raise CheckpointError(
+            f"{os.fspath(path)}: this checkpoint is damaged, its summary has {wrong[0]}={short(told[wrong[0]])}"
         )
     return dict(told)
 
@@ -156,7 +175,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise CheckpointError(f"{lead}, the checksum of {key!r} does not fit")
     try:
         state = unpack(json.loads(text), tensors)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CheckpointError(f"{lead}, its state cannot be read ({error})") from None
     if not isinstance(state, dict):
         raise CheckpointError(f"{lead}, its state is no dict")
@@ -184,13 +203,14 @@ def place(folder: str | os.PathLike[str], step: int) -> Path:
 
 
 def clean(folder: str | os.PathLike[str]) -> list[str]:
-    """Remove what saves that were cut short left in a folder; return the names."""
+    """Remove what saves that were cut short left in a folder; return the names. Where another saves, do nothing."""
     try:
-        left = [name for name in os.listdir(folder) if _LEFT.fullmatch(name)]
+        with alone(folder, wait=False) as had:
+            left = [name for name in os.listdir(folder) if had and _LEFT.fullmatch(name)]
+            for name in left:
+                Path(folder, name).unlink(missing_ok=True)
     except FileNotFoundError:
         return []
-    for name in left:
-        Path(folder, name).unlink(missing_ok=True)
     return left
 
 

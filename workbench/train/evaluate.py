@@ -8,9 +8,10 @@ from typing import Any
 
 from workbench.core import dispatch
 from workbench.ops.loss import cross_entropy
-from workbench.train.metrics import Accuracy, Metric, MetricLike, collect
+from workbench.train.metrics import Accuracy, Metric, MetricLike, collect, numbers_of
 from workbench.train.modes import mode
 from workbench.train.output import Output, as_output
+from workbench.train.position import check_loader
 
 __all__ = ["Evaluation", "evaluate", "measure"]
 
@@ -33,7 +34,7 @@ class Evaluation(Mapping[str, Any]):
     @property
     def numbers(self) -> dict[str, float]:
         """What is one number, by name; a confusion matrix is none."""
-        return {name: float(value) for name, value in self.items() if isinstance(value, int | float)}
+        return numbers_of(self)
 
     def __float__(self) -> float:
         return self.accuracy
@@ -70,6 +71,7 @@ def measure(
     `step` gives what a training step gives; `sums` says that its losses are sums, not means. `each` is called after
     every batch.
     """
+    check_loader("loader", loader)
     for metric in metrics.values():
         metric.reset()
     count, total = 0, 0.0

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.base.errors import AutogradError
 from workbench.train import blame, gradients, randomness
 from workbench.train.errors import TrainingError
 from workbench.train.history import Epoch
+from workbench.train.metrics import numbers_of
 from workbench.train.modes import buffers_of, put_back
 from workbench.train.output import Output, as_output
 
@@ -46,20 +48,21 @@ class Loop:
     def run(self) -> bool:
         """Train until the end is reached, and return True, or until a stop is asked for, and return False."""
         progress = self.trainer.progress
-        while not self._reached():
+        while not self.reached():
             if progress.batch == 0:
                 progress.begin_epoch()
                 for metric in self.trainer.metrics.values():
                     metric.reset()
                 self.trainer.call("on_epoch_start")
             if not self._pass():
-                return self._reached()
+                return self.reached()
             self._close_epoch()
             if self.trainer.control.asked_to_stop():
                 return False
         return True
 
-    def _reached(self) -> bool:
+    def reached(self) -> bool:
+        """Say whether all epochs or steps that were asked for are done."""
         progress = self.trainer.progress
         by_epochs = self.epochs is not None and progress.epoch >= self.epochs
         return by_epochs or (self.steps is not None and progress.step >= self.steps)
@@ -68,6 +71,9 @@ class Loop:
         """Learn from the rest of the epoch's batches; return False where it ends before them."""
         trainer, control = self.trainer, self.trainer.control
         self._clock = time.perf_counter()
+        if trainer.progress.group >= trainer.accumulate:  # an error came between the last batch and its step
+            with trainer.shield.whole():
+                self._step()
         with closing(self.position.batches()) as batches:
             while True:
                 with trainer.shield.whole():
@@ -79,13 +85,17 @@ class Loop:
                     self._wait()
                 if control.asked_to_stop():
                     return False
-                if self._reached() and self.position.batch != self.position.length:
+                if self.reached() and self.position.batch != self.position.length:
                     return False
         if trainer.progress.group:
             with trainer.shield.whole():
                 self._step()
         if trainer.progress.batch == 0:
-            raise ValueError("there is nothing to learn from: the loader has no batches")
+            again = " any more: it can be gone over once, as a generator can. Pass a list, or a DataLoader"
+            raise ValueError(
+                "there is nothing to learn from: the loader has no batches"
+                + (again if trainer.progress.epoch else "")
+            )
         return True
 
     def _wait(self) -> None:
@@ -108,10 +118,10 @@ class Loop:
         record = Epoch(
             progress.epoch + 1,
             progress.step,
-            progress.epoch_loss / progress.epoch_samples,
+            progress.epoch_loss / max(progress.epoch_samples, 1),
             progress.epoch_seconds,
             progress.epoch_samples / max(progress.epoch_seconds, 1e-9),
-            {name: float(value) for name, value in values.items() if isinstance(value, int | float)},
+            numbers_of(values),
             validation,
         )
         with trainer.shield.whole():
@@ -136,10 +146,8 @@ class Loop:
             output, loss = self._forward(batch, before)
             self._backward(output)
         except BaseException:
-            # What was gathered is no longer known to be whole.
             put_back(before)
-            progress.drop_group()
-            trainer.optimizer.zero_grad()
+            self._drop_group()
             raise
         self._count(output, loss)
         trainer.call("on_batch_end")
@@ -165,6 +173,11 @@ class Loop:
         """Add the gradients, each batch weighed by its samples, in units of the first batch's."""
         trainer, progress = self.trainer, self.trainer.progress
         loss = output.loss
+        if not loss.requires_grad:
+            raise AutogradError(
+                "the loss does not depend on any parameter: it was detached, made of plain numbers or under "
+                "no_grad, or every parameter is frozen"
+            )
         first = progress.group_first or output.count
         if not trainer.loss_is_sum and first and output.count != first:
             loss = loss * (output.count / first)
@@ -198,36 +211,52 @@ class Loop:
     # -------------------------------------------------------------------------------------------- steps
 
     def _step(self) -> None:
-        """Take one step with the gathered gradients."""
+        """Take one step with the gathered gradients; where that fails, they are forgotten."""
+        trainer = self.trainer
+        try:
+            skipped = self._unscale()
+            norm = self._check_gradients(skipped)
+            trainer.call("on_step_start")
+            with trainer.shield.whole(unbreakable=True):
+                self._change(skipped, norm)
+        except BaseException:
+            self._drop_group()
+            raise
+        trainer.call("on_step_end")
+
+    def _unscale(self) -> bool:
+        """Bring the gradients back from the scale of the loss, and say whether that makes them overflow."""
+        optimizer, scaler = self.trainer.optimizer, self.trainer.precision.scaler
+        if scaler is None:
+            return False
+        scaler.unscale_(optimizer)
+        return scaler.overflowed(optimizer)
+
+    def _change(self, skipped: bool, norm: float) -> None:
+        """Have the optimizer change the parameters, and write the step down."""
         trainer, progress = self.trainer, self.trainer.progress
         scaler = trainer.precision.scaler
-        skipped = False
-        try:
-            if scaler is not None:
-                scaler.unscale_(trainer.optimizer)
-                skipped = scaler.overflowed(trainer.optimizer)
-            norm = self._check_gradients(skipped)
-        except BaseException:
-            progress.drop_group()
-            trainer.optimizer.zero_grad()
-            raise
         rate = float(trainer.optimizer.param_groups[0]["lr"])
         loss = progress.group_loss / max(progress.group_samples, 1)
         speed = progress.group_samples / max(progress.group_seconds, 1e-9)
-        trainer.call("on_step_start")
-        with trainer.shield.whole(unbreakable=True):
-            if scaler is None:
-                trainer.optimizer.step()
-            else:
-                scaler.step(trainer.optimizer)
-                scaler.update()
-            progress.step += 1
-            progress.skipped += skipped
-            progress.drop_group()
-            trainer.history.record(loss, rate, norm, speed)
-            if not skipped:
-                trainer.step_scheduler()
-        trainer.call("on_step_end")
+        if scaler is None:
+            trainer.optimizer.step()
+        else:
+            scaler.step(trainer.optimizer)
+            scaler.update()
+        progress.step += 1
+        progress.skipped += skipped
+        progress.drop_group()
+        trainer.history.record(loss, rate, norm, speed)
+        if not skipped:
+            trainer.step_scheduler()
+
+    def _drop_group(self) -> None:
+        """Forget what was gathered: it is no longer known to be whole."""
+        self.trainer.progress.drop_group()
+        self.trainer.optimizer.zero_grad()
+        if self.trainer.precision.scaler is not None:
+            self.trainer.precision.scaler.forget()
 
     def _check_gradients(self, skipped: bool) -> float:
         """Bring the gradients to the mean of the group, clip them, and return their norm; refuse what is not finite."""

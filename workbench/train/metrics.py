@@ -27,6 +27,7 @@ __all__ = [
     "Perplexity",
     "TopKAccuracy",
     "collect",
+    "numbers_of",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -280,6 +281,17 @@ def _metric(asked: MetricLike, name: str) -> Metric:
     if isinstance(asked, type) or not callable(asked):
         raise TypeError(f"a metric is a Metric, its name or a function(predictions, targets), got {asked!r}")
     return _Mean(name, asked)
+
+
+def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return by name what is one number, be it Python's, NumPy's or a tensor; a confusion matrix is none."""
+    return {
+        name: float(_array(value).item())
+        for name, value in values.items()
+        if isinstance(value, bool | int | float | np.generic | np.ndarray | Tensor)
+        and _array(value).size == 1
+        and _array(value).dtype.kind in "biuf"
+    }
 
 
 def _array(value: Any) -> Array:

@@ -46,10 +46,14 @@ def as_output(given: Any, batch: Any) -> Output:
         found = given
     else:
         found = Output(**given) if isinstance(given, Mapping) else Output(given)
-    if not isinstance(found.loss, Tensor):
+    if not isinstance(found.loss, Tensor) or found.loss.dtype.is_complex:
+        told = (
+            f"a {found.loss.dtype.name} tensor"
+            if isinstance(found.loss, Tensor)
+            else type(found.loss).__name__
+        )
         raise TypeError(
-            "training_step returns the loss as a tensor, an Output, or a dict with 'loss'; "
-            f"got {type(found.loss).__name__}"
+            f"training_step returns the loss as a real tensor, an Output, or a dict with 'loss'; got {told}"
         )
     if found.loss.numel() != 1:
         raise DimensionError(

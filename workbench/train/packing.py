@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import as_dtype
+from workbench.base.errors import short
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
@@ -27,7 +29,7 @@ def pack(state: Any, tensors: dict[str, Any], path: str = "") -> Any:
     >>> list(tensors)
     ['0']
     """
-    if isinstance(state, np.generic):
+    if isinstance(state, np.generic) and isinstance(state.item(), bool | int | float):
         return {MARK: "scalar", "dtype": state.dtype.name, "value": state.item()}
     if state is None or isinstance(state, bool | int | float | str):
         return state
@@ -75,12 +77,19 @@ def _order(state: Any) -> list[int] | None:
 
 
 _MAKERS: dict[str, Callable[[dict[str, Any], Mapping[str, Any]], Any]] = {
-    "scalar": lambda told, tensors: np.dtype(told["dtype"]).type(told["value"]),
+    "scalar": lambda told, tensors: _scalar(told["dtype"], told["value"]),
     "tensor": lambda told, tensors: _placed(tensors[told["key"]], told.get("order")),
     "array": lambda told, tensors: _placed(tensors[told["key"]], told.get("order")).numpy(),
     "tuple": lambda told, tensors: tuple(unpack(value, tensors) for value in told["items"]),
     "dict": lambda told, tensors: {key: unpack(value, tensors) for key, value in told["items"]},
 }
+
+
+def _scalar(dtype: Any, value: Any) -> Any:
+    """Return a number of NumPy's; as for types, those of the workbench."""
+    if not isinstance(dtype, str) or not isinstance(value, bool | int | float):
+        raise ValueError(f"{short(value)} is no number of type {short(dtype)}")
+    return as_dtype(dtype).numpy.type(value)
 
 
 def unpack(told: Any, tensors: Mapping[str, Any]) -> Any:

@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from workbench.tensor import Tensor
 from workbench.train import randomness
 from workbench.train.errors import CheckpointError
 
-__all__ = ["Position"]
+__all__ = ["Position", "check_loader"]
+
+
+def check_loader(label: str, loader: Any) -> None:
+    """Raise TypeError for what does not give batches."""
+    if isinstance(loader, Tensor | np.ndarray):
+        kind = "a tensor" if isinstance(loader, Tensor) else "an array"
+        raise TypeError(
+            f"{label} gives batches, and this is {kind}: pass [(inputs, targets)], or a DataLoader"
+        )
+    if not hasattr(loader, "__iter__"):
+        raise TypeError(
+            f"{label} gives batches, and {type(loader).__name__} cannot be gone over: pass a DataLoader, or a list"
+        )
 
 
 class Position:
@@ -27,10 +43,7 @@ class Position:
     """
 
     def __init__(self, loader: Any) -> None:
-        if not hasattr(loader, "__iter__"):
-            raise TypeError(
-                f"a loader gives batches, and {type(loader).__name__} cannot be gone over: pass a DataLoader, or a list"
-            )
+        check_loader("loader", loader)
         self.loader = loader
         self.batch = 0
         """Batches of this epoch that were handed out."""
@@ -38,6 +51,8 @@ class Position:
         self._started: dict[str, Any] | None = None
         self._goes_on = False
         self._ended = False
+        self._end: dict[str, Any] | None = None
+        """What the loader said of itself at the end of the epoch, whoever goes over it since."""
 
     @property
     def length(self) -> int | None:
@@ -50,6 +65,7 @@ class Position:
     def begin_epoch(self) -> None:
         """Be at the start of an epoch."""
         self.batch, self._started, self._goes_on, self._ended = 0, None, False, False
+        self._end = None
 
     def batches(self) -> Generator[Any, None, None]:
         """Yield the rest of the epoch."""
@@ -59,6 +75,7 @@ class Position:
             self.batch += 1
             yield batch
         self._ended = True
+        self._end = self.loader.state_dict() if self._knows else None
 
     def _rest(self) -> Iterator[Any]:
         goes_on, self._goes_on = self._goes_on, False
@@ -94,7 +111,7 @@ class Position:
         """Return where this is."""
         place: dict[str, Any] = {"batch": self.batch, "ended": self._ended}
         if self._knows:
-            return {**place, "loader": self.loader.state_dict()}
+            return {**place, "loader": self.loader.state_dict() if self._end is None else self._end}
         own = getattr(self.loader, "generator", None)
         return {
             **place,
@@ -121,3 +138,4 @@ class Position:
                 own.set_state(dict(state_dict["generator"]))
             self._started = state_dict["started"]
         self.batch, self._goes_on, self._ended = batch, batch > 0, bool(state_dict["ended"])
+        self._end = state_dict["loader"] if self._knows and self._ended else None

@@ -147,6 +147,10 @@ class GradScaler:
             self._adjust(any(found))
         self._rounds = {}
 
+    def forget(self) -> None:
+        """Forget what was done since the last `update`, where a step is given up: the scale stays as it is."""
+        self._rounds = {}
+
     def _adjust(self, overflowed: bool) -> None:
         if overflowed:
             self._scale = float(np.float32(self._scale * self._backoff_factor))

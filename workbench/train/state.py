@@ -6,10 +6,11 @@ import copy
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.errors import short
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 from workbench.train import checkpoint, gradients, randomness
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from workbench.train.trainer import Trainer
 
 __all__ = ["apply", "collect", "fresh", "load", "load_newest", "save"]
+
+
+PARTS = (
+    "run", "settings", "model", "optimizer", "scheduler", "scaler", "gradients", "progress", "metrics", "callbacks",
+    "history", "place", "random",
+)  # fmt: skip
+"""What the state of a trainer consists of."""
 
 
 def fresh(metric: Metric) -> Metric:
@@ -94,13 +102,25 @@ def apply(trainer: Trainer, state: Mapping[str, Any], position: Position | None 
 
 
 def _check(trainer: Trainer, state: Mapping[str, Any]) -> None:
-    missing = [
-        name
-        for name in ("model", "optimizer", "settings", "progress", "history", "random")
-        if name not in state
-    ]
+    if not isinstance(state, Mapping):
+        raise CheckpointError(f"this is no state of a Trainer, but a {type(state).__name__}")
+    missing = [name for name in PARTS if name not in state]
     if missing:
         raise CheckpointError(f"this is no state of a Trainer: it lacks {', '.join(missing)}")
+    for name in ("settings", "progress", "metrics", "callbacks", "gradients"):
+        if not isinstance(state[name], Mapping):
+            raise CheckpointError(
+                f"this is no state of a Trainer: its {name} are a {type(state[name]).__name__}"
+            )
+    odd = [
+        name for name, value in state["progress"].items() if isinstance(value, bool) or not _fits(name, value)
+    ]
+    if odd or "accumulate" not in state["settings"]:
+        raise CheckpointError(
+            f"this is no state of a Trainer: {odd[0]} is {short(state['progress'][odd[0]])}"
+            if odd
+            else "this is no state of a Trainer: it does not say how many batches make a step"
+        )
     own = {"scheduler": trainer.schedule.scheduler, "scaler": trainer.precision.scaler}
     for name, one in own.items():
         if (state[name] is None) != (one is None):
@@ -109,11 +129,18 @@ def _check(trainer: Trainer, state: Mapping[str, Any]) -> None:
                 f"and the trainer has {'one' if one else 'none'}"
             )
     theirs = state["settings"]["accumulate"]
-    if state["progress"]["group"] and theirs != trainer.accumulate:
+    if state["progress"].get("group") and theirs != trainer.accumulate:
         raise CheckpointError(
             "this state does not fit this trainer, and nothing was changed: it was taken amid a step of "
             f"{theirs} batches, and here accumulate={trainer.accumulate}"
         )
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Say whether a counter has the type that it has in `Progress`, and is no less than 0."""
+    known = {one.name: type(one.default) for one in fields(Progress)}.get(name)
+    whole = isinstance(value, int) and value >= 0
+    return known is not None and (whole or (known is float and isinstance(value, float)))
 
 
 def _copied(state: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from workbench.train.loop import Loop
 from workbench.train.metrics import MetricLike, collect
 from workbench.train.modes import mode
 from workbench.train.output import Output, join
-from workbench.train.position import Position
+from workbench.train.position import Position, check_loader
 from workbench.train.precision import Precision, PrecisionName
 from workbench.train.progress import Progress
 from workbench.train.schedule import Schedule
@@ -30,7 +30,7 @@ from workbench.train.shield import Shield
 
 __all__ = ["Trainer"]
 
-Resume = Literal[True] | str | Path | None
+Resume = bool | str | Path | None
 
 
 class Trainer:
@@ -176,10 +176,11 @@ class Trainer:
         epochs = 1 if epochs is None and steps is None else epochs
         _check_count("epochs", epochs)
         _check_count("steps", steps)
-        given: Any
-        for label, given in (("loader", loader), ("validation", validation)):
-            if isinstance(given, Tensor):
-                raise TypeError(f"{label} gives batches, and this is a tensor: pass [(inputs, targets)]")
+        check_loader("loader", loader)
+        if validation is not None:
+            check_loader("validation", validation)
+        if not isinstance(resume, bool | str | Path | None):
+            raise TypeError(f"resume is True, 'last', 'best' or a path, got {type(resume).__name__}")
         position = Position(loader)
         if position.length == 0:
             raise ValueError("there is nothing to learn from: the loader has no batches")
@@ -214,7 +215,7 @@ class Trainer:
             if self._where is None:
                 raise ValueError("there is nothing to go on with: this trainer has not trained yet")
             position.load_state_dict(self._where)
-        elif resume is None or not self._load_any(resume, position):
+        elif not resume or not self._load_any(resume, position):
             self._begin()
 
     def _begin(self) -> None:
@@ -253,6 +254,7 @@ class Trainer:
             raise TypeError(
                 "predict takes a loader, which gives batches: for one batch call predict_step(batch)"
             )
+        check_loader("loader", loader)
         with mode(self.model, training=False), dispatch.no_grad():
             parts = []
             for batch in loader:

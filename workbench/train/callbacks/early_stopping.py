@@ -14,7 +14,8 @@ __all__ = ["EarlyStopping"]
 class EarlyStopping(Callback):
     """Stops after `patience` epochs in which the monitored figure got no better by more than `min_delta`.
 
-    With `restore_best` the model is given back the weights of the best epoch, when it stops or finishes.
+    With `restore_best` the model is given back the weights of the best epoch, when this stops it or it finishes. Where
+    somebody else stops it, the weights stay as they are, to go on from.
 
     >>> EarlyStopping("val_accuracy", patience=3, restore_best=True)
     EarlyStopping(monitor='val_accuracy', patience=3)
@@ -66,7 +67,8 @@ class EarlyStopping(Callback):
 
     def on_fit_end(self, trainer: Any) -> None:
         """Give the best weights back."""
-        if self._weights is not None:
+        done = self.waited >= self.patience or trainer.loop.reached()
+        if done and self._weights is not None:
             trainer.model.load_state_dict(self._weights)
 
     def state_dict(self) -> dict[str, Any]:

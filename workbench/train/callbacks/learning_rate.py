@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from workbench.train.callbacks.base import Callback
 
 __all__ = ["LearningRateMonitor"]
@@ -32,8 +34,8 @@ class LearningRateMonitor(Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the rates."""
-        return {"rates": [list(one) for one in self.rates]}
+        return {"rates": [np.asarray(one, np.float64) for one in self.rates]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from where another was."""
-        self.rates = [list(one) for one in state_dict["rates"]]
+        self.rates = [np.asarray(one).tolist() for one in state_dict["rates"]]

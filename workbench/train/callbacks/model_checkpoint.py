@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.base.files import alone
 from workbench.train import checkpoint, state
 from workbench.train.callbacks.base import Callback
 from workbench.train.callbacks.monitor import Mode, Monitor
@@ -76,11 +77,12 @@ class ModelCheckpoint(Callback):
 
     def save(self, trainer: Any, value: float | None = None) -> Path:
         """Save a checkpoint, let older ones go, and return its path."""
-        path = checkpoint.place(self.folder, trainer.step)
         name = None if value is None else self.monitor.named(trainer)
-        state.save(trainer, path, monitor=name, value=value, mode=self.monitor.mode(trainer))
-        self._saved = _place(trainer)
-        self._let_go(trainer.run_id)
+        with alone(self.folder):  # of two trainings in one folder none takes the other's place
+            path = checkpoint.place(self.folder, trainer.step)
+            state.save(trainer, path, monitor=name, value=value, mode=self.monitor.mode(trainer))
+            self._saved = _place(trainer)
+            self._let_go(trainer.run_id)
         return path
 
     def _let_go(self, run: str) -> None:

@@ -1,0 +1,394 @@
+"""Whatever goes wrong around a training, nothing of it is lost: errors of callbacks and metrics, odd loaders, files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.train.parts import loader, same, trainer, weights
+from workbench.base.files import alone
+from workbench.interop.safetensors import load_file, read_metadata, save_file
+from workbench.train import (
+    Callback,
+    CheckpointError,
+    EarlyStopping,
+    LearningRateMonitor,
+    Metric,
+    ModelCheckpoint,
+    checkpoint,
+)
+from workbench.train.position import Position
+
+HOOKS = [
+    "on_fit_start", "on_epoch_start", "on_batch_end", "on_step_end", "on_validation_start", "on_validation_end",
+    "on_epoch_end", "on_fit_end",
+]  # fmt: skip
+
+
+class Fails(Callback):
+    """Raises an error at one call of one hook."""
+
+    def __init__(self, hook: str, call: int = 1) -> None:
+        self.calls = 0
+
+        def fail(trainer: Any, *_: Any) -> None:
+            self.calls += 1
+            if self.calls == call:
+                raise OSError("the disk is full")
+
+        setattr(self, hook, fail)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_error_of_a_callback_loses_nothing(hook: str, precision: Any) -> None:
+    expected = trainer(seed=3, precision=precision, accumulate=2)
+    expected.fit(loader(), loader(), epochs=2)
+    made = trainer(seed=3, precision=precision, accumulate=2, callbacks=[Fails(hook)])
+    with pytest.raises(OSError, match="the disk is full"):
+        made.fit(loader(), loader(), epochs=2)
+    assert made.status == "failed"
+    made.fit(loader(), loader(), epochs=2, resume=True)
+    same(weights(made), weights(expected))
+    assert made.history.losses == expected.history.losses
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+@pytest.mark.parametrize("hook", ["on_batch_start", "on_step_start"])
+def test_an_error_before_a_step_leaves_that_step_out(hook: str, precision: Any) -> None:
+    made = trainer(seed=3, precision=precision, callbacks=[Fails(hook, 2)])
+    with pytest.raises(OSError, match="the disk is full"):
+        made.fit(loader())
+    assert (made.step, made.progress.group) == (1, 0)
+    made.fit(loader(), resume=True)
+    assert (made.step, made.epoch) == (3, 1)
+
+
+class Broken(Metric):
+    """Fails at its second batch."""
+
+    name = "broken"
+    calls = 0
+
+    def update(self, predictions: Any, targets: Any) -> None:
+        type(self).calls += 1
+        if type(self).calls == 2:
+            raise ZeroDivisionError("a metric")
+
+
+def test_an_error_of_a_metric_loses_no_batch() -> None:
+    expected = trainer(seed=3)
+    expected.fit(loader(), epochs=2)
+    made = trainer(seed=3, metrics=[Broken()])
+    with pytest.raises(ZeroDivisionError, match="a metric"):
+        made.fit(loader(), epochs=2)
+    made.fit(loader(), epochs=2, resume=True)
+    same(weights(made), weights(expected))
+
+
+@pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.array([0.5]), wb.tensor(0.5), 1, wb.tensor([1])])
+def test_a_metric_may_give_its_number_in_any_form(value: Any) -> None:
+    metric = type(
+        "Half", (Metric,), {"name": "half", "compute": lambda self: value, "take": lambda *_: None}
+    )()
+    made = trainer(metrics=[metric])
+    made.fit(loader(), loader())
+    assert (
+        made.history.epochs[-1].values["half"]
+        == made.history.epochs[-1].values["val_half"]
+        == float(wb.tensor(value).item())
+    )
+
+
+def test_a_loss_that_hangs_on_nothing_is_told() -> None:
+    made = trainer()
+    loss = made.loss
+    assert loss is not None
+    before = weights(made)
+    made.loss = lambda predictions, targets: loss(predictions, targets).detach()
+    with pytest.raises(wb.AutogradError, match="the loss does not depend on any parameter"):
+        made.fit(loader())
+    made.loss = lambda predictions, targets: loss(predictions, targets) * 1j
+    with pytest.raises(TypeError, match=r"as a real tensor, .*; got a complex64 tensor"):
+        made.fit(loader())
+    same(weights(made), before)
+
+
+# ---------------------------------------------------------------------------------------------- loaders
+
+
+def test_odd_loaders() -> None:
+    batches = list(loader())
+    made = trainer()
+    assert made.fit(itertools.cycle(batches), steps=6).steps == range(1, 7)
+    with pytest.raises(ValueError, match="the loader has no batches any more: it can be gone over once"):
+        trainer().fit((one for one in batches), epochs=2)
+    for wrong, words in ((3, "int cannot"), (None, "NoneType cannot"), (np.ones((2, 2)), "this is an array")):
+        for use in (made.fit, made.predict, made.evaluate):
+            with pytest.raises(TypeError, match=words):
+                use(wrong)
+    summed = trainer()
+    summed.loss = wb.nn.CrossEntropyLoss(reduction="sum")
+    summed.loss_is_sum = True
+    nobody = (wb.zeros(0, 8, names=("N", None)), wb.zeros(0, dtype="int64", names=("N",)))
+    summed.model = wb.nn.Linear(8, 3)
+    with pytest.raises(ValueError, match="there is nothing to evaluate"):
+        summed.evaluate([nobody])
+
+
+def test_an_epoch_that_ends_with_the_last_step_is_closed() -> None:
+    made = trainer()
+    made.fit(loader(), steps=4)
+    assert (made.epoch, made.step, len(made.history.epochs)) == (1, 4, 1)
+
+
+def test_resume_is_one_of_few_things(tmp_path: Path) -> None:
+    made = trainer(checkpoint=tmp_path)
+    made.fit(loader(), resume=False)
+    assert made.step == 4
+    with pytest.raises(TypeError, match="resume is True, 'last', 'best' or a path, got int"):
+        made.fit(loader(), resume=3)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        made.fit(loader(), resume=tmp_path / "none")
+    assert made.step == 4
+
+
+def test_a_list_that_has_become_shorter_is_refused() -> None:
+    batches = list(loader())
+    position = Position(batches)
+    for _ in zip(range(3), position.batches(), strict=False):
+        pass
+    with pytest.raises(
+        CheckpointError, match="3 batches of the epoch were learned from, and the loader has 2"
+    ):
+        Position(batches[:2]).load_state_dict(position.state_dict())
+
+
+def test_one_loader_for_training_and_validation_goes_on_exactly() -> None:
+    """An interrupt amid a validation that goes over the loader of the training."""
+    expected, batches = trainer(seed=3), loader()
+    expected.fit(batches, batches, epochs=3)
+    made, batches = trainer(seed=3), loader()
+    count = [0]
+
+    def interrupt(module: Any, *_: Any) -> None:
+        count[0] += not module.training
+        if count[0] == 2:
+            count[0] += 1
+            signal.raise_signal(signal.SIGINT)
+
+    made.model.register_forward_hook(interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            made.fit(batches, batches, epochs=3)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    made.fit(batches, batches, epochs=3, resume=True)
+    same(weights(made), weights(expected))
+
+
+def test_time_that_it_was_held_does_not_count() -> None:
+    made = trainer()
+
+    class Hold(Callback):
+        def on_step_end(self, trainer: Any) -> None:
+            if trainer.step == 2:
+                trainer.pause()
+                threading.Timer(0.5, trainer.resume).start()
+
+    made.callbacks.append(Hold())
+    made.fit(loader())
+    assert made.progress.seconds < 0.4
+
+
+def test_a_stop_by_hand_leaves_the_weights_to_go_on_with() -> None:
+    expected = trainer(seed=3)
+    expected.fit(loader(), loader(), epochs=4)
+
+    class Stop(Callback):
+        def on_step_end(self, trainer: Any) -> None:
+            if trainer.step == 6:
+                trainer.stop()
+
+    stopping = EarlyStopping(patience=50, restore_best=True)
+    made = trainer(seed=3, callbacks=[stopping, Stop()])
+    made.fit(loader(), loader(), epochs=4)
+    assert made.step == 6
+    stopping.restore_best, stopping._weights = False, None
+    made.fit(loader(), loader(), epochs=4, resume=True)
+    same(weights(made), weights(expected))
+
+
+# ----------------------------------------------------------------------------------------------- files
+
+
+def test_a_training_that_saves_keeps_another_from_its_folder(tmp_path: Path) -> None:
+    part = tmp_path / ".0001-step-4.safetensors.00ff.part"
+    part.touch()
+    with alone(tmp_path):
+        assert checkpoint.clean(tmp_path) == []
+        assert part.exists()
+        second = ModelCheckpoint(tmp_path)
+        made = trainer()
+        saving = threading.Thread(target=second.save, args=(made,), daemon=True)
+        saving.start()
+        saving.join(0.2)
+        assert saving.is_alive()
+        assert not checkpoint.files(tmp_path)
+    saving.join(10)
+    assert len(checkpoint.files(tmp_path)) == 1
+    assert checkpoint.clean(tmp_path) == [part.name]
+
+
+def test_a_full_disk_stops_the_training_and_it_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = trainer(seed=3)
+    expected.fit(loader(), epochs=3)
+    made = trainer(seed=3, checkpoint=tmp_path)
+    made.fit(loader(), epochs=1)
+
+    def full(path: Path, header: bytes, arrays: Any) -> None:
+        path.write_bytes(header)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("workbench.interop.safetensors._write", full)
+    with pytest.raises(OSError, match="No space left"):
+        made.fit(loader(), epochs=3, resume="last")
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["0001-step-4.safetensors"]
+    made.fit(loader(), epochs=3, resume=True)
+    same(weights(made), weights(expected))
+
+
+def test_what_is_finished_is_not_saved_again(tmp_path: Path) -> None:
+    trainer(checkpoint=tmp_path).fit(loader(), epochs=1)
+    again = trainer(checkpoint=tmp_path)
+    again.fit(loader(), epochs=1, resume="last")
+    assert again.step == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["0001-step-4.safetensors"]
+
+
+def changed(path: Path, old: str | None = None, new: str = "", **summary: Any) -> Path:
+    """Rewrite a checkpoint with other metadata, as somebody would who means harm."""
+    metadata = read_metadata(path)
+    told = json.loads(metadata[checkpoint.SUMMARY])
+    text = metadata[checkpoint.STATE] if old is None else new
+    if "state" not in summary and old is not None:
+        summary["state"] = checkpoint.zlib.crc32(text.encode())
+    metadata |= {checkpoint.STATE: text, checkpoint.SUMMARY: json.dumps({**told, **summary})}
+    save_file(load_file(path), path, metadata)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("summary", "words"),
+    [
+        ({"tensors": [1]}, "has tensors=\\[1\\]"),
+        ({"tensors": None}, "has tensors=None"),
+        ({"value": "x"}, "has value='x'"),
+        ({"step": "7"}, "has step='7'"),
+        ({"run": ["r"]}, "has run="),
+        ({"mode": None}, "has mode=None"),
+        ({"state": 3}, "the checksum of its state does not fit"),
+        ({"format": 99}, "of format 99"),
+    ],
+)
+def test_a_summary_that_lies_is_refused(summary: dict[str, Any], words: str, tmp_path: Path) -> None:
+    trainer().save(tmp_path / "0001-step-0.safetensors")
+    path = changed(tmp_path / "0001-step-0.safetensors", **summary)
+    with pytest.raises(CheckpointError, match=words):
+        checkpoint.load(path)
+    for best in (True, False):
+        with pytest.raises(CheckpointError):
+            checkpoint.newest(tmp_path, best=best)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000 + "]" * 100_000,
+        "[]",
+        '{"a": {"$": "scalar", "dtype": "V8", "value": 1000000000000}}',
+        '{"a": {"$": "scalar", "dtype": "int8", "value": 1000}}',
+        '{"a": {"$": "scalar", "dtype": "O", "value": 1}}',
+        '{"a": {"$": "nothing"}}',
+        '{"a": {"$": ["tensor"]}}',
+        '{"a": {"$": "tensor", "key": "none"}}',
+        '{"a": {"$": "tensor", "key": "model.0.weight", "order": [0, 0]}}',
+        '{"a": {"$": "dict", "items": [[[], 1]]}}',
+    ],
+)
+def test_a_state_that_is_made_to_harm_is_refused(text: str, tmp_path: Path) -> None:
+    trainer().save(tmp_path / "a.safetensors")
+    with pytest.raises(CheckpointError):
+        checkpoint.load(changed(tmp_path / "a.safetensors", "", text))
+
+
+def test_a_state_of_other_parts_changes_nothing() -> None:
+    made = trainer()
+    made.fit(loader())
+    before, state = weights(made), dict(made.state_dict())
+    wrong: list[Any] = [None, 3, {}, {**state, "progress": {**state["progress"], "step": "4"}}]
+    wrong += [{key: one for key, one in state.items() if key != left} for left in state]
+    wrong += [
+        {**state, key: 3} for key in ("settings", "progress", "metrics", "callbacks", "gradients", "model")
+    ]
+    wrong += [{**state, "progress": {**state["progress"], **bad}} for bad in ({"epoch": -1}, {"new": 1})]
+    for one in wrong:
+        with pytest.raises(CheckpointError):
+            made.load_state_dict(one)
+    same(weights(made), before)
+    assert made.step == 4
+
+
+def test_an_interrupt_while_a_state_is_taken_over_changes_nothing() -> None:
+    first, made = trainer(seed=1), trainer(seed=2)
+    first.fit(loader(), epochs=2)
+    made.fit(loader())
+    before, calls = weights(made), [0]
+    load = made.optimizer.load_state_dict
+
+    def interrupted(state: Any) -> None:
+        calls[0] += 1
+        if calls[0] == 1:
+            raise KeyboardInterrupt
+        load(state)
+
+    made.optimizer.load_state_dict = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        made.load_state_dict(first.state_dict())
+    same(weights(made), before)
+    assert made.step == 4
+
+
+def test_the_best_is_of_the_newest_training_and_a_number(tmp_path: Path) -> None:
+    summary = checkpoint.Summary
+    for i, (run, value) in enumerate([("old", 0.1), ("new", 0.5), ("new", float("nan")), ("new", 0.7)]):
+        path = tmp_path / f"{i + 1:04d}-step-{i}.safetensors"
+        checkpoint.save({"i": i}, path, summary(run, i, 0, 0.0, "val_loss", value))
+    assert checkpoint.newest(tmp_path, best=True)[0] == {"i": 1}
+    stored = checkpoint.files(tmp_path)
+    assert checkpoint.best_of(stored, "new") == stored[1]
+    assert checkpoint.best_of(stored, "old") == stored[0]
+
+
+def test_rates_of_a_long_training_are_no_text(tmp_path: Path) -> None:
+    monitor = LearningRateMonitor()
+    made = trainer(callbacks=[monitor])
+    made.fit(loader())
+    rates = [list(one) for one in monitor.rates]
+    made.save(tmp_path / "a.safetensors")
+    assert "callbacks.LearningRateMonitor.rates.0" in load_file(tmp_path / "a.safetensors")
+    monitor.rates = []
+    made.load(tmp_path / "a.safetensors")
+    assert monitor.rates == rates
