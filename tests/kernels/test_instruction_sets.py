@@ -59,6 +59,8 @@ np.savez(
     hardswish_gradient=run["hardswish_gradient"](x, x), bounded=run["hardtanh_gradient"](x, x, low=-1.0, high=1.0),
     elu_gradient=run["elu_gradient"](x, x, alpha=1.0, scale=1.0, input_scale=1.0),
     elu=run["elu"](x, alpha=1.0, scale=1.0, input_scale=1.0), chosen=run["where"](x > 0, x, 0.0),
+    group_norm=run["group_norm"](x, channel, channel, groups=1, eps=1e-5)[0],
+    short_rows=run["layer_norm"](x[..., :7], count=1, eps=1e-5)[0],
     dropped=run["dropout"](x, p=0.3, seed=9, drawn=(0, 4), scale=1.4, high=0.2, low=-0.1),
     drawn=run["rrelu"](x, lower=0.1, upper=0.6, seed=9, drawn=(0, 4)),
     codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),

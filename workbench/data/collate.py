@@ -69,7 +69,9 @@ def _numbers(batch: Sequence[Any]) -> Tensor:
             + ", ".join(sorted({type(one).__name__ for one in batch}))
         )
     if not isinstance(batch[0], np.generic):
-        return tensor(list(batch), names=("N",))  # integers, and maybe floats among them, which get the default type
+        return tensor(
+            list(batch), names=("N",)
+        )  # integers, and maybe floats among them, which get the default type
     as_dtype(array.dtype)
     return new(array, ("N",))  # type: ignore[no-any-return]
 

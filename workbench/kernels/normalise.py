@@ -12,8 +12,8 @@ from workbench.kernels.registry import Kernel, register
 
 __all__: list[str] = []
 
-_SMALLEST = 2048
-"""Number of elements below which NumPy is as fast."""
+_SMALLEST = 32
+"""Number of elements below which NumPy might as well do it."""
 
 
 def _accepts(x: Any, *rest: Any, **params: Any) -> bool:
@@ -34,9 +34,20 @@ def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
     )
 
 
+def _accepts_group(*arrays: Any, groups: int, eps: float = 0.0) -> bool:
+    return arrays[0].size > 0 and all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays)
+
+
+def _accepts_moved(*arrays: Any) -> bool:
+    return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays[:4])
+
+
 if native is not None:
+    register(Kernel("move_statistics", native.move_statistics, _accepts_moved))
     register(Kernel("layer_norm", native.layer_norm, _accepts_layer, least=_SMALLEST))
     register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer, least=_SMALLEST))
+    register(Kernel("group_norm", native.group_norm, _accepts_group))
+    register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_group))
     register(Kernel("batch_norm", native.batch_norm, _accepts, least=_SMALLEST))
     register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts, least=_SMALLEST))
     register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts, least=_SMALLEST))

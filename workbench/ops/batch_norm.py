@@ -9,7 +9,8 @@ import numpy as np
 from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
-from workbench.ops.normalise_group import group_norm
+from workbench.kernels import lookup
+from workbench.ops.normalise_group import group_norm_parts
 
 __all__ = [
     "batch_norm",
@@ -57,6 +58,9 @@ def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) ->
             )
 
 
+_COMPILED = lookup("move_statistics")
+
+
 def update_running(
     running_mean: Any, running_var: Any, batch_mean: Any, rstd: Any, count: int, eps: float, momentum: float
 ) -> None:
@@ -65,6 +69,12 @@ def update_running(
     `rstd` is 1 / √(biased variance + eps), as the op returns it. Statistics that are new tensors afterwards would
     be lost to whoever holds them, so they are changed in place.
     """
+    moved = (running_mean._array, running_var._array, batch_mean, rstd, count, eps, momentum)
+    if _COMPILED is not None and _COMPILED.accepts(*moved):
+        _COMPILED.run(*moved)
+        running_mean._version += 1
+        running_var._version += 1
+        return
     if rstd.dtype.itemsize < 4:
         rstd = rstd.astype(np.float32)
     # (1 / rstd² - eps)·count / (count - 1), in memory of its own, since this runs at every step.
@@ -190,12 +200,13 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(sizes)}: [N, C, ...]"
         )
-    array = input._array
-    if type(array) is np.ndarray and running_mean is not None and running_var is not None:
-        axes = tuple(range(2, len(sizes)))
-        _move(running_mean, array.mean(axis=axes).mean(axis=0), momentum)
-        _move(running_var, array.var(axis=axes, ddof=1).mean(axis=0), momentum)
-    return group_norm(input, sizes[1], weight, bias, eps)
+    y, mean, rstd = group_norm_parts(input, weight, bias, sizes[1], eps)
+    if type(mean._array) is np.ndarray and running_mean is not None and running_var is not None:
+        spread = rstd._array.astype(np.float64)
+        variance = np.maximum(1 / (spread * spread) - eps, 0) * (places / (places - 1))
+        _move(running_mean, mean._array.mean(axis=0), momentum)
+        _move(running_var, variance.mean(axis=0), momentum)
+    return y
 
 
 FUNCTIONS: dict[str, Any] = {"native_batch_norm": native_batch_norm}

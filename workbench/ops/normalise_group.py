@@ -229,10 +229,11 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     >>> wb.group_norm(wb.tensor([[1.0, 3.0, 0.0, 4.0]]), 2, eps=0.0)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    return _group_norm_parts(input, weight, bias, num_groups, eps)[0]
+    return group_norm_parts(input, weight, bias, num_groups, eps)[0]
 
 
-def _group_norm_parts(input: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
+def group_norm_parts(input: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
+    """Return what `group_norm` does, with the mean and the reciprocal deviation of each group."""
     factors = [one for one in (weight, bias if weight is not None else None) if one is not None]
     y, mean, rstd = ops.group_norm(input, *factors, groups=groups, eps=eps)
     if weight is None and bias is not None:
@@ -259,7 +260,7 @@ def native_group_norm(
             op="native_group_norm",
             operands=(dims_of(input).operand("input"),),
         )
-    return _group_norm_parts(input, weight, bias, group, eps)
+    return group_norm_parts(input, weight, bias, group, eps)
 
 
 def local_response_norm(

@@ -6,6 +6,7 @@
 #include "elementwise.hpp"
 #include "engine.hpp"
 #include "fourier.hpp"
+#include "group_norm.hpp"
 #include "index.hpp"
 #include "layer_norm.hpp"
 #include "matmul.hpp"
@@ -23,7 +24,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 10;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 11;  // as INTERFACE in workbench/kernels/loader.py
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
     workbench::bind_threads(module);
@@ -40,6 +41,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_reduce(module);
     workbench::bind_softmax(module);
     workbench::bind_layer_norm(module);
+    workbench::bind_group_norm(module);
     workbench::bind_order(module);
     workbench::bind_index(module);
     workbench::bind_pooling(module);

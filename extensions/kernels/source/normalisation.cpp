@@ -158,6 +158,25 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
     return nb::make_tuple(gx.to_python(), gain_gradient.to_python(), offset_gradient.to_python());
 }
 
+// Moves running statistics in place towards those of a batch of `count` values a channel, the variance unbiased.
+void move_statistics(const InPlace<float>& running_mean, const InPlace<float>& running_variance, const Input<float>& mean,
+                     const Input<float>& rstd, std::int64_t count, double eps, double momentum) {
+    const Dims shape = shape_of(running_mean);
+    if (shape.size() != 1 || shape_of(running_variance) != shape || shape_of(mean) != shape || shape_of(rstd) != shape)
+        refuse("running statistics of shapes " + text(shape) + " and " + text(shape_of(running_variance)) + " for a mean of " +
+               text(shape_of(mean)) + " and deviations of " + text(shape_of(rstd)));
+    if (count < 2) refuse("an unbiased variance takes more than " + std::to_string(count) + " values a channel");
+    const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
+    const std::int64_t steps[] = {running_mean.stride(0), running_variance.stride(0), mean.stride(0), rstd.stride(0)};
+    for (std::int64_t c = 0; c < shape[0]; ++c) {
+        const double inverse = rstd.data()[c * steps[3]], variance = (1.0 / (inverse * inverse) - eps) * unbiased;
+        float& centre = running_mean.data()[c * steps[0]];
+        float& spread = running_variance.data()[c * steps[1]];
+        centre = static_cast<float>((1.0 - momentum) * centre + momentum * mean.data()[c * steps[2]]);
+        spread = static_cast<float>((1.0 - momentum) * spread + momentum * (variance < 0.0 ? 0.0 : variance));
+    }
+}
+
 // y = (x - centre) * scale + shift, channel by channel.
 Output<float> affine(const Input<float>& x, const Rows& size, const float* centre, const float* scale, const float* shift,
                      bool relu) {
@@ -206,6 +225,8 @@ void bind_normalisation(nb::module_& module) {
     module.def("batch_norm_inference", &batch_norm_inference, arg("x").noconvert(), arg("mean").noconvert(),
                arg("variance").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(), nb::kw_only(),
                arg("eps"), arg("relu") = false);
+    module.def("move_statistics", &move_statistics, arg("running_mean").noconvert(), arg("running_variance").noconvert(),
+               arg("mean").noconvert(), arg("rstd").noconvert(), arg("count"), arg("eps"), arg("momentum"));
     module.def("scale_shift", &scale_shift, arg("x").noconvert(), arg("scale").noconvert(), arg("shift").noconvert(),
                nb::kw_only(), arg("relu") = false);
 }

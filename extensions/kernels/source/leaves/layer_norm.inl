@@ -14,10 +14,7 @@ static WORKBENCH_INLINE double total_of(std::int64_t count, Value&& value) {
         for (; i < many; i += lanes) {
             const std::int64_t rest = many - i < lanes ? many - i : lanes;
             const floats last = value(first + i, rest);
-            if (rest == lanes)
-                part += last;
-            else
-                for (std::int64_t k = 0; k < rest; ++k) other[k] += last[k];
+            other += rest == lanes ? last : keep_some(last, rest);
         }
         total += static_cast<double>(lanes_sum(part + other));
     }
@@ -77,8 +74,8 @@ static void layer_norm_gradient_rows(const float* g, const float* x, std::int64_
             }
             if (i < end) {
                 const std::int64_t rest = end - i;
-                const floats value = outer(i, rest), more = value * normal(i, rest);
-                for (std::int64_t k = 0; k < rest; ++k) sums[k] += value[k], products[k] += more[k];
+                const floats value = outer(i, rest);  // zero in the lanes beyond
+                sums += value, products += keep_some(value * normal(i, rest), rest);
             }
             sum += static_cast<double>(lanes_sum(sums)), product += static_cast<double>(lanes_sum(products));
         }

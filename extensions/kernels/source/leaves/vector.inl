@@ -22,6 +22,10 @@ static WORKBENCH_INLINE floats load_some(const float* p, std::int64_t count) {
 static WORKBENCH_INLINE void store_some(float* p, floats v, std::int64_t count) {
     _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
 }
+// The first `count` lanes of a vector, the others zero.
+static WORKBENCH_INLINE floats keep_some(floats v, std::int64_t count) {
+    return (floats)_mm512_maskz_mov_ps(static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+}
 // Past the caches; p is a multiple of 64 bytes.
 static WORKBENCH_INLINE void stream_floats(float* p, floats v) { _mm512_stream_ps(p, (__m512)v); }
 // a < b ? a : b and a > b ? a : b; NaN in b wins, one in a does not.
@@ -34,13 +38,25 @@ constexpr int lanes = 8;
 static WORKBENCH_INLINE floats load_floats(const float* p) { return load(p); }
 static WORKBENCH_INLINE void store_floats(float* p, floats v) { store(p, v); }
 static WORKBENCH_INLINE floats all(float v) { return spread(v); }
+static WORKBENCH_INLINE ints first_lanes(std::int64_t count) {
+    return ints{0, 1, 2, 3, 4, 5, 6, 7} < spread(static_cast<std::int32_t>(count));
+}
+static WORKBENCH_INLINE floats keep_some(floats v, std::int64_t count) { return first_lanes(count) ? v : all(0.f); }
 static WORKBENCH_INLINE floats load_some(const float* p, std::int64_t count) {
+#ifdef WORKBENCH_AVX2
+    return (floats)_mm256_maskload_ps(p, (__m256i)first_lanes(count));
+#else
     floats v = all(0.f);
     for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
     return v;
+#endif
 }
 static WORKBENCH_INLINE void store_some(float* p, floats v, std::int64_t count) {
+#ifdef WORKBENCH_AVX2
+    _mm256_maskstore_ps(p, (__m256i)first_lanes(count), (__m256)v);
+#else
     for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
+#endif
 }
 static WORKBENCH_INLINE void stream_floats(float* p, floats v) {
 #ifdef WORKBENCH_AVX2
