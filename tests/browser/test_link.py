@@ -85,7 +85,7 @@ def test_the_sidebar_says_what_to_run(lab: Lab) -> None:
     expect(notice).to_contain_text("Open a notebook")
     lab.new(["import workbench.live"])
     expect(notice).to_contain_text("import workbench as wb")
-    expect(panel.get_by_test_id("wb-empty")).to_have_count(5)
+    expect(panel.get_by_test_id("wb-empty")).to_have_count(6)
     lab.screenshot("link-empty", panel)
     lab.run_cell(0)
     expect(notice).to_be_hidden()
@@ -268,7 +268,7 @@ def test_nothing_is_built_for_a_section_that_nobody_sees(model: Lab) -> None:
     panel.get_by_role("button", name="Observers", exact=True).click()
     expect(conv2(panel)).to_be_hidden()
     watched = "sorted(__import__('workbench.live.jupyter').live.jupyter.connect().watched())"
-    model.wait_python(watched, ["graph", "heatmap", "scatter", "shapes"])
+    model.wait_python(watched, ["graph", "heatmap", "scatter", "shapes", "training"])
     model.command("application:toggle-right-area")
     model.wait_python(watched, [])
 

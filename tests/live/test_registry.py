@@ -195,5 +195,5 @@ def test_a_factory_that_fails_does_not_reach_the_publisher(
 
 
 def test_a_topic_without_a_view_is_an_error(renderers: Renderers) -> None:
-    with pytest.raises(ValueError, match="there is no view 'training'; topics that can be drawn are shapes"):
-        renderers.register("training", Source, lambda source: Observers())
+    with pytest.raises(ValueError, match="there is no view 'weather'; topics that can be drawn are shapes"):
+        renderers.register("weather", Source, lambda source: Observers())

@@ -26,6 +26,7 @@ from workbench.train import (
     Trainer,
     checkpoint,
 )
+from workbench.train.series import STRETCHES
 
 
 class Scripted(Callback):
@@ -192,12 +193,17 @@ def test_live_curves_publish_and_say_all() -> None:
     curves = {(one.name, one.part): one for one in state.curves}
     assert curves["loss", "train"].values == made.history.losses
     assert curves["loss", "train"].steps == [1, 2, 3, 4]
-    assert len(curves["gradient norm", "train"].smoothed) == 4
+    assert curves["gradient norm", "train"].means == made.history.norms
+    assert curves["gradient norm", "train"].ends == [1, 2, 3, 4]
     assert curves["accuracy", "validation"].steps == [2, 4]
-    updates, dead = state.strips
-    assert updates.layers == ["0", "1", "4"]
+    updates, gradients, dead = state.strips
+    assert updates.layers == gradients.layers == ["0", "1", "4"]
     assert dead.layers == ["2"]
-    assert updates.steps == dead.steps
+    assert updates.steps == gradients.steps == dead.steps
+    # The norms of the layers make up the norm of all gradients.
+    first = [row[0] or 0.0 for row in gradients.values]
+    assert math.hypot(*first) == pytest.approx(made.history.norms[0], rel=1e-5)
+    assert [(one.epoch, one.step) for one in state.epochs] == [(1, 2), (2, 4)]
     assert updates.steps[0] == 1
     assert all(value is not None and 0 < value < 1 for row in updates.values for value in row)
     assert all(value is not None and 0 <= value <= 1 for row in dead.values for value in row)
@@ -240,7 +246,8 @@ def test_a_long_training_keeps_few_points() -> None:
         stop()
     state = live.payload()
     assert made.step == 500
-    assert all(len(curve.steps) <= 400 for curve in state.curves)
+    assert all(len(curve.steps) <= 2 * STRETCHES + 1 for curve in state.curves)
+    assert len(state.epochs) <= 100
     assert all(len(strip.steps) <= 120 for strip in state.strips)
     assert state.strips[0].steps == sorted(state.strips[0].steps)
     assert all(len(row) == len(strip.steps) for strip in state.strips for row in strip.values)

@@ -57,7 +57,7 @@ SILENCE = 180.0
 KERNEL = uuid.uuid4().hex
 """Identity of this process: a picture made by another one cannot be asked anything."""
 
-View = Literal["shapes", "histogram", "graph", "heatmap", "scatter"]
+View = Literal["shapes", "histogram", "graph", "heatmap", "scatter", "training"]
 
 
 class Channel(Protocol):

@@ -8,12 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-__all__ = ["smooth", "spikes", "thin"]
+from workbench.train.series import Peaks
 
-WINDOW = 50
-"""Values before one that say what is usual there."""
-WORTH = 8.0
-"""How many times the usual spread makes a spike."""
+__all__ = ["smooth", "spikes", "thin"]
 
 
 def thin(values: Sequence[float], most: int = 400) -> list[int]:
@@ -56,12 +53,7 @@ def spikes(values: Sequence[float], most: int = 20) -> list[int]:
     >>> spikes([1.0, 1.1] * 20 + [9.0] + [1.0] * 5)
     [40]
     """
-    array = np.asarray(values, np.float64)
-    found = [i for i in range(10, len(array)) if _stands_out(array[max(0, i - WINDOW) : i], array[i])]
-    return sorted(sorted(found, key=lambda i: -array[i])[:most])
-
-
-def _stands_out(before: np.ndarray[tuple[int], np.dtype[np.float64]], value: float) -> bool:
-    middle = float(np.median(before))
-    spread = float(np.median(np.abs(before - middle)))
-    return value > middle + WORTH * max(spread, 0.02 * abs(middle), 1e-12)
+    peaks = Peaks(most)
+    while not peaks.follow(values, len(values)):
+        pass
+    return [one.position for one in peaks.found]

@@ -11,12 +11,14 @@ from typing import Literal
 
 from workbench.train.control import State
 
-__all__ = ["Counters", "Curve", "Strip", "TrainingState"]
+__all__ = ["Counters", "Curve", "Failure", "Mark", "Spike", "Strip", "StripName", "TrainingState"]
+
+StripName = Literal["update / weight", "gradient norm", "dead units"]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve over the steps, thinned out so that its peaks stay."""
+    """One curve over the steps, so few points that a million steps travel as fast as a thousand."""
 
     name: str
     """``loss``, ``learning rate``, ``gradient norm``, ``throughput``, or a metric's name."""
@@ -25,19 +27,58 @@ class Curve:
     part: Literal["train", "validation"]
     steps: list[int]
     values: list[float | None]
-    smoothed: list[float | None]
-    """The running average at the same steps; empty where there is a value an epoch."""
+    """The least and the greatest of each stretch of steps, at their own steps; all values where there are few."""
+    ends: list[int] = field(default_factory=list)
+    """Last step of each stretch; empty where there is a value an epoch."""
+    means: list[float | None] = field(default_factory=list)
+    """Mean of each stretch: what a running average is made of."""
+    counts: list[int] = field(default_factory=list)
+    """Steps of each stretch."""
+    missing: int = 0
+    """Values that are not finite."""
 
 
 @dataclass(frozen=True)
 class Strip:
     """One number a layer, over the steps at which it was looked at: a heat strip."""
 
-    name: Literal["update / weight", "dead units"]
+    name: StripName
     layers: list[str]
     steps: list[int]
     values: list[list[float | None]]
     """By layer, then by step."""
+    left_out: int = 0
+    """Layers that are not among them, because there are too many."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The end of an epoch."""
+
+    epoch: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Spike:
+    """A step at which the loss stood out."""
+
+    step: int
+    value: float
+    usual: float
+    """The median of the steps before it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What ended a training that did not end by itself."""
+
+    kind: str
+    """Class of the error."""
+    step: int | None = None
+    """The step that was not taken, where the error knows it."""
+    culprit: str | None = None
+    """What first held a value that is not finite, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +116,12 @@ class TrainingState:
     message: str
     """Why it ended, where it ended by itself or with an error; else empty."""
     counters: Counters
+    asked: Literal["", "pause", "stop"] = ""
+    """What is asked for and comes after this batch."""
+    failure: Failure | None = None
     curves: list[Curve] = field(default_factory=list)
     strips: list[Strip] = field(default_factory=list)
-    spikes: list[int] = field(default_factory=list)
-    """Steps at which the loss stood out."""
+    spikes: list[Spike] = field(default_factory=list)
+    epochs: list[Mark] = field(default_factory=list)
+    complete: bool = True
+    """False where spikes are still to be looked for among steps that came faster than that can be done."""

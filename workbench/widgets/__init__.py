@@ -8,6 +8,7 @@ from workbench.widgets.heatmap import HeatmapWidget, heatmap
 from workbench.widgets.histogram import HistogramWidget, histogram
 from workbench.widgets.scatter import ScatterWidget, scatter
 from workbench.widgets.tensor import TensorWidget
+from workbench.widgets.training import TrainingWidget, training
 
 __all__ = [
     "FlowWidget",
@@ -16,9 +17,11 @@ __all__ = [
     "HistogramWidget",
     "ScatterWidget",
     "TensorWidget",
+    "TrainingWidget",
     "flow",
     "graph",
     "heatmap",
     "histogram",
     "scatter",
+    "training",
 ]

@@ -15,6 +15,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.base import events
 from workbench.live.answer import answer, answering
 from workbench.live.encode import encode_snapshot
 from workbench.live.link import KERNEL
@@ -24,7 +25,7 @@ from workbench.live.registry import registry
 from workbench.live.selection import selection
 from workbench.live.throttle import throttle
 
-__all__ = ["STATIC", "MissingBundle", "ViewWidget", "bundle"]
+__all__ = ["STATIC", "HearingWidget", "MissingBundle", "ViewWidget", "bundle"]
 
 STATIC = Path(__file__).parent / "static"
 """Where the browser's part of each widget lies, one file a view; made from ``extensions/widgets``."""
@@ -133,3 +134,30 @@ class _Follower:
         widget = self._widget()
         if widget is not None:
             widget.draw()
+
+
+class HearingWidget(ViewWidget):
+    """Draws `model` in a cell, and hears what `source` publishes on `topic`, whether a panel looks or not."""
+
+    def __init__(self, model: ViewModel, topic: str, source: object, **traits: Any) -> None:
+        super().__init__(model, **traits)
+        self._deaf = events.subscribe(topic, _Ear(model, source))
+        weakref.finalize(self, self._deaf)
+
+    def close(self) -> None:
+        """Take the widget out of every page and listen no longer."""
+        self._deaf()
+        super().close()
+
+
+class _Ear:
+    """Passes on what a source publishes to its view model, without keeping either alive."""
+
+    def __init__(self, model: ViewModel, source: object) -> None:
+        self._model = weakref.ref(model)
+        self._source = weakref.ref(source)
+
+    def __call__(self, topic: str, source: object) -> None:
+        model = self._model()
+        if model is not None and self._source() is source:
+            model.changed()

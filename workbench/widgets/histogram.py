@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base import events
 from workbench.base.errors import QuantizationError
 from workbench.base.figures import percent
 from workbench.live.messages import (
@@ -35,7 +34,7 @@ from workbench.live.renderers import renderers
 from workbench.quantization.calibration import TOPIC, Calibration, Change, Entry
 from workbench.quantization.evidence import ChannelValues
 from workbench.quantization.search import NAMES, RULES, curve
-from workbench.widgets.base import ViewWidget
+from workbench.widgets.base import HearingWidget
 
 __all__ = ["HistogramModel", "HistogramWidget", "histogram"]
 
@@ -377,31 +376,11 @@ _models: weakref.WeakValueDictionary[int, HistogramModel] = weakref.WeakValueDic
 """View models by the identity of their calibration; a model keeps its calibration alive, and nothing here does."""
 
 
-class HistogramWidget(ViewWidget):
+class HistogramWidget(HearingWidget):
     """The observers of a prepared model in a cell; they can be watched and moved while another cell runs."""
 
     def __init__(self, calibration: Calibration, **traits: Any) -> None:
-        model = model_of(calibration)
-        super().__init__(model, **traits)
-        self._deaf = events.subscribe(TOPIC, _Ear(model))
-        weakref.finalize(self, self._deaf)
-
-    def close(self) -> None:
-        """Take the widget out of every page and stop following the calibration."""
-        self._deaf()
-        super().close()
-
-
-class _Ear:
-    """Passes on what a calibration publishes to its view model, without keeping that alive."""
-
-    def __init__(self, model: HistogramModel) -> None:
-        self._model = weakref.ref(model)
-
-    def __call__(self, topic: str, source: object) -> None:
-        model = self._model()
-        if model is not None and model.calibration is source:
-            model.changed()
+        super().__init__(model_of(calibration), TOPIC, calibration, **traits)
 
 
 def histogram(model: Any) -> HistogramWidget:

@@ -157,7 +157,7 @@ export const panelPlugin: JupyterFrontEndPlugin<IWorkbenchPanel> = {
     restorer?.add(panel, panel.id);
     app.commands.addCommand(COMMANDS.open, {
       label: 'Show the Workbench',
-      caption: 'Live views of tensors, observers, graphs, attributions and embeddings',
+      caption: 'Live views of tensors, trainings, observers, graphs, attributions and embeddings',
       icon: workbenchIcon,
       execute: args => panel.reveal(VIEW_NAMES.find(name => name === args['view']))
     });

@@ -365,6 +365,101 @@ export interface ScatterState {
   readonly refusal: Refusal | null;
 }
 
+/** One curve over the steps, thinned out so that its extremes stay. */
+export interface TrainingCurve {
+  /** `loss`, `learning rate`, `gradient norm`, `throughput`, or a metric's name. */
+  readonly name: string;
+  readonly kind: 'loss' | 'metric' | 'rate' | 'norm' | 'throughput';
+  readonly part: 'train' | 'validation';
+  readonly points: number;
+  /** float64 [2, points]: steps, and the least and greatest values around them; not a number where there is none */
+  readonly points_buffer: number;
+  /** 0 where there is a value an epoch. */
+  readonly stretches: number;
+  /** float64 [3, stretches]: last step of each stretch, mean of its values, and how many steps it has */
+  readonly means_buffer: number;
+  /** Values that are not finite. */
+  readonly missing: number;
+}
+
+/** One number a layer, over the steps at which it was looked at. */
+export interface TrainingStrip {
+  readonly name: 'update / weight' | 'gradient norm' | 'dead units';
+  readonly layers: readonly string[];
+  /** Layers that were left out because there are too many. */
+  readonly left_out: number;
+  readonly steps: readonly number[];
+  /** float32 [layers, steps]; not a number where there is none */
+  readonly values_buffer: number;
+}
+
+/** The end of an epoch. */
+export interface TrainingMark {
+  readonly epoch: number;
+  readonly step: number;
+}
+
+/** A step at which the loss stood out. */
+export interface TrainingSpike {
+  readonly step: number;
+  readonly value: number;
+  /** The median of the steps before it. */
+  readonly usual: number;
+}
+
+/** What ended a training that did not end by itself. */
+export interface TrainingFailure {
+  /** Class of the error. */
+  readonly kind: string;
+  /** The step that was not taken, where the error knows it. */
+  readonly step: number | null;
+  /** What first held a value that is not finite, where that is known. */
+  readonly culprit: string | null;
+}
+
+/** How far a training is. */
+export interface TrainingCounters {
+  /** Epochs completed. */
+  readonly epoch: number;
+  /** Epochs after which it ends; None where steps decide. */
+  readonly epochs: number | null;
+  readonly step: number;
+  /** Steps after which it ends, where known. */
+  readonly steps: number | null;
+  /** Batches of this epoch. */
+  readonly batch: number;
+  /** Batches in an epoch, where known. */
+  readonly batches: number | null;
+  /** Samples of this epoch. */
+  readonly samples: number;
+  /** Steps left out because float16 overflowed. */
+  readonly skipped: number;
+  /** Time spent training, without what it was held. */
+  readonly seconds: number;
+  readonly seconds_left: number | null;
+  /** Samples a second. */
+  readonly rate: number | null;
+}
+
+/** A training: how far it is, its curves, and its layers over time. */
+export interface TrainingState {
+  readonly kind: 'training';
+  readonly head: Head;
+  readonly status: 'idle' | 'running' | 'paused' | 'stopped' | 'finished' | 'failed';
+  /** What is asked for and comes after this batch. */
+  readonly asked: '' | 'pause' | 'stop';
+  /** Why it ended, where it ended by itself or with an error. */
+  readonly message: string;
+  readonly failure: TrainingFailure | null;
+  readonly counters: TrainingCounters;
+  readonly curves: readonly TrainingCurve[];
+  readonly strips: readonly TrainingStrip[];
+  readonly spikes: readonly TrainingSpike[];
+  readonly epochs: readonly TrainingMark[];
+  /** Code that would begin the training, or go on with it; empty where it runs. */
+  readonly advice: string;
+}
+
 /** A person picked an observer, a node, or nothing. */
 export interface SelectEvent {
   readonly type: 'select';
@@ -421,6 +516,21 @@ export interface SampleEvent {
   readonly index: number;
 }
 
+/** A person wants the training to wait after this batch. */
+export interface PauseEvent {
+  readonly type: 'pause';
+}
+
+/** A person lets a training that waits go on. */
+export interface ResumeEvent {
+  readonly type: 'resume';
+}
+
+/** A person wants the training to end after this batch. */
+export interface StopEvent {
+  readonly type: 'stop';
+}
+
 /** What the shapes view can draw; told apart by `kind`. */
 export type ShapesViewState = TensorState | FlowState | ClashState;
 
@@ -451,6 +561,12 @@ export type ScatterViewState = ScatterState;
 /** What the scatter view may send; told apart by `type`. */
 export type ScatterViewEvent = SelectPointsEvent | SetMetricEvent;
 
+/** What the training view can draw; told apart by `kind`. */
+export type TrainingViewState = TrainingState;
+
+/** What the training view may send; told apart by `type`. */
+export type TrainingViewEvent = PauseEvent | ResumeEvent | StopEvent;
+
 /** The states and events of each view. */
 export interface Views {
   readonly shapes: { readonly state: ShapesViewState; readonly event: ShapesViewEvent };
@@ -458,6 +574,7 @@ export interface Views {
   readonly graph: { readonly state: GraphViewState; readonly event: GraphViewEvent };
   readonly heatmap: { readonly state: HeatmapViewState; readonly event: HeatmapViewEvent };
   readonly scatter: { readonly state: ScatterViewState; readonly event: ScatterViewEvent };
+  readonly training: { readonly state: TrainingViewState; readonly event: TrainingViewEvent };
 }
 
 /** The name of a view. */
@@ -467,7 +584,7 @@ export type ViewName = keyof Views;
 export interface Announcement {
   readonly type: 'state';
   readonly version: number;
-  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter';
+  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
   /** Identity of the view model inside this kernel. */
   readonly model: string;
   /** Grows with every model that is shown: a panel shows the one of its view with the largest. */
@@ -486,7 +603,7 @@ export interface Withdrawal {
 export interface Trouble {
   readonly type: 'trouble';
   readonly version: number;
-  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter';
+  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
   readonly model: string;
   readonly reason: string;
 }

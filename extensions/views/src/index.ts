@@ -1,4 +1,4 @@
-/** The five pictures of the workbench. Nothing here knows of Jupyter. */
+/** The pictures of the workbench. Nothing here knows of Jupyter. */
 import type { MountOptions, Host, View } from './host';
 import type { ViewName, Views } from './protocol';
 import { mountGraph } from './graph/index';
@@ -6,8 +6,9 @@ import { mountHeatmap } from './heatmap/index';
 import { mountHistogram } from './histogram/index';
 import { mountScatter } from './scatter/index';
 import { mountShapes } from './shapes/index';
+import { mountTraining } from './training/index';
 
-export { mountGraph, mountHeatmap, mountHistogram, mountScatter, mountShapes };
+export { mountGraph, mountHeatmap, mountHistogram, mountScatter, mountShapes, mountTraining };
 export type { Answer, Host, Mount, MountOptions, Place, Selection, Status, View } from './host';
 export type * from './protocol';
 export { PROTOCOL_VERSION } from './protocol';
@@ -24,5 +25,6 @@ export const mounts: {
   histogram: mountHistogram,
   graph: mountGraph,
   heatmap: mountHeatmap,
-  scatter: mountScatter
+  scatter: mountScatter,
+  training: mountTraining
 };

@@ -1,4 +1,4 @@
-"""A look at every layer during one step: how far it moved, and which units never fire."""
+"""A look at every layer during one step: its gradient, how far it moved, and which units never fire."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.nn import Module, ReLU
 from workbench.tensor import Tensor
+from workbench.train.payload import StripName
 
 __all__ = ["LayerWatch"]
 
@@ -22,9 +23,8 @@ class LayerWatch:
     >>> _ = model(wb.zeros(4, 2)); watch.before_step()
     >>> model[0].weight.detach().mul_(1.5) is None
     False
-    >>> updates, dead = watch.after_step()
-    >>> list(updates), list(dead)
-    (['0'], ['1'])
+    >>> {name: list(layers) for name, layers in watch.after_step().items()}
+    {'update / weight': ['0'], 'gradient norm': [], 'dead units': ['1']}
     """
 
     def __init__(self, model: Module) -> None:
@@ -36,6 +36,7 @@ class LayerWatch:
             for name, module in model.named_modules()
         ]
         self._dead: dict[str, float] = {}
+        self._gradients: dict[str, float] = {}
         self._before: dict[int, Any] = {}
         self._handles = [
             module.register_forward_hook(self._look(name or type(model).__name__))
@@ -51,14 +52,20 @@ class LayerWatch:
         return look
 
     def before_step(self) -> None:
-        """Keep the weights as they are, and look at activations no longer."""
+        """Keep the weights as they are and the norms of their gradients, and look at activations no longer."""
         self.close()
-        for _, parameters in self._layers:
+        for name, parameters in self._layers:
             for one in parameters:
                 self._before[id(one)] = one.detach().numpy().copy()
+            gradients = [one.grad for one in parameters if one.grad is not None]
+            if gradients:
+                self._gradients[name] = math.sqrt(sum(_square(one.detach().numpy()) for one in gradients))
 
-    def after_step(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return ‖change‖ / ‖weights‖ and the fraction of dead units, each by layer."""
+    def after_step(self) -> dict[StripName, dict[str, float]]:
+        """Return ‖change‖ / ‖weights‖, the norm of the gradients, and the fraction of dead units, each by layer.
+
+        Gradients are those that the optimizer had: clipped, if they are.
+        """
         updates = {}
         for name, parameters in self._layers:
             moved = size = 0.0
@@ -68,7 +75,11 @@ class LayerWatch:
                 size += _square(old)
             if parameters:
                 updates[name] = math.sqrt(moved / size) if size else math.nan
-        return updates, dict(self._dead)
+        return {
+            "update / weight": updates,
+            "gradient norm": dict(self._gradients),
+            "dead units": dict(self._dead),
+        }
 
     def close(self) -> None:
         """Look at activations no longer."""

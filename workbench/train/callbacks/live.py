@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from typing import Any
+
+import numpy as np
 
 from workbench.base import events
 from workbench.train.callbacks.base import Callback
 from workbench.train.callbacks.layers import LayerWatch
-from workbench.train.curves import smooth, spikes, thin
-from workbench.train.payload import Counters, Curve, Strip, TrainingState
+from workbench.train.control import Control
+from workbench.train.errors import TrainingError
+from workbench.train.payload import Counters, Curve, Failure, Mark, Spike, Strip, StripName, TrainingState
+from workbench.train.series import Peaks, Series
 
 __all__ = ["LiveCurves"]
 
 TOPIC = "training"
-POINTS = 400
-"""Most points of a curve that travel."""
 COLUMNS = 120
 """Most columns of a strip; beyond that every second one goes, and looking becomes rarer."""
+MOST_LAYERS = 200
+"""Most layers of a strip that travel, an even choice."""
+MOST_MARKS = 100
+"""Most epochs whose ends are marked; of more every second, fourth, eighth …"""
+STRIPS: tuple[StripName, ...] = ("update / weight", "gradient norm", "dead units")
+CURVES: tuple[tuple[str, Any, str], ...] = (
+    ("loss", "loss", "losses"),
+    ("learning rate", "rate", "rates"),
+    ("gradient norm", "norm", "norms"),
+    ("throughput", "throughput", "speeds"),
+)
+"""Name, kind and list of the history of what there is of every step."""
 
 
 class LiveCurves(Callback):
     """Announces itself on ``"training"`` after every step; `payload` is what a view draws.
 
-    Losses, rates and norms are the history's. Layers (how far a step moved the weights, which units are dead) are
-    looked at only while somebody listens, at most every `interval` seconds.
+    Losses, rates and norms are the history's. Layers (their gradients, how far a step moved the weights, which units
+    are dead) are looked at only while somebody listens, at most every `interval` seconds.
     """
 
     order = 50
@@ -38,13 +53,18 @@ class LiveCurves(Callback):
         self._watch: LayerWatch | None = None
         self._due = 0.0
         self._steps: list[int] = []
-        self._strips: dict[str, list[dict[str, float]]] = {"update / weight": [], "dead units": []}
+        self._strips: dict[StripName, list[dict[str, float]]] = {name: [] for name in STRIPS}
+        self._failure: Failure | None = None
+        self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._series: dict[str, Series] = {}
+        self._peaks = Peaks()
 
     # -------------------------------------------------------------------------------------------- watching
 
     def on_fit_start(self, trainer: Any) -> None:
         """Say that a training begins."""
-        self.trainer = trainer
+        self.trainer, self._failure = trainer, None
         events.publish(TOPIC, self)
 
     def on_batch_start(self, trainer: Any) -> None:
@@ -62,12 +82,13 @@ class LiveCurves(Callback):
         """Compare, and say that there is something new."""
         if self._watch is not None:
             started = time.monotonic()
-            updates, dead = self._watch.after_step()
+            found = self._watch.after_step()
             self._watch = None
-            self._steps.append(trainer.step)
-            self._strips["update / weight"].append(updates)
-            self._strips["dead units"].append(dead)
-            self._halve()
+            with self._looking:
+                for name, columns in self._strips.items():
+                    columns.append(found[name])
+                self._steps.append(trainer.step)
+                self._halve()
             # Looking takes at most a twentieth of the time.
             self._due = started + max(self.interval, 20 * (time.monotonic() - started))
         events.publish(TOPIC, self)
@@ -92,10 +113,14 @@ class LiveCurves(Callback):
         events.publish(TOPIC, self)
 
     def on_exception(self, trainer: Any, error: BaseException) -> None:
-        """Look no longer."""
+        """Look no longer, and keep what is to blame."""
         if self._watch is not None:
             self._watch.close()
             self._watch = None
+        if isinstance(error, TrainingError):
+            self._failure = Failure(type(error).__name__, error.step, error.culprit)
+        elif not isinstance(error, KeyboardInterrupt):
+            self._failure = Failure(type(error).__name__)
 
     def on_end(self, trainer: Any) -> None:
         """Say how it ended."""
@@ -104,38 +129,76 @@ class LiveCurves(Callback):
     # ---------------------------------------------------------------------------------------- what is drawn
 
     def payload(self) -> TrainingState:
-        """Return all that a view draws; RuntimeError before the training began."""
+        """Return all that a view draws; RuntimeError before the training began. May be called from any thread.
+
+        It costs what came since the last call, however long the training is.
+        """
         trainer = self.trainer
         if trainer is None:
             raise RuntimeError("these curves belong to no training yet: give them to a Trainer, and call fit")
-        history = trainer.history
-        count = min(len(getattr(history, name)) for name in ("losses", "rates", "norms", "speeds"))
+        history, control = trainer.history, trainer.control
+        with self._lock:
+            count = min(len(getattr(history, name)) for _, _, name in CURVES)
+            complete = self._peaks.follow(history.losses, count)
+            steps = [self._by_step(history, name, kind, series, count) for name, kind, series in CURVES]
+            epochs = list(history.epochs)
+            every = 1 << max(0, math.ceil(math.log2(max(1, len(epochs)) / MOST_MARKS)))
+            return TrainingState(
+                title=trainer.name,
+                state=trainer.status,
+                message=trainer.message,
+                counters=_counters(trainer),
+                asked="stop" if control.asked_to_stop() else "pause" if _is_to_wait(control) else "",
+                failure=self._failure,
+                curves=[*steps, *self._by_epoch(epochs)],
+                strips=self._drawn(),
+                spikes=[
+                    Spike(history.first + one.position, one.value, one.usual) for one in self._peaks.found
+                ],
+                epochs=[Mark(one.number, one.step) for one in epochs if one.number % every == 0],
+                complete=complete,
+            )
+
+    def _by_step(self, history: Any, name: str, kind: Any, list_name: str, count: int) -> Curve:
+        series = self._series.setdefault(name, Series())
+        series.follow(getattr(history, list_name), count)
+        places, values = series.points()
+        ends, means, counts = series.means()
         first = history.first
-        found = [
-            _curve("loss", "loss", first, history.losses[:count]),
-            _curve("learning rate", "rate", first, history.rates[:count], smoothed=False),
-            _curve("gradient norm", "norm", first, history.norms[:count]),
-            _curve("throughput", "throughput", first, history.speeds[:count]),
-        ]
-        return TrainingState(
-            title=trainer.name,
-            state=trainer.status,
-            message=trainer.message,
-            counters=_counters(trainer),
-            curves=[*found, *_by_epoch(history)],
-            strips=self._drawn(),
-            spikes=[first + i for i in spikes(history.losses[:count])],
-        )
+        return Curve(
+            name, kind, "train", [first + i for i in places], values,
+            [first + i for i in ends], means, counts, series.missing,
+        )  # fmt: skip
+
+    def _by_epoch(self, epochs: list[Any]) -> list[Curve]:
+        """The curves with a value an epoch: validation, and the metrics."""
+        found: list[Curve] = []
+        part: Any
+        for part, entries in (
+            ("train", [epoch.metrics for epoch in epochs]),
+            ("validation", [epoch.validation for epoch in epochs]),
+        ):
+            for name in dict.fromkeys(key for entry in entries for key in entry):
+                series = Series()
+                series.follow([entry.get(name, math.nan) for entry in entries], len(entries))
+                places, values = series.points()
+                kind: Any = "loss" if name == "loss" else "metric"
+                steps = [epochs[i].step for i in places]
+                found.append(Curve(name, kind, part, steps, values))
+        return found
 
     def _drawn(self) -> list[Strip]:
         strips = []
-        steps = list(self._steps)
-        for name in ("update / weight", "dead units"):
-            columns = self._strips[name][: len(steps)]
+        with self._looking:
+            steps = list(self._steps)
+            gathered = {name: list(columns) for name, columns in self._strips.items()}
+        for name, columns in gathered.items():
             layers = list(dict.fromkeys(layer for column in columns for layer in column))
-            if layers:
-                values = [[_plain(column.get(layer, math.nan)) for column in columns] for layer in layers]
-                strips.append(Strip(name, layers, steps[: len(columns)], values))
+            places = np.unique(np.linspace(0, len(layers) - 1, min(len(layers), MOST_LAYERS)).astype(int))
+            shown = [layers[i] for i in places.tolist()]
+            if shown:
+                values = [[_plain(column.get(layer, math.nan)) for column in columns] for layer in shown]
+                strips.append(Strip(name, shown, steps, values, len(layers) - len(shown)))
         return strips
 
 
@@ -143,28 +206,9 @@ def _plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _curve(name: str, kind: Any, first: int, values: list[float], *, smoothed: bool = True) -> Curve:
-    chosen = thin(values, POINTS)
-    running = smooth(values) if smoothed else []
-    return Curve(
-        name, kind, "train", [first + i for i in chosen], [_plain(values[i]) for i in chosen],
-        [_plain(running[i]) for i in chosen] if smoothed else [],
-    )  # fmt: skip
-
-
-def _by_epoch(history: Any) -> list[Curve]:
-    """The curves with a value an epoch: validation, and the metrics."""
-    found: list[Curve] = []
-    epochs = list(history.epochs)
-    for part, entries in (
-        ("train", [epoch.metrics for epoch in epochs]),
-        ("validation", [epoch.validation for epoch in epochs]),
-    ):
-        for name in dict.fromkeys(key for entry in entries for key in entry):
-            values = [_plain(entry.get(name, math.nan)) for entry in entries]
-            kind: Any = "loss" if name == "loss" else "metric"
-            found.append(Curve(name, kind, part, [epoch.step for epoch in epochs], values, []))  # type: ignore[arg-type]
-    return found
+def _is_to_wait(control: Control) -> bool:
+    """Say whether a pause is asked for and has not begun."""
+    return control.state == "running" and control.asked_to_wait()
 
 
 def _counters(trainer: Any) -> Counters:

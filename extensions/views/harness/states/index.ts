@@ -5,6 +5,7 @@ import { heatmap } from './heatmap';
 import { histogramStates } from './histogram';
 import { scatter } from './scatter';
 import { shapes } from './shapes';
+import { trainingStates } from './training';
 
 /** A state and its buffers. */
 export interface Example {
@@ -18,5 +19,6 @@ export const examples: Record<ViewName, Record<string, () => Example>> = {
   histogram: histogramStates,
   graph,
   heatmap,
-  scatter
+  scatter,
+  training: trainingStates
 };

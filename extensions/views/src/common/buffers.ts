@@ -30,6 +30,17 @@ export function float32(
   return checked(new Float32Array(bytes.buffer, 0, bytes.byteLength >> 2), length, what);
 }
 
+/** A buffer of float64. */
+export function float64(
+  buffers: readonly DataView[],
+  index: number,
+  length: number,
+  what: string
+): Float64Array {
+  const bytes = bytesOf(buffers, index, what);
+  return checked(new Float64Array(bytes.buffer, 0, bytes.byteLength >> 3), length, what);
+}
+
 /** A buffer of uint16. */
 export function uint16(
   buffers: readonly DataView[],

@@ -123,9 +123,17 @@ export function duration(seconds: number): string {
     const milliseconds = seconds * 1000;
     return `${milliseconds < 10 ? milliseconds.toFixed(1) : milliseconds.toFixed(0)} ms`;
   }
-  return seconds < 60
-    ? `${trimmed(seconds)} s`
-    : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 59.95) {
+    return `${trimmed(seconds)} s`;
+  }
+  const whole = Math.round(seconds);
+  if (whole < 3600) {
+    return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  }
+  const minutes = Math.round(whole / 60);
+  return minutes < 1440
+    ? `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+    : `${Math.floor(minutes / 1440)} d ${Math.round((minutes % 1440) / 60)} h`;
 }
 
 /** A whole number with thin spaces between thousands. */

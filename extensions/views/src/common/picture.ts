@@ -22,7 +22,7 @@ export interface Identity {
   readonly emptyCode: string;
 }
 
-/** Base of the five views. */
+/** Base of all views. */
 export abstract class Picture<S extends { readonly head: Head }, E> implements View<S> {
   protected readonly element: HTMLElement;
   protected readonly content: HTMLElement;

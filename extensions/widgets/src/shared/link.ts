@@ -19,7 +19,7 @@ export const CONTROL = 'workbench.control';
 /** Comm target of the channel that carries states. */
 export const DATA = 'workbench.data';
 
-const VIEWS: readonly string[] = ['shapes', 'histogram', 'graph', 'heatmap', 'scatter'];
+const VIEWS: readonly string[] = ['shapes', 'histogram', 'graph', 'heatmap', 'scatter', 'training'];
 const HEARTBEAT = 30_000;
 
 /**

@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import { StateError } from '../src/common/buffers';
+import { duration } from '../src/common/numbers';
+import { Scale } from '../src/common/scales';
+import type { TrainingCounters, TrainingCurve, TrainingStrip } from '../src/protocol';
+import { Axis, logTicks } from '../src/training/axis';
+import { pathOf, roundUp } from '../src/training/chart';
+import { arrange, decode, epochOf, extent, isFine, nearest, smooth, type Line } from '../src/training/series';
+import { done, saying, whereabouts } from '../src/training/status';
+import { decodeStrip, shortNames, toned } from '../src/training/strip';
+
+function line(values: number[], more: Partial<Line> = {}): Line {
+  const steps = Float64Array.from(values, (_, index) => index + 1);
+  const own = Float64Array.from(values);
+  return {
+    name: 'loss',
+    kind: 'loss',
+    part: 'train',
+    missing: 0,
+    steps,
+    values: own,
+    ends: steps,
+    means: own,
+    counts: steps.map(() => 1),
+    ...more
+  };
+}
+
+const doubles = (...values: number[]): DataView => new DataView(Float64Array.from(values).buffer);
+
+describe('a curve', () => {
+  const curve: TrainingCurve = {
+    name: 'loss',
+    kind: 'loss',
+    part: 'train',
+    points: 2,
+    points_buffer: 0,
+    stretches: 1,
+    means_buffer: 1,
+    missing: 0
+  };
+
+  it('is read from its buffers', () => {
+    const made = decode(curve, [doubles(1, 4, 0.5, Number.NaN), doubles(4, 0.75, 4)]);
+    expect([...made.steps]).toEqual([1, 4]);
+    expect([...made.values]).toEqual([0.5, Number.NaN]);
+    expect([[...made.ends], [...made.means], [...made.counts]]).toEqual([[4], [0.75], [4]]);
+    expect(isFine(made)).toBe(false);
+  });
+
+  it('that does not fit its buffers is refused', () => {
+    expect(() => decode(curve, [doubles(1, 2, 3), doubles(1, 2, 3)])).toThrow(StateError);
+    expect(() => decode({ ...curve, points: 1e9 }, [])).toThrow('1000000000 points');
+  });
+
+  it('is smoothed as the running average that Python draws, corrected for its start', () => {
+    expect([...smooth(line([1, 1, 1]), 0.9)].map(value => Number(value.toFixed(12)))).toEqual([1, 1, 1]);
+    const [first, second] = smooth(line([4, 0]), 0.5);
+    expect(first).toBe(4);
+    expect(second).toBeCloseTo((0.5 * 0.5 * 4) / 0.75, 12);
+    expect([...smooth(line([4, 0]), 0)]).toEqual([4, 0]);
+  });
+
+  it('passes over what is no number, and weighs a stretch that is not whole yet by its part', () => {
+    expect([...smooth(line([Number.NaN, 2, Number.NaN]), 0.9)]).toEqual([Number.NaN, 2, 2]);
+    const uneven = line([1, 3], { counts: Float64Array.of(100, 1) });
+    const even = line([1, 3]);
+    expect(smooth(uneven, 0.9)[1]!).toBeLessThan(smooth(even, 0.9)[1]!);
+  });
+
+  it('is drawn with gaps, and never far outside the picture', () => {
+    const x = new Scale(1, 4, 0, 300);
+    const path = pathOf(
+      Float64Array.of(1, 2, 3, 4),
+      Float64Array.of(1, Number.NaN, 1e12, 2),
+      x,
+      new Axis(0, 3, false, 100, 0)
+    );
+    expect(path.match(/M/g)).toHaveLength(2);
+    expect(path).toContain('-2000.0');
+    expect(path).not.toContain('NaN');
+  });
+});
+
+describe('charts', () => {
+  it('put train and validation together, and loss before what explains it', () => {
+    const validation = line([1], { part: 'validation', ends: new Float64Array() });
+    const norm = line([1], { name: 'gradient norm', kind: 'norm' });
+    const top = line([1], { name: 'top_5', kind: 'metric' });
+    const charts = arrange([norm, line([2]), line([]), top, validation]);
+    expect(charts.map(chart => [chart.title, chart.lines.length])).toEqual([
+      ['loss', 2],
+      ['top 5', 1],
+      ['gradient norm', 1]
+    ]);
+  });
+
+  it('are not flattened by what stands out', () => {
+    const quiet = [...Array.from({ length: 400 }, (_, index) => 1 + (index % 10) / 10), 900];
+    expect(extent([], quiet, false)[1]).toBeLessThan(3);
+    expect(extent([Float64Array.of(5)], quiet, false)[1]).toBeGreaterThan(5);
+    expect(extent([], [], false)).toEqual([0, 1]);
+    const [low, high] = extent([Float64Array.of(2, 2)], [], false);
+    expect(low).toBeLessThan(2);
+    expect(high).toBeGreaterThan(2);
+  });
+
+  it('leave out what has no place on a log scale', () => {
+    const [low, high] = extent([Float64Array.of(-1, 0, 0.01, 10)], [], true);
+    expect(low).toBeGreaterThan(0);
+    expect(high).toBeGreaterThan(10);
+    const axis = new Axis(low, high, true, 100, 0);
+    expect(axis.at(0)).toBeNaN();
+    expect(axis.at(0.1) - axis.at(1)).toBeCloseTo(axis.at(1) - axis.at(10));
+    expect(axis.inside(1e9)).toBe(0);
+  });
+
+  it('tick log scales at round numbers that fit', () => {
+    expect(logTicks(0.9, 12, 5)).toEqual([1, 2, 5, 10]);
+    expect(logTicks(1e-6, 1, 3).length).toBeLessThanOrEqual(5);
+    expect(logTicks(1e-6, 1, 3).length).toBeGreaterThan(1);
+    expect(logTicks(0.3, 0.5, 3).length).toBeGreaterThan(1);
+  });
+
+  it('number epochs roundly', () => {
+    expect([0.2, 1, 1.4, 3, 7, 30, 51].map(roundUp)).toEqual([1, 1, 2, 5, 10, 50, 100]);
+  });
+});
+
+describe('steps', () => {
+  it('are found by halving', () => {
+    expect([-5, 1, 2.4, 2.6, 9].map(step => nearest([1, 2, 3], step))).toEqual([0, 0, 1, 2, 2]);
+    expect(nearest([], 1)).toBe(-1);
+    expect(nearest([7], 1)).toBe(0);
+  });
+
+  it('belong to epochs', () => {
+    const marks = [
+      { epoch: 1, step: 10 },
+      { epoch: 2, step: 20 }
+    ];
+    expect([1, 10, 11, 25].map(step => epochOf(step, marks, 2))).toEqual([
+      'epoch 1',
+      'epoch 1',
+      'epoch 2',
+      'epoch 3'
+    ]);
+    expect(epochOf(15, [{ epoch: 4, step: 40 }], 4)).toBe('epochs 1–4');
+    expect(epochOf(5, [], 0)).toBe('epoch 1');
+  });
+});
+
+describe('layers over time', () => {
+  const strip: TrainingStrip = {
+    name: 'update / weight',
+    layers: ['a', 'b'],
+    left_out: 0,
+    steps: [1, 2],
+    values_buffer: 0
+  };
+  const floats = (...values: number[]): DataView => new DataView(Float32Array.from(values).buffer);
+
+  it('range over orders of magnitude, but units are dead in parts of all', () => {
+    const ratios = toned(decodeStrip(strip, [floats(0.001, 0.01, 0, Number.NaN)]));
+    expect(ratios.log).toBe(true);
+    expect([ratios.low, ratios.high]).toEqual([expect.closeTo(-3, 5), expect.closeTo(-2, 5)]);
+    expect(ratios.values[2]).toBeCloseTo(-3);
+    expect(ratios.values[3]).toBeNaN();
+    const dead = toned(decodeStrip({ ...strip, name: 'dead units' }, [floats(0, 0.5, 0.1, 0.2)]));
+    expect([dead.low, dead.high, dead.log]).toEqual([0, 1, false]);
+  });
+
+  it('are refused where they do not fit', () => {
+    expect(() => decodeStrip(strip, [floats(1, 2)])).toThrow(StateError);
+  });
+
+  it('are named by what tells them apart, where names are long', () => {
+    const long = [0, 1].map(layer => `encoder.layers.${layer}.attention.out_proj`);
+    expect(shortNames(long)).toEqual(['…0…', '…1…']);
+    expect(shortNames(['fc1', 'fc2'])).toEqual(['fc1', 'fc2']);
+    expect(shortNames([long[0]!])).toEqual([long[0]]);
+    expect(shortNames(['a.very.long.name.of.a.layer', 'a.very.long.name.of.a'])).toEqual(['…a.layer', '…a']);
+  });
+});
+
+describe('how far it is', () => {
+  const counters: TrainingCounters = {
+    epoch: 2,
+    epochs: 10,
+    step: 412,
+    steps: 1200,
+    batch: 12,
+    batches: 40,
+    samples: 0,
+    skipped: 0,
+    seconds: 1,
+    seconds_left: 2,
+    rate: 3
+  };
+
+  it('is said in words', () => {
+    expect(whereabouts(counters)).toEqual(['epoch 3 of 10', 'batch 12 of 40', 'step 412 of 1,200']);
+    expect(whereabouts({ ...counters, batch: 0, epochs: null, steps: null })).toEqual([
+      '2 epochs',
+      'step 412'
+    ]);
+    expect(done(counters, 'running')).toBeCloseTo(412 / 1200);
+    expect(done({ ...counters, steps: null }, 'running')).toBeNull();
+    expect(done({ ...counters, steps: null }, 'finished')).toBe(1);
+  });
+
+  it('tells what was asked for, and that nobody knows any more', () => {
+    expect(saying({ status: 'running', asked: 'pause' }, false)[1]).toBe('pausing …');
+    expect(saying({ status: 'paused', asked: 'stop' }, false)[1]).toBe('stopping …');
+    expect(saying({ status: 'running', asked: '' }, true)[1]).toBe('was running');
+    expect(saying({ status: 'finished', asked: '' }, true)[1]).toBe('finished');
+  });
+
+  it('writes long times', () => {
+    expect([59.99, 75, 3600, 5400, 90_000].map(duration)).toEqual([
+      '1 min 0 s',
+      '1 min 15 s',
+      '1 h 0 min',
+      '1 h 30 min',
+      '1 d 1 h'
+    ]);
+  });
+});
