@@ -977,6 +977,8 @@ def test_a_training_that_has_not_begun_says_what_to_run(harness: Harness) -> Non
     expect(root.get_by_test_id("wb-state")).to_have_text("not begun")
     expect(root.get_by_test_id("wb-empty-code")).to_contain_text("trainer.fit(loader, validation, epochs=5)")
     expect(root.get_by_test_id("wb-chart")).to_have_count(0)
+    harness.do("show('started')")
+    expect(root.get_by_test_id("wb-empty")).to_have_text("The first step is under way.")
     harness.do("show('first')")
     expect(root.get_by_test_id("wb-chart").first).to_be_visible()
     expect(root.get_by_test_id("wb-empty")).to_be_hidden()

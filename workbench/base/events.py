@@ -5,7 +5,7 @@ whoever listens decides when, and how often, a picture of that object is worth i
 subscriber a publication costs one dictionary test, so a training loop can announce every step.
 
 Topics are the names of the views: ``"histogram"``, ``"graph"``, ``"heatmap"``, ``"scatter"``,
-``"shapes"``, and ``"training"`` for scalars.
+``"shapes"`` and ``"training"``.
 """
 
 from __future__ import annotations

@@ -232,6 +232,7 @@ export const trainingStates: Record<string, () => Example> = {
       head: head('digits', { source: 'cell 7' }),
       advice: 'trainer.fit(loader, validation, epochs=5)'
     }),
+  started: () => none({ status: 'running' }),
   first: () => training({ spikes: [] }, { taken: 1 }),
   huge: () => {
     const layers = Array.from({ length: 200 }, (_, index) => `encoder.layers.${index}.attention.out_proj`);

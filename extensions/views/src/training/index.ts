@@ -5,7 +5,7 @@ import { categoryColour, hex } from '../common/colours';
 import { h, replace, s, setAttributes, setText } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { grouped, exact, figure } from '../common/numbers';
-import { codeBlock, Segments } from '../common/parts';
+import { codeBlock, emptyState, Segments } from '../common/parts';
 import { Picture } from '../common/picture';
 import { clamp } from '../common/scales';
 import { Chart, type Setting } from './chart';
@@ -145,7 +145,8 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.writeLayers();
     this.scroll.hidden = data.length === 0;
     this.nothing.hidden = data.length > 0;
-    if (data.length === 0 && this.nothing.childNodes.length === 0) {
+    if (data.length === 0 && this.nothing.dataset['status'] !== state.status) {
+      this.nothing.dataset['status'] = state.status;
       replace(this.nothing, this.begin(state));
     }
   }
@@ -335,16 +336,17 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.end.hidden = this.end.childNodes.length === 0;
   }
 
-  private begin(state: TrainingState): HTMLElement {
-    const element = this.empty(
-      state.status === 'idle' ? 'Nothing was trained yet. To begin:' : 'There is no step to draw yet.'
-    );
-    if (state.status === 'idle' && state.advice !== '') {
-      element.lastElementChild?.replaceWith(
-        codeBlock(state.advice, text => this.host.copy(text), 'wb-empty-code')
-      );
-    }
-    return element;
+  /** What stands in place of the charts before the first step. */
+  private begin({ status, advice }: TrainingState): HTMLElement {
+    const words = {
+      idle: 'Nothing was trained yet. To begin:',
+      running: 'The first step is under way.',
+      paused: 'It waits before its first step.'
+    };
+    const sentence =
+      status in words ? words[status as keyof typeof words] : 'It ended before its first step.';
+    const code = status === 'idle' ? advice || this.identity.emptyCode : '';
+    return emptyState(sentence, code, text => this.host.copy(text));
   }
 
   private writeLayers(): void {
