@@ -57,7 +57,9 @@ def watch_and_steer(lab: Lab, place: Locator) -> None:
     expect(words).not_to_have_text(held)
     place.get_by_test_id("wb-stop").click()
     expect(state).to_have_text("stopped")
-    assert lab.python("(after, trainer.status)") == ["stopped", "stopped"], "the cell did not go on after the stop"
+    assert lab.python("(after, trainer.status)") == ["stopped", "stopped"], (
+        "the cell did not go on after the stop"
+    )
     assert 0 < lab.python("len(history.losses)") < 1000 * 20
     expect(place.get_by_test_id("wb-advice")).to_contain_text("epochs=1000, resume=True")
     lab.check_cells()
