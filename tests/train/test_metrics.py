@@ -83,7 +83,7 @@ def test_classes_are_the_second_dim_or_the_last() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(wb.DimensionError, match=r"accuracy takes scores \[N, classes\] and labels \[N\]"):
+    with pytest.raises(wb.DimensionError, match=r"accuracy: scores are \[N, classes\] and labels \[N\]"):
         Accuracy().update(wb.zeros(2, 3, 4), wb.tensor([0, 1]))
     with pytest.raises(wb.DimensionError, match=r"predictions.squeeze\(-1\)"):
         MeanAbsoluteError().update(wb.zeros(4, 1), wb.zeros(4))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+import random
 import signal
 import threading
 from pathlib import Path
@@ -23,6 +25,7 @@ from workbench.train import (
     LearningRateMonitor,
     Metric,
     ModelCheckpoint,
+    TopKAccuracy,
     checkpoint,
 )
 from workbench.train.position import Position
@@ -392,3 +395,56 @@ def test_rates_of_a_long_training_are_no_text(tmp_path: Path) -> None:
     monitor.rates = []
     made.load(tmp_path / "a.safetensors")
     assert monitor.rates == rates
+
+
+# ------------------------------------------------------------------------------------- what is no number
+
+
+def test_what_is_no_number_is_never_the_best() -> None:
+    nan = float("nan")
+    stopping, values = EarlyStopping("loss", patience=9), iter([nan, 2.0, 1.0, nan])
+
+    class Epochs(Callback):
+        order = -1
+
+        def on_epoch_end(self, trainer: Any) -> None:
+            last = trainer.history.epochs[-1]
+            trainer.history.epochs[-1] = dataclasses.replace(last, loss=next(values))
+
+    made = trainer(callbacks=[stopping, Epochs()])
+    history = made.fit(loader(), epochs=4)
+    assert (stopping.best, stopping.best_epoch, stopping.waited) == (1.0, 3, 1)
+    best = history.best("loss")
+    assert best is not None
+    assert best.number == 3
+    scores = TopKAccuracy(2)
+    scores.update(wb.tensor([[nan, 1.0, 0.0], [2.0, 1.0, 0.0]]), wb.tensor([0, 0]))
+    assert scores.compute() == 0.5
+
+
+def test_a_seed_starts_every_stream() -> None:
+    drawn = []
+    for _ in range(2):
+        made = trainer()
+        made.seed = 7
+        made.fit(loader(), steps=1)
+        drawn.append((random.random(), np.random.random()))
+    assert drawn[0] == drawn[1]
+
+
+def test_arrays_come_back_in_the_order_they_lay_in_memory(tmp_path: Path) -> None:
+    array = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
+    summary = checkpoint.Summary("r", 0, 0, 0.0)
+    checkpoint.save({"a": array, "t": wb.from_numpy(array)}, tmp_path / "a.safetensors", summary)
+    found = checkpoint.load(tmp_path / "a.safetensors")
+    np.testing.assert_array_equal(found["a"], array)
+    assert found["a"].strides == found["t"].numpy().strides == array.strides
+
+
+def test_what_does_not_fit_together_is_told() -> None:
+    made = trainer()
+    with pytest.raises(ValueError, match="of another optimizer than the one that is passed here"):
+        trainer(scheduler=made.schedule.scheduler)
+    metric = made.metrics["accuracy"]
+    with pytest.raises(TypeError, match=r"accuracy compares one tensor of scores .*, and this is a dict"):
+        metric.update({"scores": wb.ones(2, 3)}, wb.ones(2))

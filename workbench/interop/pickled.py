@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import pickletools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from workbench.base.errors import WeightsError, short
+from workbench.interop.pickled_result import MAXIMUM_VALUES, Refused, Token, check_result
 
 __all__ = [
     "Function",
     "Kind",
-    "Refused",
     "Rules",
     "Stream",
-    "Token",
     "check_keys",
     "is_nothing",
     "read_pickle",
@@ -28,14 +27,12 @@ __all__ = [
 
 MAXIMUM_BYTES = 64 << 20
 """Most bytes of a pickle that are read."""
-MAXIMUM_STEPS = 10_000_000
+MAXIMUM_STEPS = MAXIMUM_VALUES
 """Most opcodes of a pickle."""
 MAXIMUM_CALLS = 1_000_000
 """Most objects that are made by a call, such as tensors."""
 MAXIMUM_MADE = 64 << 20
 """Most bytes that these objects are made of, where the same ones are given again and again; 8 for a value."""
-MAXIMUM_DEPTH = 200
-"""How deep values may lie within each other."""
 MAXIMUM_LINE = 4096
 """Most bytes of a line, such as the name of a global."""
 MAXIMUM_BITS = 1024
@@ -44,20 +41,6 @@ MAXIMUM_KEY = 16
 """Most parts of a tuple that is a key."""
 MAXIMUM_ODD_KEYS = 1 << 16
 """Most keys of a dict, or members of a set, that are no text: their hashes can be made to collide."""
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Stands for what is not read, and says why."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Token:
-    """What stands in a pickle on the way to a value, and is none."""
-
-    name: str
 
 
 @dataclass(frozen=True)
@@ -175,7 +158,7 @@ class _Machine:
     def result(self) -> Any:
         if len(self._stack) != 1 or self._marks:
             raise WeightsError("it ends with more or less than one value")
-        _check(self._stack[0])
+        check_result(self._stack[0])
         if self._refused is not None:
             raise WeightsError(self._refused.reason)
         return self._stack[0]
@@ -397,63 +380,3 @@ def check_keys(keys: list[Any]) -> int:
     if odd > MAXIMUM_ODD_KEYS:
         raise WeightsError(f"a dict or set has more than {MAXIMUM_ODD_KEYS} keys that are no text")
     return odd
-
-
-# ----------------------------------------------------------------------------------------------- the result
-
-Place = tuple[Any, str] | None
-"""Where a value stands: the place of what holds it, and the step from there."""
-
-
-def _check(root: Any) -> None:
-    """Raise `WeightsError` at the first value that is refused, holds itself or lies too deep, with its place."""
-    heights: dict[int, int] = {}
-    """How deep values lie within those looked at; 0 for those that are being looked at."""
-    counts: dict[int, int] = {}
-    """How many values those looked at come to, where one that stands in several places counts in each."""
-    pending: list[tuple[Any, Place, bool]] = [(root, None, False)]
-    while pending:
-        value, place, leaving = pending.pop()
-        if leaving:
-            height = 1 + max((heights.get(id(one), 0) for _, one in _parts(value)), default=0)
-            if height > MAXIMUM_DEPTH:
-                raise WeightsError(f"values lie more than {MAXIMUM_DEPTH} deep within each other")
-            heights[id(value)] = height
-            count = 1 + sum(counts.get(id(one), 1) for _, one in _parts(value))
-            if count > MAXIMUM_STEPS:
-                raise WeightsError(
-                    f"values stand in each other so often that they come to more than {MAXIMUM_STEPS}"
-                )
-            counts[id(value)] = count
-        elif isinstance(value, Refused):
-            raise WeightsError(f"{_told(place)}: {value.reason}")
-        elif isinstance(value, Token):
-            raise WeightsError(f"{_told(place)}: it holds {value.name}, which is no value")
-        elif isinstance(value, dict | list | tuple):
-            height = heights.get(id(value), -1)
-            if height == 0:
-                raise WeightsError(f"{_told(place)}: it holds itself")
-            if height < 0:
-                heights[id(value)] = 0
-                pending.append((value, None, True))
-                pending += [(one, (place, step), False) for step, one in _parts(value)]
-
-
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a container holds, last first, with the step that leads there."""
-    if isinstance(value, dict):
-        if hasattr(value, "_metadata"):
-            yield "._metadata", value._metadata
-        for key in reversed(value):
-            yield f"[{short(key)}]", value[key]
-    elif isinstance(value, list | tuple):
-        for i in range(len(value) - 1, -1, -1):
-            yield f"[{i}]", value[i]
-
-
-def _told(place: Place) -> str:
-    steps = []
-    while place is not None:
-        place, step = place
-        steps.append(step)
-    return "at " + "".join(reversed(steps)) if steps else "at the top"

@@ -14,7 +14,8 @@ from workbench.base.devices import Device
 from workbench.base.dims import MAXIMUM_DIMS
 from workbench.base.dtypes import DIFFERENTIABLE, DType, as_dtype
 from workbench.base.errors import WeightsError, short
-from workbench.interop.pickled import Function, Kind, Refused, Rules, Token, check_keys, is_nothing
+from workbench.interop.pickled import Function, Kind, Rules, check_keys, is_nothing
+from workbench.interop.pickled_result import Refused, Token
 from workbench.nn import Parameter
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy

@@ -305,6 +305,12 @@ def _operands(predictions: Any, targets: Any) -> tuple[Any, ...]:
 
 def _scores(predictions: Any, targets: Any, name: str) -> tuple[Array, Array]:
     """Return scores with the classes last, and the labels: classes are the second dim, or the last."""
+    for one in (predictions, targets):
+        if isinstance(one, Mapping | tuple):
+            raise TypeError(
+                f"{name} compares one tensor of scores with one of labels, and this is a {type(one).__name__}: pass a "
+                "function of predictions and targets that takes its part, metrics={'name': function}"
+            )
     scores, labels = _array(predictions), _array(targets)
     if scores.ndim == labels.ndim + 1 and scores.ndim > 1:
         names = getattr(predictions, "_names", None)
@@ -318,7 +324,7 @@ def _scores(predictions: Any, targets: Any, name: str) -> tuple[Array, Array]:
         if last:
             return scores, labels
     raise DimensionError(
-        f"{name} takes scores [N, classes] and labels [N], with the same dims after N in both, or before the classes.",
+        "scores are [N, classes] and labels [N], with the same dims after N in both, or before the classes.",
         op=name,
         operands=_operands(predictions, targets),
     )

@@ -88,6 +88,11 @@ class Trainer:
         self.optimizer = optimizer
         self.metrics = collect(metrics)
         """Metrics of the epoch under way, by name."""
+        if getattr(scheduler, "optimizer", optimizer) is not optimizer:
+            raise ValueError(
+                "the scheduler changes the learning rate of another optimizer than the one that is passed here: make "
+                "it of this one"
+            )
         self.schedule = Schedule(scheduler, schedule)
         self.precision = Precision(precision)
         self.accumulate = accumulate
