@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.core import tape
 from workbench.nn import functional as F
 from workbench.testing import assert_close
 
@@ -99,3 +102,26 @@ def test_what_was_kept_of_the_value_before_is_missed() -> None:
     F.relu(x, inplace=True)
     with pytest.raises(wb.AutogradError, match="modified by an inplace operation: input 0 of 'mul'"):
         (x + y).sum().backward()
+
+
+def test_a_call_is_told_of_changes_as_often_as_it_takes_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = 0
+    notice = tape.Node.notice
+
+    def count(node: Any, array: Any) -> None:
+        nonlocal told
+        told += 1
+        notice(node, array)
+
+    monkeypatch.setattr(tape.Node, "notice", count)
+    start = wb.ones(4, requires_grad=True)
+    y = start * 1
+    for _ in range(50):
+        y.sigmoid_()
+    assert told <= 150  # each of the calls before would be 1225
+    early = wb.ones(4, requires_grad=True).exp()
+    other = early * 2
+    for _ in range(3):
+        early.add_(1)
+    with pytest.raises(wb.AutogradError, match="modified by an inplace operation"):
+        other.sum().backward()

@@ -46,6 +46,8 @@ class Value(ValueBase):
     """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
     _turned: int = 0
     """The version at which its own dims were last changed in place; views made before know it by other dims."""
+    _told: tuple[int, int] = (0, 0)
+    """Which memory was last changed, and how many of the former places were told of that."""
     _origin: tuple[str, int] | None = None
     """File and line where it was made; set by factories only."""
 
@@ -61,9 +63,14 @@ class Value(ValueBase):
         node = owner._grad_fn
         if node is not None and node.saved is not None:
             node.notice(owner._array)
-        for _, former, _, _ in owner._past or ():
-            if former is not None and former is not node and former.saved is not None:
-                former.notice(owner._array)
+        past = owner._past
+        if past:
+            # A call needs to be told once: what it has kept shares this memory or never will.
+            memory, count = owner._told
+            for _, former, _, _ in past[count if memory == id(owner._array) else 0 :]:
+                if former is not None and former is not node and former.saved is not None:
+                    former.notice(owner._array)
+            owner._told = (id(owner._array), len(past))
 
 
 class Abstract:

@@ -11,7 +11,7 @@ from workbench.tensor.naming import Naming
 
 __all__ = ["Copying", "rebuild"]
 
-_OF_THE_MOMENT = ("_origin", "_past", "_hooks", "_after_gathering", "_retains_grad")
+_OF_THE_MOMENT = ("_origin", "_past", "_told", "_hooks", "_after_gathering", "_retains_grad")
 """What a copy does not take along: where the original was made, and who watches it."""
 
 
