@@ -135,3 +135,9 @@ def test_blocks_of_a_residual_network_start_as_their_shortcuts() -> None:
     for block in models.resnet18(classes=2).layer1:
         assert not block.bn2.weight.any()
         assert block.bn1.weight.all()
+
+
+def test_an_encoder_refuses_steps_in_the_place_of_the_batch() -> None:
+    model = models.BertEncoder(models.BertSettings(words=9, features=8, layers=1, heads=2, hidden=8))
+    with pytest.raises(wb.DimensionError, match="BertEncoder takes 'N' as dim 0"):
+        model(wb.zeros(T=3, N=1, dtype=wb.int64))

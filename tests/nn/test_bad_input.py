@@ -170,3 +170,53 @@ def test_a_lazy_layer_that_refuses_its_first_input_knows_nothing_yet() -> None:
     assert layer(wb.zeros(N=1, C=3, H=8, W=8)).shape == (1, 2, 6, 6)
     assert type(layer) is nn.Conv2d
     assert layer.weight is parameter
+
+
+def test_a_state_of_a_model_is_assigned_as_it_is() -> None:
+    one, other = nn.Linear(2, 3), nn.Linear(2, 3)
+    state = one.state_dict()
+    other.load_state_dict(state, assign=True)
+    assert isinstance(other.weight, nn.Parameter)
+    assert other.weight.requires_grad
+    assert other.weight.names == ("out_features", "in_features")
+    with wb.no_grad():
+        one.weight.fill_(7.0)
+    assert other.weight[0, 0].item() == 7  # the memory is shared, as with PyTorch
+    with pytest.raises(TypeError, match="keys of a state_dict are dotted paths, got 1"):
+        other.load_state_dict({1: wb.ones(1)})
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda p: nn.utils.clip_grad_norm_(p, -1.0), ValueError, "max_norm must be 0 or more, got -1.0"),
+        (
+            lambda p: nn.utils.clip_grad_norm_(p, float("nan")),
+            ValueError,
+            "max_norm must be 0 or more, got nan",
+        ),
+        (lambda p: nn.utils.clip_grad_value_(p, -1.0), ValueError, "clip_value must be 0 or more, got -1.0"),
+        (lambda p: nn.init.normal_(p, std=-1), ValueError, "std is a deviation, which is 0 or more, got -1"),
+        (
+            lambda p: nn.init.trunc_normal_(p, std=0),
+            ValueError,
+            "std is a deviation, which is above 0, got 0",
+        ),
+        (lambda p: nn.init.uniform_(p, 1, 0), ValueError, "the bounds are a <= b, got a=1, b=0"),
+        (lambda p: nn.init.sparse_(p, 2.0), ValueError, "between 0 and 1, got 2.0"),
+        (lambda p: nn.init.dirac_(p.unsqueeze(2).detach(), 0), ValueError, "groups must be a whole number"),
+        (lambda p: nn.init.zeros_(np.ones(2)), TypeError, "what is filled is a tensor, got ndarray"),
+        (lambda p: wb.summary(3, N=1), TypeError, "summary takes a Module, got int"),
+        (lambda p: wb.summary(nn.ReLU(), np.ones(2)), TypeError, "summary takes tensors, got ndarray"),
+    ],
+)
+def test_what_is_done_to_parameters_refuses_and_changes_nothing(
+    call: Callable[[Any], Any], error: type[Exception], words: str
+) -> None:
+    p = wb.ones(2, 2, requires_grad=True)
+    p.grad = wb.full((2, 2), 3.0)
+    with pytest.raises(error, match=words):
+        call(p)
+    assert p.tolist() == [[1, 1], [1, 1]]
+    assert p.grad is not None
+    assert p.grad.tolist() == [[3, 3], [3, 3]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workbench import nn
+from workbench.nn.places import check_places
 from workbench.ops.attention import scaled_dot_product_attention
 from workbench.tensor.factories import arange
 
@@ -165,6 +166,7 @@ class BertEncoder(nn.Module):
 
     def forward(self, words: Any, mask: Any = None, types: Any = None) -> Any:
         """Return the features of each word; where `mask` [N, T] is 0 there is none."""
+        check_places("BertEncoder", words, N=0, T=1)
         words = words.rename("N", "T")
         seen = None if mask is None else (mask != 0).rename(None).unsqueeze(1).unsqueeze(1)
         return self.encoder(self.embeddings(words, types).rename("N", "T", "E"), seen)

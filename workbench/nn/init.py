@@ -20,6 +20,7 @@ from workbench.base.errors import DimensionError
 from workbench.base.random import Generator, default_generator
 from workbench.core.backend import device_of, move
 from workbench.core.value import dims_of
+from workbench.nn.images import require_size
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -95,6 +96,8 @@ def calculate_fan(tensor: Tensor) -> tuple[int, int]:
 
 def _fill(tensor: Tensor, values: Callable[[Any], Any]) -> Tensor:
     """Write ``values(array)`` into the tensor's own memory; the array has its size and type, and may be written to."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"what is filled is a tensor, got {type(tensor).__name__}")
     if _skipping.get():
         return tensor
     array = tensor._array
@@ -112,6 +115,12 @@ def _stream(generator: Generator | None) -> Any:
     return (generator or default_generator).numpy
 
 
+def _check_deviation(std: float, *, above: bool = False) -> None:
+    """Refuse what is no standard deviation, and 0 where it has to be `above` that."""
+    if not std >= 0 or (above and std == 0):
+        raise ValueError(f"std is a deviation, which is {'above 0' if above else '0 or more'}, got {std}")
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with values drawn evenly from [a, b).
 
@@ -120,6 +129,8 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     >>> bool((weight >= -1).all() & (weight < 1).all())
     True
     """
+    if not a <= b:
+        raise ValueError(f"the bounds are a <= b, got a={a}, b={b}")
     return _fill(tensor, lambda own: _stream(generator).uniform(a, b, own.shape))
 
 
@@ -127,6 +138,7 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn from the normal distribution N(mean, std²); complex ones have that variance in all."""
+    _check_deviation(std)
 
     def draw(own: Any) -> Any:
         stream = _stream(generator)
@@ -158,6 +170,7 @@ def trunc_normal_(
     """
     if not a <= b:
         raise ValueError(f"the bounds are a <= b, got a={a}, b={b}")
+    _check_deviation(std, above=True)
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
@@ -231,6 +244,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     if tensor.ndim not in (3, 4, 5):
         raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, this has {tensor.ndim}")
     outputs, inputs, *window = tensor.shape
+    require_size(1, groups=groups)
     if outputs % groups:
         raise ValueError(f"dim 0 must be divisible by groups, and {outputs} is not by {groups}")
 
@@ -282,6 +296,9 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     """
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this has {tensor.ndim}")
+    if not 0 <= sparsity <= 1:
+        raise ValueError(f"sparsity is the fraction of zeros, between 0 and 1, got {sparsity}")
+    _check_deviation(std)
 
     def draw(own: Any) -> Any:
         stream = _stream(generator)

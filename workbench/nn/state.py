@@ -146,6 +146,8 @@ def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> Incompati
     """Copy `state_dict` into `root`, all or nothing."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    if odd := [key for key in state_dict if not isinstance(key, str)]:
+        raise TypeError(f"keys of a state_dict are dotted paths, got {odd[0]!r}")
     values = OrderedDict(state_dict)
     found = _Loading(getattr(state_dict, "_metadata", None), assign)
     found.visit(root, values, "")
@@ -354,7 +356,7 @@ def _in_place_of(here: Tensor, value: Any) -> Tensor:
     if isinstance(here, Parameter):
         if not isinstance(given, Parameter):
             own = Parameter(given, False, names=here._names if given._names is None else None)
-            own._owner = given._owner or given
+            own._owner = given if given._owner is None else given._owner
             given = own
         given.requires_grad_(here.requires_grad)
     elif given._names is None and here._names is not None:

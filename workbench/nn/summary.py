@@ -168,6 +168,11 @@ def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> 
     8 parameters
     48 flop forward · weights 32 B · activations 32 B
     """
+    if not isinstance(model, Module):
+        raise TypeError(f"summary takes a Module, got {type(model).__name__}")
+    for one in inputs:
+        if not isinstance(one, Tensor):
+            raise TypeError(f"summary takes tensors, got {type(one).__name__}: wb.tensor(...) makes one")
     if bool(inputs) == bool(sizes):
         raise TypeError(
             "summary takes the dims of one input by name, summary(model, N=1, C=3, H=224, W=224), or tensors: "

@@ -75,7 +75,12 @@ def _norm(value: Tensor, order: float) -> float:
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients in place by min(max_norm / (total_norm + 1e-6), 1)."""
+    """Scale the gradients in place by min(max_norm / (total_norm + 1e-6), 1).
+
+    Raises ValueError for a `max_norm` below 0, which would turn gradients around, or NaN.
+    """
+    if not float(max_norm) >= 0:
+        raise ValueError(f"max_norm must be 0 or more, got {max_norm}")
     factor = float(max_norm) / (float(total_norm) + 1e-6)
     if factor >= 1:
         return
@@ -141,6 +146,8 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     tensor([ 1.0000, -1.0000])
     """
     bound = float(clip_value)
+    if not bound >= 0:
+        raise ValueError(f"clip_value must be 0 or more, got {clip_value}")
     with no_grad():
         for gradient in _gradients(parameters):
             gradient.clamp_(-bound, bound)
