@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -340,3 +342,23 @@ def test_masks_have_the_names_of_what_they_mask() -> None:
     layer = nn.Linear(4, 3)
     nn.utils.prune.custom_from_mask(layer, "weight", wb.ones(3, 4))
     assert layer.weight_mask.names == ("out_features", "in_features")
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated:FutureWarning")
+@pytest.mark.parametrize("kind", [nn.Linear, lambda *sizes: nn.Conv2d(*sizes, 1)])
+@pytest.mark.parametrize(
+    "change",
+    [lambda layer: prune.l1_unstructured(layer, "weight", 0.5), lambda layer: utils.weight_norm(layer)],
+)
+def test_what_a_hook_computes_is_copied_and_pickled_with_its_module(kind: Any, change: Any) -> None:
+    layer = kind(2, 3)
+    change(layer)
+    x = wb.ones(1, 2) if isinstance(layer, nn.Linear) else wb.ones(1, 2, 1, 1)
+    expected = layer(x).detach().numpy()
+    start = next(name for name in layer._parameter_names if name.startswith("weight_"))
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        y = other(x)
+        np.testing.assert_array_equal(y.detach().numpy(), expected)
+        y.sum().backward()
+        assert getattr(other, start).grad is not None
+        assert getattr(layer, start).grad is None

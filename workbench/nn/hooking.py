@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.nn.hooks import Hook, Hooks, RemovableHandle, register
 from workbench.nn.inside import Inside
+from workbench.tensor import Tensor
 
 __all__ = ["Hooking"]
 
@@ -114,6 +115,19 @@ class Hooking(Inside):
         every value is what it was before.
         """
         return self._hook("load", Hook(hook), False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles keep: of what hooks compute the numbers, not the history."""
+        state = dict(self.__dict__)
+        for hook in self._hooks.forward_pre.values() if self._hooks is not None else ():
+            name = getattr(hook.call, "name", None)
+            if (
+                isinstance(name, str)
+                and isinstance(state.get(name), Tensor)
+                and name not in self._parameter_names
+            ):
+                state[name] = state[name].detach()
+        return state
 
     def _hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
         return register(self, kind, hook, prepend)  # type: ignore[arg-type]

@@ -161,7 +161,7 @@ class BatchNormNd(RunningNorm):
             update_running(mean, var, batch_mean, rstd, count, self.eps, momentum or 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_seen": (None, None, None)}
+        return {**super().__getstate__(), "_seen": (None, None, None)}
 
 
 class BatchNorm1d(BatchNormNd):

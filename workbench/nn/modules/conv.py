@@ -273,7 +273,7 @@ class Conv2d(ConvNd):
         return prepared
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_prepared": None}
+        return {**super().__getstate__(), "_prepared": None}
 
 
 class Conv3d(ConvNd):
