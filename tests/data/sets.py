@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -40,6 +41,17 @@ class Count(data.IterableDataset):
         worker = data.get_worker_info()
         numbers = range(self.count) if worker is None else range(worker.id, self.count, worker.num_workers)
         return ((number, random.random()) for number in numbers)
+
+
+class Slow(data.Dataset):
+    """Numbers that take their time."""
+
+    def __len__(self) -> int:
+        return 20
+
+    def __getitem__(self, index: int) -> int:
+        time.sleep(0.01)
+        return index
 
 
 class Odd(data.Dataset):
@@ -124,3 +136,17 @@ def refuse_to_start(worker: int) -> None:
 
 def identity(samples: Any) -> Any:
     return samples
+
+
+def asking(batch: list[Any]) -> wb.Tensor:
+    return wb.ones(2, names=("N",)).requires_grad_()
+
+
+def open_pipes(batch: list[Any]) -> list[str]:
+    """Return the pipes that this process has open."""
+    folder = "/proc/self/fd"
+    found = []
+    for one in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # the folder itself was open, and is no more
+            found.append(os.readlink(f"{folder}/{one}"))
+    return found

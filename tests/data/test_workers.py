@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ import pytest
 import workbench as wb
 from tests.data import sets
 from workbench import data
+from workbench.data import pool
+from workbench.data.shared import SlotWriter, anonymous_memory
 
 METHODS = ("fork", "spawn", "forkserver")
 
@@ -115,6 +118,63 @@ def lies_in_a_slot(x: wb.Tensor) -> bool:
     while isinstance(base.base, np.ndarray):
         base = base.base
     return type(base.base).__name__ == "_Lease"
+
+
+def test_what_a_pass_that_was_left_still_sends_is_not_taken_for_the_next() -> None:
+    loader = data.DataLoader(
+        sets.Slow(), batch_size=2, num_workers=1, prefetch_factor=4, persistent_workers=True
+    )
+    left = iter(loader)
+    assert next(left).tolist() == [0, 1]
+    time.sleep(0.3)  # until the batches that were asked for have come
+    assert numbers(loader) == list(range(20))
+    del left, loader
+
+
+def test_a_tensor_that_asks_for_gradients_still_does() -> None:
+    loader = data.DataLoader(range(4), num_workers=1, collate_fn=sets.asking, multiprocessing_context="fork")
+    for one in loader:
+        assert (one.requires_grad, one.names, one.tolist()) == (True, ("N",), [1.0, 1.0])
+
+
+def test_a_forked_worker_keeps_no_pipe_of_another_loader() -> None:
+    first = iter(data.DataLoader(range(4), num_workers=1, multiprocessing_context="fork"))
+    ours = {os.readlink(f"/proc/self/fd/{one}") for one in pool._ours}
+    assert len(ours) >= 2
+    second = data.DataLoader(
+        range(1), num_workers=1, collate_fn=sets.open_pipes, multiprocessing_context="fork"
+    )
+    assert not ours & set(next(iter(second)))
+    assert len(list(first)) == 4
+
+
+def test_a_process_that_is_forked_ends_no_workers_of_its_parent() -> None:
+    loader = data.DataLoader(range(40), batch_size=2, num_workers=2)
+    batches = iter(loader)
+    found = [int(one) for one in next(batches)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which the child has no use for
+        pid = os.fork()
+    if pid == 0:
+        batches._pool.close()  # type: ignore[attr-defined]
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert found + numbers(batches) == list(range(40))
+
+
+def test_a_view_of_a_slot_that_lies_otherwise_is_copied() -> None:
+    descriptor = anonymous_memory()
+    try:
+        slot = SlotWriter(descriptor)
+        slot.place(np.zeros(100))
+        slot.begin()
+        array = slot.empty((2, 3), np.int64)
+        array[:] = np.arange(6).reshape(2, 3)
+        assert (slot.place(array), slot.place(array.T) > 0) == (0, True)
+        assert slot.place(array[:, 1:]) > slot.place(array[1:]) == 24
+    finally:
+        del slot, array
+        os.close(descriptor)
 
 
 def test_what_lies_in_a_slot_is_not_copied() -> None:
