@@ -33,5 +33,7 @@ def test_every_cell_runs_or_is_refused_with_a_reason(lab: Lab, root: Path) -> No
     expect(lab.cell(places["mistake"])).to_contain_text("in module 0 (Conv2d) of Sequential")
     expect(lab.cell(places["nan"])).to_contain_text("this step changed no parameter")
     assert lab.python("found.metrics['accuracy']") > 0.95
-    assert lab.python("all(bool((v == resumed.state_dict()[k]).all()) for k, v in whole.state_dict().items())")
+    assert lab.python(
+        "all(bool((v == resumed.state_dict()[k]).all()) for k, v in whole.state_dict().items())"
+    )
     assert lab.python("len(list((runs / 'digits').glob('*.safetensors')))") == 3

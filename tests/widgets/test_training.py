@@ -371,6 +371,18 @@ def test_widget_and_panel_show_one_view_model() -> None:
     assert shown is model_of(curves_of(made))
 
 
+def test_a_trainer_is_shown_in_the_panel_before_it_trains() -> None:
+    made = trainer()
+    shown = wb.live.show(made)
+    assert shown is model_of(curves_of(made))
+    assert registry.models("training") == (shown,)
+    state: Any = shown.snapshot().state
+    assert state.status == "idle"
+    renderers.start()
+    made.fit(loader())
+    assert registry.models("training") == (shown,)
+
+
 def test_only_a_trainer_is_shown() -> None:
     with pytest.raises(TypeError, match="training shows a Trainer, got History"):
         wb.widgets.training(wb.train.History())  # type: ignore[arg-type]

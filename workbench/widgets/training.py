@@ -230,10 +230,15 @@ def training(trainer: Trainer) -> TrainingWidget:
         raise TypeError(
             f"training shows a Trainer, got {type(trainer).__name__}: wb.train.Trainer(model, loss, …)"
         )
+    return TrainingWidget(_curves_of(trainer))
+
+
+def _curves_of(trainer: Trainer) -> LiveCurves:
     curves = next(one for one in trainer.callbacks if isinstance(one, LiveCurves))
     if curves.trainer is None:
         curves.trainer = trainer
-    return TrainingWidget(curves)
+    return curves
 
 
 renderers.register(TOPIC, LiveCurves, model_of)
+renderers.register(TOPIC, Trainer, lambda trainer: model_of(_curves_of(trainer)))

@@ -74,6 +74,11 @@ export function roundUp(number: number): number {
   return power * ([1, 2, 5, 10].find(digit => digit * power >= number) ?? 10);
 }
 
+/** Nine digits: they tell every float32 from every other. */
+function precise(value: number | undefined): string {
+  return exact(value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(9)));
+}
+
 /** Lets text stand out from the curves behind it. */
 function halo(theme: Theme): Attributes {
   return { stroke: `rgb(${theme.paper.join()})`, 'stroke-width': 3, 'paint-order': 'stroke' };
@@ -124,9 +129,23 @@ export class Chart {
     return this.data?.title ?? '';
   }
 
-  /** Title and legend as one line, for a file. */
-  get caption(): string {
-    return `${this.name}   ${[...this.legend.children].map(entry => entry.textContent).join('   ')}`;
+  /** Title, legend and picture where they stand, from a corner on: for a file. */
+  copy(left: number, top: number, theme: Theme): SVGElement[] {
+    const box = this.element.getBoundingClientRect();
+    const picture = this.svg.getBoundingClientRect();
+    const down = { y: picture.top - top - 6, 'font-size': 12 };
+    const legend = this.drawn.flatMap((one, index) => [
+      s('tspan', { fill: one.colour }, `${index > 0 ? '\u2003' : ''}● `),
+      s('tspan', { fill: theme.ink }, `${one.line.part} ${figure(one.values.at(-1))}`)
+    ]);
+    const copy = this.svg.cloneNode(true) as SVGSVGElement;
+    setAttributes(copy, { x: picture.left - left, y: picture.top - top, class: null, tabindex: null });
+    const right = box.right - left - RIGHT;
+    return [
+      s('text', { ...down, x: box.left - left, 'font-weight': 600, fill: theme.ink }, this.name),
+      s('text', { ...down, x: right, 'text-anchor': 'end' }, ...legend),
+      copy
+    ];
   }
 
   /** Takes other curves. */
@@ -213,8 +232,8 @@ export class Chart {
       const there = line.steps[at]!;
       const label = this.drawn.length > 1 ? line.part : this.name;
       const place = there === step ? '' : ` at step ${grouped(there)}`;
-      const smoothed = raw ? `, smoothed ${exact(values[nearest(steps, step)])}` : '';
-      return `${label} ${exact(line.values[at])}${smoothed}${place}`;
+      const smoothed = raw ? `, smoothed ${precise(values[nearest(steps, step)])}` : '';
+      return `${label} ${precise(line.values[at])}${smoothed}${place}`;
     });
   }
 

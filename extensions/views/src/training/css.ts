@@ -22,6 +22,7 @@ export const TRAINING_CSS = `
 .wb-train-bar[data-state='finished'] > i { background: var(--wb-ok); }
 .wb-train-end { display: flex; flex-direction: column; gap: 6px; font-size: 12px; flex: none; }
 .wb-train-end p { margin: 0; }
+.wb-train-end .wb-notice span { white-space: pre-wrap; }
 .wb-train-end .wb-notice > div { flex: 1; min-width: 0; display: flex; flex-direction: column; gap: 2px; }
 .wb-train-scroll { display: flex; flex-direction: column; gap: 10px; min-height: 0; flex: 1 1 auto; overflow: hidden auto; }
 .wb-train-tools { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center; flex: none; }
@@ -29,12 +30,11 @@ export const TRAINING_CSS = `
 .wb-train-tools .wb-input-number { width: 58px; }
 .wb-train-keys { font-size: var(--wb-small); color: var(--wb-quiet); display: inline-flex; gap: 12px; }
 .wb-train-keys i { font-style: normal; color: var(--wb-spike); }
-.wb-training .wb-readout { white-space: normal; overflow-wrap: anywhere; min-height: 18px; flex: none; position: sticky; top: 0; z-index: 1;
-  background: var(--wb-paper); padding-bottom: 2px; }
-@container (max-width: 620px) {
-  .wb-train-place { order: 3; flex-basis: 100%; }
-  .wb-training .wb-readout { min-height: 36px; }
-}
+.wb-training .wb-readout { white-space: normal; overflow-wrap: anywhere; height: 19px; flex: none; position: sticky; top: 0; z-index: 1;
+  background: var(--wb-paper); }
+@container (max-width: 760px) { .wb-training .wb-readout { height: 36px; } }
+@container (max-width: 620px) { .wb-train-place { order: 3; flex-basis: 100%; } }
+@container (max-width: 380px) { .wb-training .wb-readout { height: 53px; } }
 .wb-charts { display: grid; gap: 6px 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 320px), 1fr)); flex: none; }
 .wb-charts[data-size='small'] { grid-template-columns: repeat(auto-fit, minmax(min(100%, 204px), 1fr)); }
 .wb-chart { margin: 0; min-width: 0; display: flex; flex-direction: column; }

@@ -1,10 +1,10 @@
 import type { Host, Mount, MountOptions } from '../host';
 import type { TrainingState, TrainingViewEvent } from '../protocol';
 import { StateError } from '../common/buffers';
-import { categoryColour, hex } from '../common/colours';
+import { categoryColour } from '../common/colours';
 import { h, replace, s, setAttributes, setText } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
-import { grouped, exact, figure } from '../common/numbers';
+import { figure, grouped } from '../common/numbers';
 import { codeBlock, emptyState, Segments } from '../common/parts';
 import { Picture } from '../common/picture';
 import { clamp } from '../common/scales';
@@ -17,8 +17,8 @@ import { decodeStrip, Strip, type Layers } from './strip';
 type StripName = Layers['strip']['name'];
 
 const HEIGHTS = { large: 178, small: 112 } as const;
-const HINT = 'Point at a curve, or go along it with the arrow keys, to read exact values.';
-const SPIKE_HINT = ' s goes to the next spike.';
+const HINT = 'Point at a curve, or use the arrow keys, for exact values';
+const SPIKE_HINT = '; s: next spike';
 
 class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
   private readonly status = new StatusLine(event => this.send(event));
@@ -175,7 +175,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     const charts = this.data.map(({ key }) => this.charts.get(key)!);
     return {
       svg: () => this.sheet(charts),
-      caption: () => [this.status.element.innerText, this.end.innerText].filter(text => text.trim() !== ''),
+      caption: () => [this.status.summary, this.end.innerText].filter(text => text.trim() !== ''),
       csv: () => csv([['curve', 'part', 'step', 'value'], ...charts.flatMap(chart => chart.rows())]),
       json: () => ({
         ...state,
@@ -254,17 +254,21 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     }
     if (!pointed) {
       setText(this.readout, HINT + (state.spikes.length > 0 ? SPIKE_HINT : ''));
+      this.readout.title = '';
       return;
     }
     const spike = state.spikes.find(one => one.step === pointed.step);
     const parts = pointed.chart ? pointed.chart.read(pointed.step) : [pointed.words];
     const name = pointed.chart && parts.length > 1 ? `${pointed.chart.name}: ` : '';
+    const epoch = epochOf(pointed.step, state.epochs, state.counters.epoch);
     replace(
       this.readout,
       h('b', {}, `step ${grouped(pointed.step)}`),
-      ` · ${epochOf(pointed.step, state.epochs, state.counters.epoch)} — ${name}${parts.join(' · ')}`,
-      spike ? h('b', {}, ` ▲ spike: loss ${exact(spike.value)}, usual ${figure(spike.usual)}`) : null
+      ` · ${epoch} — `,
+      spike ? h('b', {}, `▼ spike, usual is ${figure(spike.usual)} — `) : null,
+      name + parts.join(' · ')
     );
+    this.readout.title = this.readout.textContent ?? '';
   }
 
   private smooth(weight: number): void {
@@ -377,35 +381,26 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.strip.accept(this.layers.get(this.chosen)!);
   }
 
-  /** All charts and the strip on one sheet, for a file. */
+  /** All charts and the strip on one sheet, where they stand on the page: for a file. */
   private sheet(charts: readonly Chart[]): SVGSVGElement {
     const { theme } = this;
     const sheet = s('svg', { 'font-family': theme.font, fill: theme.ink });
-    const width = Math.max(...charts.map(chart => chart.svg.clientWidth), 240);
-    let top = 8;
-    const title = (text: string): void => {
-      sheet.append(
-        s('text', { x: 8, y: top + 12, 'font-size': 12, 'font-weight': 600, fill: theme.ink }, text)
-      );
-      top += 18;
-    };
-    for (const chart of charts) {
-      title(chart.caption);
-      const copy = chart.svg.cloneNode(true) as SVGSVGElement;
-      setAttributes(copy, { y: top, class: null, 'font-size': 10 });
-      sheet.append(copy);
-      top += Number(chart.svg.getAttribute('height')) + 10;
-    }
+    const base = this.large.hidden ? this.small : this.large;
+    const { left, top } = base.getBoundingClientRect();
+    charts.forEach(chart => sheet.append(...chart.copy(left, top, theme)));
+    let end = charts.at(-1)!.element.getBoundingClientRect();
     if (!this.layersPart.hidden) {
-      title(`layers: ${this.chosen ?? ''}`);
       const { picture } = this.strip;
-      const [wide, tall] = [picture.clientWidth, picture.clientHeight];
-      sheet.append(s('image', { y: top, width: wide, height: tall, href: picture.toDataURL('image/png') }));
-      top += tall + 8;
+      end = picture.getBoundingClientRect();
+      const place = { x: end.left - left, y: end.top - top, width: end.width, height: end.height };
+      const title = { x: 0, y: place.y - 12, 'font-size': 12, 'font-weight': 600 };
+      sheet.append(
+        s('text', title, `layers over time: ${this.chosen ?? ''}`),
+        s('image', { ...place, href: picture.toDataURL('image/png') })
+      );
     }
-    const all = Math.max(width, this.layersPart.hidden ? 0 : this.strip.picture.clientWidth);
-    setAttributes(sheet, { width: all, height: top, viewBox: `0 0 ${all} ${top}` });
-    sheet.style.background = hex(theme.paper);
+    const [width, height] = [Math.ceil(base.clientWidth), Math.ceil(end.bottom - top + 8)];
+    setAttributes(sheet, { width, height, viewBox: `0 0 ${width} ${height}` });
     return sheet;
   }
 }

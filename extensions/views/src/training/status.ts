@@ -118,6 +118,15 @@ export class StatusLine {
     this.stop.title = why || 'End after this batch; fit(…, resume=True) goes on';
   }
 
+  /** State and place in one line, for a file. */
+  get summary(): string {
+    const figures = [...this.figures.children].map(one =>
+      [...one.childNodes].map(part => part.textContent).join(' ')
+    );
+    const places = [...this.place.children].map(one => one.textContent);
+    return [this.word.textContent, ...places, ...figures].join(' · ');
+  }
+
   private press(pressed: HTMLButtonElement, event: TrainingViewEvent): void {
     pressed.setAttribute('aria-busy', 'true');
     void this.ask(event).then(() => pressed.removeAttribute('aria-busy'));
