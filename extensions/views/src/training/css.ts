@@ -34,7 +34,7 @@ export const TRAINING_CSS = `
   background: var(--wb-paper); }
 @container (max-width: 760px) { .wb-training .wb-readout { height: 36px; } }
 @container (max-width: 620px) { .wb-train-place { order: 3; flex-basis: 100%; } }
-@container (max-width: 380px) { .wb-training .wb-readout { height: 53px; } }
+@container (max-width: 340px) { .wb-training .wb-readout { height: 53px; } }
 .wb-charts { display: grid; gap: 6px 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 320px), 1fr)); flex: none; }
 .wb-charts[data-size='small'] { grid-template-columns: repeat(auto-fit, minmax(min(100%, 204px), 1fr)); }
 .wb-chart { margin: 0; min-width: 0; display: flex; flex-direction: column; }
