@@ -150,6 +150,12 @@ def test_a_truncated_normal_far_out_falls_off_as_the_density_does() -> None:
     assert abs(values.mean() - 3.2831) < 0.01
 
 
+def test_a_truncated_normal_beside_the_middle_falls_off_as_the_density_does() -> None:
+    wb.manual_seed(0)
+    values = nn.init.trunc_normal_(wb.empty(200_000), a=0.5, b=0.9).numpy()
+    assert abs(values.mean() - 0.6907) < 0.001  # (φ(0.5) - φ(0.9)) / (Φ(0.9) - Φ(0.5))
+
+
 def test_an_orthogonal_matrix_is_drawn_evenly() -> None:
     wb.manual_seed(0)
     corners = np.array([nn.init.orthogonal_(wb.empty(2, 2)).numpy()[0, 0] for _ in range(400)])

@@ -11,6 +11,8 @@ import pytest
 
 import workbench as wb
 from workbench.nn import Module
+from workbench.nn.images import check_spatial
+from workbench.nn.places import check_places
 
 nn: Any = wb.nn
 
@@ -380,3 +382,14 @@ def refused(module: Any, inputs: list[Any]) -> Any:
         Outer(module)(*inputs)
     assert any(note.startswith("in module inner") for note in caught.value.__notes__), caught.value.__notes__
     return caught.value
+
+
+def test_a_value_of_spatial_dims_alone_is_checked_too() -> None:
+    with pytest.raises(wb.DimensionError, match="is 'time' where 'L' is expected"):
+        check_spatial("ZeroPad1d", wb.zeros(time=2), 1)
+
+
+def test_no_order_is_proposed_where_a_dim_has_no_name() -> None:
+    with pytest.raises(wb.DimensionError) as caught:
+        check_places("CrossEntropyLoss", wb.zeros(2, 3, 4).rename("N", None, "C"), C=1)
+    assert caught.value.fix == ""
