@@ -61,6 +61,8 @@ np.savez(
     elu=run["elu"](x, alpha=1.0, scale=1.0, input_scale=1.0), chosen=run["where"](x > 0, x, 0.0),
     group_norm=run["group_norm"](x, channel, channel, groups=1, eps=1e-5)[0],
     short_rows=run["layer_norm"](x[..., :7], count=1, eps=1e-5)[0],
+    loss=run["cross_entropy"](x[:, :, 0, 0], np.arange(4), reduction="none", ignore_index=-100),
+    gates=run["glu"](x, dim=2), slopes=run["prelu"](x, channel[:, None, None]),
     dropped=run["dropout"](x, p=0.3, seed=9, drawn=(0, 4), scale=1.4, high=0.2, low=-0.1),
     drawn=run["rrelu"](x, lower=0.1, upper=0.6, seed=9, drawn=(0, 4)),
     codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),

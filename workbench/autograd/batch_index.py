@@ -247,12 +247,50 @@ def _nll_loss_gradient(b: Batch) -> Any:
     return b.sized(made)
 
 
+def _scores(b: Batch, i: int) -> tuple[Any, Any, Any]:
+    """Return scores and classes of all entries as rows, and how many of each entry's rows count."""
+    rows, classes = b.shape(i)
+    x, target = b.whole(i), b.whole(i + 1)
+    counted = ops.to(ops.ne(target, b.params["ignore_index"]), dtype=x._array.dtype)
+    return (
+        ops.reshape(x, sizes=(b.size * rows, classes)),
+        ops.reshape(target, sizes=(b.size * rows,)),
+        ops.sum(counted, dim=(1,), keepdim=True),
+    )
+
+
+def _cross_entropy(b: Batch) -> Any:
+    x, target, counts = _scores(b, 0)
+    each = ops.cross_entropy(x, target, **{**b.params, "reduction": "none"})
+    each = ops.reshape(each, sizes=(b.size, b.shape(0)[0]))
+    if b.params["reduction"] == "none":
+        return each
+    if b.params["reduction"] == "mean":
+        each = ops.div(each, counts)
+    return ops.sum(each, dim=(1,), keepdim=False)
+
+
+def _cross_entropy_gradient(b: Batch) -> Any:
+    x, target, counts = _scores(b, 1)
+    rows, classes = b.shape(1)
+    factors = b.whole(0)
+    if b.params["reduction"] != "none":
+        factors = ops.expand(ops.reshape(factors, sizes=(b.size, 1)), sizes=(b.size, rows))
+    if b.params["reduction"] == "mean":
+        factors = ops.div(factors, counts)
+    factors = ops.reshape(factors, sizes=(b.size * rows,))
+    slopes = ops.cross_entropy_gradient(factors, x, target, **{**b.params, "reduction": "none"})
+    return ops.reshape(slopes, sizes=(b.size, rows, classes))
+
+
 RULES: dict[str, Rule] = {
     "gather": _along_dim,
     "index": _index,
     "index_add": _index_add,
     "index_put": _index_put,
     "index_set": _index_set,
+    "cross_entropy": _cross_entropy,
+    "cross_entropy_gradient": _cross_entropy_gradient,
     "nll_loss": _nll_loss,
     "nll_loss_gradient": _nll_loss_gradient,
     "pick": _pick,

@@ -205,6 +205,8 @@ RULES: dict[str, Rule] = {
     "fill": _as_it_is,
     "flatten": _resized,
     "geqrf": _matrices,
+    "glu": _all_batched,
+    "glu_gradient": _all_batched,
     "imag": _as_it_is,
     "linalg_lstsq": _whole,
     "linear": _linear,

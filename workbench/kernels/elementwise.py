@@ -40,6 +40,14 @@ def _accepts_same(a: Any, b: Any) -> bool:
     return is_medium(a) and type(b) is np.ndarray and b.dtype == FLOAT32 and a.shape == b.shape
 
 
+def _accepts_slopes(a: Any, b: Any) -> bool:
+    return is_medium(a) and type(b) is np.ndarray and b.dtype == FLOAT32 and _stretches(b, a)
+
+
+def _accepts_halves(*arrays: Any, dim: int) -> bool:
+    return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays)
+
+
 def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """Give the larger operand first place, where the compiled code wants it."""
 
@@ -55,6 +63,9 @@ _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """Ops that compute the same as others, and differ in their gradients."""
 
 if native is not None:
+    register(Kernel("prelu", native.prelu, _accepts_slopes, least=MEDIUM))
+    for _name in ("glu", "glu_gradient"):
+        register(Kernel(_name, getattr(native, _name), _accepts_halves))
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
     for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu"):

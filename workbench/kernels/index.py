@@ -163,7 +163,24 @@ def _index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> Any:
         raise _outside(error, dim, sizes[dim], "index_add") from None
 
 
+def _accepts_embedding(indices: Any, g: Any, *, count: int) -> bool:
+    return (
+        type(indices) is np.ndarray
+        and type(g) is np.ndarray
+        and g.dtype in _ADDED
+        and indices.dtype == _INT64
+        and g.shape[:-1] == indices.shape
+    )
+
+
+def _embedding_gradient(indices: Any, g: Any, *, count: int) -> Any:
+    return native.index_add(g, indices.reshape(-1), dim=0, sizes=(count, g.shape[-1]))
+
+
 if native is not None:
+    register(
+        Kernel("embedding_gradient", _embedding_gradient, _accepts_embedding, ("float32, float64 or int64",))
+    )
     _BITS = ("values of 1, 2, 4 or 8 bytes in row-major order",)
     _SUMS = ("float32, float64 or int64",)
     register(Kernel("gather", _gather, _accepts_gather, _BITS, MEDIUM))

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm and their gradients in float32, along any dimension."""
+"""Softmax, its logarithm, cross entropy and their gradients in float32."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32, MEDIUM, is_medium
+from workbench.base.errors import DimensionIndexError
+from workbench.kernels._arrays import FLOAT32
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
 __all__: list[str] = []
 
+_INT64 = np.dtype(np.int64)
+
 
 def _accepts(x: Any, *, dim: int = -1) -> bool:
-    return is_medium(x) and -x.ndim <= dim < x.ndim and x.shape[dim] > 0
+    return type(x) is np.ndarray and x.dtype == FLOAT32 and -x.ndim <= dim < x.ndim and x.size > 0
 
 
 def _accepts_gradient(gradient: Any, y: Any, *, dim: int = -1) -> bool:
@@ -29,14 +32,47 @@ def _with(run: Callable[..., Any], logarithm: bool) -> Callable[..., Any]:
     return along
 
 
+def _accepts_scores(x: Any, target: Any, *, reduction: str, ignore_index: int) -> bool:
+    return (
+        type(x) is np.ndarray
+        and type(target) is np.ndarray
+        and x.dtype == FLOAT32
+        and target.dtype == _INT64
+        and x.ndim == 2
+        and x.size > 0
+    )
+
+
+def _accepts_loss(gradient: Any, x: Any, target: Any, **params: Any) -> bool:
+    return type(gradient) is np.ndarray and gradient.dtype == FLOAT32 and _accepts_scores(x, target, **params)
+
+
+def _cross_entropy(x: Any, target: Any, *, reduction: str, ignore_index: int) -> Any:
+    try:
+        return native.cross_entropy(x, target, reduction=reduction, ignore_index=ignore_index)
+    except IndexError as error:
+        classes = x.shape[1]
+        raise DimensionIndexError(
+            f"Target {error} is out of bounds: the input has {classes} classes.", op="nll_loss"
+        ) from None
+
+
 if native is not None:
+    register(Kernel("cross_entropy", _cross_entropy, _accepts_scores, ("float32 scores, int64 classes",)))
+    register(
+        Kernel(
+            "cross_entropy_gradient",
+            native.cross_entropy_gradient,
+            _accepts_loss,
+            ("float32 scores, int64 classes",),
+        )
+    )
     for _prefix, _logarithm in (("", False), ("log_", True)):
-        register(Kernel(f"{_prefix}softmax", _with(native.softmax, _logarithm), _accepts, least=MEDIUM))
+        register(Kernel(f"{_prefix}softmax", _with(native.softmax, _logarithm), _accepts))
         register(
             Kernel(
                 f"{_prefix}softmax_gradient",
                 _with(native.softmax_gradient, _logarithm),
                 _accepts_gradient,
-                least=MEDIUM,
             )
         )

@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import binary, unary
 from workbench.core.inplace import in_place, write
 from workbench.core.op import Saves, ops
+from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.complexes import real_only, zeros
 from workbench.ops.precision import rounded_once
@@ -36,6 +37,25 @@ RELU_GRADIENT = binary(
     lambda g, out: np.where(out > 0, g, np.zeros((), g.dtype)),
     lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
     saves=Saves((1,), output=False),
+)
+
+
+def _prelu_gradient(c: Call, g: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    x, slope = c.inputs
+    return (
+        lambda: ops.where(ops.gt(x, 0.0), g, ops.mul(g, slope)),
+        lambda: ops.where(ops.gt(x, 0.0), 0.0, ops.mul(g, x)),
+    )
+
+
+PRELU = binary(
+    "prelu",
+    "Rectified linear unit with slopes below 0 that are given.",
+    "y = x where x > 0, a·x elsewhere",
+    lambda x, slope: np.where(x > 0, x, x * slope),
+    _prelu_gradient,
+    domain=(-2.0, 2.0),
+    reference="He et al. 2015",
 )
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -134,8 +154,8 @@ def prelu(input: Any, weight: Any) -> Any:
             operands=(dims.operand("input", [channel] if ndim else []), slopes.operand("weight", [0])),
         )
     sizes = tuple(slopes.numel if i == channel else 1 for i in range(ndim))
-    spread = ops.reshape(ops.rename(weight, names=(None,) * len(slopes.sizes)), sizes=sizes)
-    return ops.where(ops.gt(input, 0.0), input, ops.mul(input, spread))
+    bare = weight if weight._names is None else ops.rename(weight, names=(None,) * len(slopes.sizes))
+    return PRELU(input, ops.reshape(bare, sizes=sizes))
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:

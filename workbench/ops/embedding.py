@@ -30,10 +30,15 @@ def _rows_dims(indices: Dims, weight: Dims) -> Dims:
 
 
 def _rows(indices: Any, weight: Any) -> Any:
-    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-        wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
+    if indices.dtype == np.int64 and indices.size and indices.flags.c_contiguous:
+        # Seen as numbers without a sign, negative ones are the largest.
+        wrong = indices.view(np.uint64).max() >= weight.shape[0]
+    else:
+        wrong = indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0])
+    if wrong:
+        first = int(indices.min()) if indices.min() < 0 else int(indices.max())
         raise DimensionIndexError(
-            f"index out of range in self: {wrong} is not in [0, {weight.shape[0]})", op="embedding"
+            f"index out of range in self: {first} is not in [0, {weight.shape[0]})", op="embedding"
         )
     return weight[indices]
 

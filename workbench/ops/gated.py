@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import Dims
+from workbench.base.errors import DimensionError
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import alike, binary, unary
-from workbench.core.op import Op, Saves, ops
+from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, unary
+from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.tape import Call
 from workbench.ops.complexes import real_only
 
 _WIDTH = 2 * math.sqrt(2 / math.pi)
@@ -120,4 +123,98 @@ SILU, SILU_GRADIENT = _gated(
     _logistic,
     _logistic_slope,
     _logistic_curvature,
+)
+
+
+# ------------------------------------------------------------------------------- gates that are half of the input
+
+
+def _halves(x: Any, dim: int) -> tuple[Any, Any]:
+    half, before = x.shape[dim] // 2, (slice(None),) * dim
+    return x[(*before, slice(0, half))], x[(*before, slice(half, None))]
+
+
+def _halves_of(x: Any, dim: int) -> tuple[Any, Any]:
+    half, before = x._array.shape[dim] // 2, (slice(None),) * dim
+    return ops.index(x, key=(*before, slice(0, half))), ops.index(x, key=(*before, slice(half, 2 * half)))
+
+
+def _glu(x: Any, *, dim: int) -> Any:
+    value, gate = _halves(x, dim)
+    return value * _logistic(gate)
+
+
+def _glu_dims(x: Dims, *, dim: int) -> Dims:
+    if x.sizes[dim] % 2:
+        raise DimensionError(
+            f"Halving dimension must be even, but dimension {dim} is size {x.sizes[dim]}",
+            op="glu",
+            operands=(x.operand("input", [dim]),),
+        )
+    return Dims(x.names, (*x.sizes[:dim], x.sizes[dim] // 2, *x.sizes[dim + 1 :]))
+
+
+GLU = Op(
+    name="glu",
+    doc="Gated linear unit: one half along a dim, by the logistic function of the other.",
+    equation="y = a·σ(b), x = (a, b)",
+    reference="Dauphin et al. 2017",
+    dims=_glu_dims,
+    rule="names pass through, the size of the dim is halved",
+    dtype=real_only("glu", FLOAT),
+    forward=_glu,
+    vjp=lambda c, g: (ops.glu_gradient(g, c.inputs[0], dim=c.params["dim"]),),
+    saves=Saves(output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 4.0 * out.numel,
+    samples=lambda: [
+        Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),)),
+        Sample((grid(2, 4, 3),), {"dim": 1}),
+        Sample((grid(6, 2),), {"dim": 0}),
+        Sample((np.zeros((2, 0)),), {"dim": 1}),
+    ],
+    bad=lambda: [BadInput((grid(2, 3),), {"dim": 1}, DimensionError, "must be even")],
+)
+
+
+def _glu_gradient(g: Any, x: Any, *, dim: int) -> Any:
+    value, gate = _halves(x, dim)
+    share = _logistic(gate)
+    passed = g * share
+    return np.concatenate((passed, passed * value * (1 - share)), axis=dim)
+
+
+def _glu_gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
+    (g, x), dim = c.inputs, c.params["dim"]
+    value, gate = _halves_of(x, dim)
+    to_value, to_gate = _halves_of(u, dim)
+    share = ops.sigmoid(gate)
+    spread = ops.mul(share, ops.sub(1.0, share))
+    along = ops.add(ops.mul(to_value, share), ops.mul(to_gate, ops.mul(value, spread)))
+    if not c.needs[1]:
+        return along, None
+    bend = ops.mul(to_gate, ops.mul(value, ops.sub(1.0, ops.mul(share, 2.0))))
+    slopes = ops.mul(g, spread)
+    back = ops.cat(ops.mul(slopes, to_gate), ops.mul(slopes, ops.add(to_value, bend)), dim=dim)
+    return along if c.needs[0] else None, back
+
+
+GLU_GRADIENT = Op(
+    name="glu_gradient",
+    doc="Take a gradient through a gated linear unit.",
+    equation="gx = (g·σ(b), g·a·σ(b)·(1 - σ(b)))",
+    reference="Dauphin et al. 2017",
+    dims=lambda g, x, dim: x,
+    rule="as the operand of glu",
+    dtype=FLOAT,
+    forward=_glu_gradient,
+    vjp=_glu_gradient_vjp,
+    saves=Saves(output=False),
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 4.0 * out.numel,
+    samples=lambda: [
+        Sample((grid(3, 2, seed=1), grid(3, 4)), {"dim": 1}),
+        Sample((grid(2, 2, 3, seed=1), grid(2, 4, 3)), {"dim": 1}),
+    ],
+    bad=list,
 )

@@ -9,6 +9,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.activation import settled
+from workbench.ops.gated import GLU
 from workbench.ops.precision import rounded_once
 from workbench.ops.shaped import MISH
 
@@ -66,16 +67,7 @@ def glu(input: Any, dim: int | str = -1) -> Any:
     if not dims.sizes:
         raise DimensionError("glu does not support 0-dimensional tensors", op="glu")
     axis = dim_index(dims, dim, "glu")
-    if dims.sizes[axis] % 2:
-        raise DimensionError(
-            f"Halving dimension must be even, but dimension {axis} is size {dims.sizes[axis]}",
-            op="glu",
-            operands=(dims.operand("input", [axis]),),
-        )
-    half = dims.sizes[axis] // 2
-    before = (slice(None),) * axis
-    value, gate = input[(*before, slice(0, half))], input[(*before, slice(half, None))]
-    return ops.mul(value, ops.sigmoid(gate))
+    return GLU(input, dim=axis)
 
 
 NN: dict[str, Any] = {function.__name__: function for function in (silu, mish, gelu, glu)}

@@ -85,6 +85,9 @@ def cat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
     (3, 3)
     """
     several = _several(tensors, "cat")
+    shapes = {one._array.shape if isinstance(one, Value) else () for one in several}
+    if len(shapes) == 1 and () not in shapes:  # as nearly always: nothing to look after
+        return ops.cat(*several, dim=dim_index(dims_of(several[0]), dim, "cat"))
     # What counts for sizes are tensors other than the empty one that PyTorch lets stand for "nothing yet".
     fitting = [one for one in several if dims_of(one).sizes != (0,)] or several
     for one in fitting:

@@ -52,9 +52,7 @@ def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: 
 # ------------------------------------------------------------------------- negative log-likelihood
 
 
-def _nll_dims(
-    x: Dims, target: Dims, weight: Dims | None = None, *, reduction: str, ignore_index: int
-) -> Dims:
+def nll_dims(x: Dims, target: Dims, weight: Dims | None = None, *, reduction: str, ignore_index: int) -> Dims:
     _check_nll(x, target, weight)
     samples = _samples_of(x)
     names = unify_names("nll_loss", samples, target)
@@ -99,7 +97,7 @@ def _check_nll(x: Dims, target: Dims, weight: Dims | None) -> None:
         )
 
 
-def _checked(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
+def checked_classes(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
     """Return the classes, those to ignore replaced by 0, and where there is one to count (None: everywhere)."""
     if not target.size:
         return target, None
@@ -126,7 +124,7 @@ def _weights(target: Any, valid: Any, weight: Any, dtype: Any) -> Any:
 
 def _nll(x: Any, target: Any, weight: Any = None, *, reduction: str, ignore_index: int) -> Any:
     axis = _class_axis(x.ndim)
-    target, valid = _checked(target, x.shape[axis], ignore_index)
+    target, valid = checked_classes(target, x.shape[axis], ignore_index)
     if x.ndim == 2:
         loss = -x[np.arange(len(target)), target]
     else:
@@ -201,7 +199,7 @@ NLL_LOSS = Op(
     doc="Negative log-likelihood of each place's class, weighted by class, for each or together.",
     equation="y_n = -w[target_n]·x[n, target_n]; mean: Σ y_n / Σ w[target_n]",
     reference="elementary",
-    dims=_nll_dims,
+    dims=nll_dims,
     rule="[N, C, …], [N, …] -> [N, …], or a scalar",
     dtype=KEEP,
     forward=_nll,
@@ -235,7 +233,7 @@ def _nll_gradient(
     g: Any, target: Any, weight: Any = None, *, sizes: tuple[int, ...], reduction: str, ignore_index: int
 ) -> Any:
     axis = _class_axis(len(sizes))
-    target, valid = _checked(target, sizes[axis], ignore_index)
+    target, valid = checked_classes(target, sizes[axis], ignore_index)
     weights = _weights(target, valid, weight, g.dtype)
     each = -g if weights is None else -g * weights
     if reduction == "mean":
@@ -351,6 +349,8 @@ def cross_entropy(
             op="cross_entropy",
         )
     axis = _class_axis(len(sizes))
+    if weight is None and label_smoothing == 0.0 and _fits_one_op(input, target):
+        return ops.cross_entropy(input, target, reduction=reduction, ignore_index=ignore_index)
     scores = ops.log_softmax(input, dim=axis)
     if target._array.shape == sizes and target._array.dtype.kind not in "iub":
         if ignore_index >= 0:
@@ -364,6 +364,18 @@ def cross_entropy(
         return loss
     smooth = _against_all(scores, target, weight, ignore_index, reduction, axis)
     return ops.add(ops.mul(loss, 1.0 - label_smoothing), ops.mul(smooth, label_smoothing / sizes[axis]))
+
+
+def _fits_one_op(input: Any, target: Any) -> bool:
+    """Say whether these are rows of floats and a class for each."""
+    scores, classes = input._array, target._array
+    return (
+        len(scores.shape) == 2
+        and 0 not in scores.shape
+        and scores.dtype.kind == "f"
+        and scores.dtype.itemsize >= 4
+        and classes.dtype.kind in "iu"
+    )
 
 
 def _by_class(weight: Any, sizes: tuple[int, ...], axis: int) -> Any:

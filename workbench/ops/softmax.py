@@ -20,7 +20,7 @@ from workbench.ops.reduce import logsumexp
 OUTPUT = Saves((), output=True)
 
 
-def _shifted(x: Any, dim: int) -> Any:
+def shifted(x: Any, dim: int) -> Any:
     """Return `x` less its largest value along `dim`, with one dim at least."""
     x = x.reshape(1) if x.ndim == 0 else x
     with np.errstate(invalid="ignore"):
@@ -28,7 +28,7 @@ def _shifted(x: Any, dim: int) -> Any:
 
 
 def _softmax(x: Any, dim: int) -> Any:
-    e = np.exp(_shifted(x, dim))
+    e = np.exp(shifted(x, dim))
     return (e / np.sum(e, axis=dim, keepdims=True)).reshape(x.shape)
 
 
@@ -39,10 +39,10 @@ def _softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
-    shifted = _shifted(x, dim)
+    away = shifted(x, dim)
     with np.errstate(divide="ignore"):
-        total = np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
-    return (shifted - total).reshape(x.shape)
+        total = np.log(np.sum(np.exp(away), axis=dim, keepdims=True))
+    return (away - total).reshape(x.shape)
 
 
 def _log_softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:

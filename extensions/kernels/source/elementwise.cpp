@@ -114,10 +114,62 @@ nb::object binary_scalar(const Input<float>& a, float b, Binary kind) {
     return out.to_python();
 }
 
+// Values and gates lie beside each other along `dim`: [outer, 2, inner].
+nb::object glu(const Input<float>& x, std::int64_t dim) {
+    Dims shape = shape_of(x);
+    if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()) || shape[dim] % 2)
+        refuse("glu halves dim " + std::to_string(dim) + " of shape " + text(shape));
+    const std::int64_t count = count_of(shape) / 2;
+    shape[dim] /= 2;
+    std::int64_t inner = 1;
+    for (std::size_t i = dim; i < shape.size(); ++i) inner *= shape[i];
+    auto out = Output<float>::row_major(shape);
+    if (!count) return out.to_python();
+    {
+        KernelScope scope;
+        const auto input = row_major(x);
+        parallel_for(count / inner, grain_for(4 * inner), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t o = begin; o < end; ++o) {
+                const float* from = input.data() + 2 * o * inner;
+                LEAF_WIDE(glu_run)(from, from + inner, inner, out.data() + o * inner);
+            }
+        });
+    }
+    return out.to_python();
+}
+
+nb::object glu_gradient(const Input<float>& g, const Input<float>& x, std::int64_t dim) {
+    const Dims shape = shape_of(x);
+    if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()) || shape[dim] % 2)
+        refuse("glu halves dim " + std::to_string(dim) + " of shape " + text(shape));
+    Dims half = shape;
+    half[dim] /= 2;
+    if (shape_of(g) != half) refuse("a gradient of " + text(shape_of(g)) + " for an operand of " + text(shape));
+    const std::int64_t count = count_of(half);
+    std::int64_t inner = 1;
+    for (std::size_t i = dim; i < half.size(); ++i) inner *= half[i];
+    auto out = Output<float>::row_major(shape);
+    if (!count) return out.to_python();
+    {
+        KernelScope scope;
+        const auto input = row_major(x), gradient = row_major(g);
+        parallel_for(count / inner, grain_for(6 * inner), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t o = begin; o < end; ++o) {
+                const float* from = input.data() + 2 * o * inner;
+                float* to = out.data() + 2 * o * inner;
+                LEAF_WIDE(glu_gradient_run)(gradient.data() + o * inner, from, from + inner, inner, to, to + inner);
+            }
+        });
+    }
+    return out.to_python();
+}
+
 }  // namespace
 
 void bind_elementwise(nb::module_& module) {
     using nb::arg;
+    module.def("glu", &glu, arg("x").noconvert(), nb::kw_only(), arg("dim"));
+    module.def("glu_gradient", &glu_gradient, arg("g").noconvert(), arg("x").noconvert(), nb::kw_only(), arg("dim"));
     static constexpr std::pair<const char*, Unary> unaries[] = {
         {"relu", Unary::relu}, {"neg", Unary::neg},   {"abs", Unary::abs},        {"exp", Unary::exp},
         {"tanh", Unary::tanh}, {"sqrt", Unary::sqrt}, {"sigmoid", Unary::sigmoid}, {"erf", Unary::erf}, {"ndtr", Unary::ndtr},
@@ -138,7 +190,8 @@ void bind_elementwise(nb::module_& module) {
                                                                   {"sigmoid_gradient", Binary::sigmoid_gradient},
                                                                   {"gelu_gradient", Binary::gelu_gradient},
                                                                   {"gelu_tanh_gradient", Binary::gelu_tanh_gradient},
-                                                                  {"silu_gradient", Binary::silu_gradient}};
+                                                                  {"silu_gradient", Binary::silu_gradient},
+                                                                  {"prelu", Binary::prelu}};
     for (const auto& [name, kind] : binaries) {
         module.def(
             name, [kind = kind](const Input<float>& a, const Input<float>& b) { return binary(a, b, kind); },

@@ -24,7 +24,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 11;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 12;  // as INTERFACE in workbench/kernels/loader.py
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
     workbench::bind_threads(module);

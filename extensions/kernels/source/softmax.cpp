@@ -92,6 +92,69 @@ nb::object softmax_gradient(const Input<float>& gradient, const Input<float>& y,
     return out.to_python();
 }
 
+using Classes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
+
+// Scores [N, C] and a class for each; counts those that are not ignored, and refuses classes that there are not.
+struct Scores {
+    std::int64_t rows, columns, counted = 0;
+    Dense<std::int64_t> targets;
+
+    Scores(const Dims& shape, const Classes& classes, std::int64_t ignored)
+        : rows(shape.size() == 2 ? shape[0] : 0), columns(shape.size() == 2 ? shape[1] : 0),
+          targets(Input<std::int64_t>(classes), {1}) {
+        if (shape.size() != 2 || columns == 0 || static_cast<std::int64_t>(classes.shape(0)) != rows)
+            refuse("cross_entropy of scores " + text(shape) + " and " + std::to_string(classes.shape(0)) + " classes");
+        for (std::int64_t row = 0; row < rows; ++row) {
+            const std::int64_t target = targets.data()[row];
+            if (target == ignored) continue;
+            if (target < 0 || target >= columns) throw nb::index_error(std::to_string(target).c_str());
+            ++counted;
+        }
+    }
+};
+
+nb::object cross_entropy(const Input<float>& x, const Classes& target, const std::string& reduction, std::int64_t ignored) {
+    const Dims shape = shape_of(x);
+    const Scores scores(shape, target, ignored);
+    const bool each = reduction == "none";
+    auto losses = Output<float>::row_major({scores.rows});
+    auto total = Output<float>::row_major({});
+    {
+        KernelScope scope;
+        const auto input = row_major(x);
+        parallel_for(scores.rows, grain_for(scores.columns * 4), [&](std::int64_t begin, std::int64_t end) {
+            LEAF_WIDE(cross_entropy_rows)(input.data() + begin * scores.columns, end - begin, scores.columns,
+                                          scores.targets.data() + begin, ignored, losses.data() + begin);
+        });
+        double sum = 0;
+        for (std::int64_t row = 0; row < scores.rows; ++row) sum += static_cast<double>(losses.data()[row]);
+        *total.data() = static_cast<float>(reduction == "mean" ? sum / static_cast<double>(scores.counted) : sum);
+    }
+    return each ? losses.to_python() : total.to_python();
+}
+
+nb::object cross_entropy_gradient(const Input<float>& gradient, const Input<float>& x, const Classes& target,
+                                  const std::string& reduction, std::int64_t ignored) {
+    const Dims shape = shape_of(x);
+    const Scores scores(shape, target, ignored);
+    const bool each = reduction == "none";
+    if (shape_of(gradient) != (each ? Dims{scores.rows} : Dims{}))
+        refuse("cross_entropy gradient has shape " + text(shape_of(gradient)) + " for scores " + text(shape));
+    auto gx = Output<float>::row_major(shape);
+    {
+        KernelScope scope;
+        const auto input = row_major(x);
+        const std::int64_t step = each ? gradient.stride(0) : 0;
+        const float share = reduction == "mean" ? static_cast<float>(1.0 / static_cast<double>(scores.counted)) : 1.f;
+        parallel_for(scores.rows, grain_for(scores.columns * 4), [&](std::int64_t begin, std::int64_t end) {
+            LEAF_WIDE(cross_entropy_gradient_rows)(input.data() + begin * scores.columns, end - begin, scores.columns,
+                                                   scores.targets.data() + begin, ignored, gradient.data() + begin * step, step,
+                                                   share, gx.data() + begin * scores.columns);
+        });
+    }
+    return gx.to_python();
+}
+
 }  // namespace
 
 void bind_softmax(nb::module_& module) {
@@ -99,6 +162,10 @@ void bind_softmax(nb::module_& module) {
     module.def("softmax", &softmax, arg("x").noconvert(), nb::kw_only(), arg("dim") = -1, arg("logarithm") = false);
     module.def("softmax_gradient", &softmax_gradient, arg("gradient").noconvert(), arg("y").noconvert(), nb::kw_only(),
                arg("dim") = -1, arg("logarithm") = false);
+    module.def("cross_entropy", &cross_entropy, arg("x").noconvert(), arg("target").noconvert(), nb::kw_only(), arg("reduction"),
+               arg("ignore_index"));
+    module.def("cross_entropy_gradient", &cross_entropy_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
+               arg("target").noconvert(), nb::kw_only(), arg("reduction"), arg("ignore_index"));
 }
 
 }  // namespace workbench

@@ -47,6 +47,7 @@ static WORKBENCH_INLINE floats function(floats x, floats y) {
     if constexpr (kind == Binary::gelu_gradient) return x * gelu_slope(y);
     if constexpr (kind == Binary::gelu_tanh_gradient) return x * gelu_tanh_slope(y);
     if constexpr (kind == Binary::silu_gradient) return x * silu_slope(y);
+    if constexpr (kind == Binary::prelu) return x > 0.f ? x : x * y;
 }
 
 template <Unary kind>
@@ -122,6 +123,7 @@ static void binary_run(Binary kind, const float* a, const float* b, std::int64_t
         WORKBENCH_BINARY(gelu_gradient)
         WORKBENCH_BINARY(gelu_tanh_gradient)
         WORKBENCH_BINARY(silu_gradient)
+        WORKBENCH_BINARY(prelu)
     }
 #undef WORKBENCH_BINARY
 }
@@ -131,4 +133,26 @@ static void binary_blocks(Binary kind, const float* a, const float* b, std::int6
                           bool streamed) {
     for (std::int64_t i = 0; i < count; i += block)
         binary_run(kind, a + i, b, 1, count - i < block ? count - i : block, out + i, streamed);
+}
+
+// out = value logistic(gate), and both gradients.
+static void glu_run(const float* value, const float* gate, std::int64_t count, float* out) {
+    along(
+        count, [&](std::int64_t i) { store_floats(out + i, load_floats(value + i) * logistic(load_floats(gate + i))); },
+        [&](std::int64_t i, std::int64_t n) { store_some(out + i, load_some(value + i, n) * logistic(load_some(gate + i, n)), n); });
+}
+static void glu_gradient_run(const float* g, const float* value, const float* gate, std::int64_t count, float* to_value,
+                             float* to_gate) {
+    along(
+        count,
+        [&](std::int64_t i) {
+            const floats share = logistic(load_floats(gate + i)), passed = load_floats(g + i) * share;
+            store_floats(to_value + i, passed);
+            store_floats(to_gate + i, passed * load_floats(value + i) * (1.f - share));
+        },
+        [&](std::int64_t i, std::int64_t n) {
+            const floats share = logistic(load_some(gate + i, n)), passed = load_some(g + i, n) * share;
+            store_some(to_value + i, passed, n);
+            store_some(to_gate + i, passed * load_some(value + i, n) * (1.f - share), n);
+        });
 }

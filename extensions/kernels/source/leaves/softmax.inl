@@ -167,3 +167,32 @@ static void softmax_gradient_columns(const float* g, const float* y, std::int64_
             });
     }
 }
+
+// Losses of rows of scores, ln(sum(e^x)) - x[target]; 0 where a target is to be ignored.
+static void cross_entropy_rows(const float* x, std::int64_t rows, std::int64_t columns, const std::int64_t* targets,
+                               std::int64_t ignored, float* losses) {
+    for (std::int64_t row = 0; row < rows; ++row, x += columns) {
+        if (targets[row] == ignored) {
+            losses[row] = 0.f;
+            continue;
+        }
+        const float largest = row_largest(x, columns);
+        const float sum = row_exponentials(x, columns, largest, nullptr);
+        losses[row] = __builtin_logf(sum) - (x[targets[row]] - largest);
+    }
+}
+
+// Their gradients, factor (softmax(x) - [c = target]); factors are `step` apart.
+static void cross_entropy_gradient_rows(const float* x, std::int64_t rows, std::int64_t columns, const std::int64_t* targets,
+                                        std::int64_t ignored, const float* factors, std::int64_t step, float share, float* gx) {
+    for (std::int64_t row = 0; row < rows; ++row, x += columns, gx += columns) {
+        if (targets[row] == ignored) {
+            for (std::int64_t i = 0; i < columns; ++i) gx[i] = 0.f;
+            continue;
+        }
+        const float factor = factors[row * step] * share, largest = row_largest(x, columns);
+        const float scale = factor / row_exponentials(x, columns, largest, gx);
+        for (std::int64_t i = 0; i < columns; ++i) gx[i] *= scale;
+        gx[targets[row]] -= factor;
+    }
+}
