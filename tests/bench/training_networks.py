@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NETWORKS", "adam", "step"]
+__all__ = ["ADAM", "NETWORKS", "step"]
 
 Step = Callable[[], Any]
 
@@ -150,9 +150,12 @@ NETWORKS: dict[str, tuple[Callable[[Any], Step], float]] = {
 """What is trained: its step, and the ratio aimed at."""
 
 
+ADAM = "Adam, 10 M parameters"
+
+
 def step(lib: Any, name: str) -> Step:
-    """Return the training step of a network by its name."""
-    return NETWORKS[name][0](lib)
+    """Return the training step of a network by its name, or that of the optimizer alone."""
+    return adam(lib) if name == ADAM else NETWORKS[name][0](lib)
 
 
 def _status(word: str) -> int:

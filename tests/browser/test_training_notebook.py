@@ -21,6 +21,9 @@ def test_every_cell_runs_or_is_refused_with_a_reason(lab: Lab, root: Path) -> No
         if name in ("data", "summary", "mistake", "train", "history", "nan", "missing"):
             lab.screenshot(f"training-{name}", lab.cell(index))
 
+    watched = lab.cell(places["watch"])
+    expect(watched).to_contain_text("step 375 of 375")
+    lab.screenshot("training-watch", lab.cell(places["watch"]))
     summary = lab.cell(places["summary"]).locator(".wb-summary")
     expect(summary).to_contain_text("20,586 parameters")
     row = summary.locator("details > summary")
