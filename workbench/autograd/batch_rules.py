@@ -95,6 +95,10 @@ def _diagonal_scatter(b: Batch) -> Any:
     return b.run(b.whole(0), value, **params)
 
 
+def _stack(b: Batch) -> Any:
+    return b.run(*[b.whole(i) for i in range(len(b.inputs))], dim=b.params["dim"] + 1, name=None)
+
+
 def _roll(b: Batch) -> Any:
     return b.run(b.inputs[0], shifts=b.params["shifts"], dim=shifted(b.params["dim"]))
 
@@ -225,6 +229,7 @@ RULES: dict[str, Rule] = {
     "roll": _roll,
     "rrelu": _drawn,
     "rrelu_gradient": _drawn,
+    "stack": _stack,
     "sum_to": _sum_to,
     "to_device": _as_it_is,
     "tril": _matrices,

@@ -141,7 +141,7 @@ def _halves_of(x: Any, dim: int) -> tuple[Any, Any]:
 
 def _glu(x: Any, *, dim: int) -> Any:
     value, gate = _halves(x, dim)
-    return value * _logistic(gate)
+    return value * ops.sigmoid.forward(gate)
 
 
 def _glu_dims(x: Dims, *, dim: int) -> Dims:
@@ -179,7 +179,7 @@ GLU = Op(
 
 def _glu_gradient(g: Any, x: Any, *, dim: int) -> Any:
     value, gate = _halves(x, dim)
-    share = _logistic(gate)
+    share = ops.sigmoid.forward(gate)
     passed = g * share
     return np.concatenate((passed, passed * value * (1 - share)), axis=dim)
 

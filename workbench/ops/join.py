@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index, unify_names
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.moving import move
-from workbench.ops.shape import atleast_1d, atleast_2d, atleast_3d, unsqueeze
+from workbench.ops.shape import atleast_1d, atleast_2d, atleast_3d
 
 
 def _cat_dims(*tensors: Dims, dim: int) -> Dims:
@@ -71,6 +71,61 @@ CAT = move(
     ],
     properties=frozenset({"linear"}),
 )
+
+
+def _stack_dims(*tensors: Dims, dim: int, name: str | None) -> Dims:
+    first = tensors[0]
+    names = first.names
+    for i, other in enumerate(tensors):
+        if other.sizes != first.sizes:
+            raise DimensionError(
+                f"stack expects each tensor to be equal size, but got {list(first.sizes)} at entry 0 and "
+                f"{list(other.sizes)} at entry {i}",
+                op="stack",
+                operands=(first.operand("tensors[0]"), other.operand(f"tensors[{i}]")),
+            )
+        names = unify_names("stack", Dims(names, first.sizes), other)
+    if name is not None and name in names:
+        raise DimensionError(
+            f"stack: the name {name!r} for the new dim is taken already.",
+            op="stack",
+            operands=(first.operand(),),
+        )
+    return Dims((*names[:dim], name, *names[dim:]), (*first.sizes[:dim], len(tensors), *first.sizes[dim:]))
+
+
+def _stack(*tensors: Any, dim: int, name: str | None) -> Any:
+    new_dim = (*(slice(None),) * dim, None)
+    return np.concatenate([one[new_dim] for one in tensors], axis=dim)
+
+
+def _stack_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    before = (slice(None),) * c.params["dim"]
+    return tuple(ops.index(g, key=(*before, i)) if need else None for i, need in enumerate(c.needs))
+
+
+STACK = move(
+    "stack",
+    "Tensors of equal sizes one after another along a new dim.",
+    "y[…, i, …] = x_i[…]",
+    dims=_stack_dims,
+    rule="names unify, and a new dim with the given name or none",
+    dtype=PROMOTE,
+    forward=_stack,
+    vjp=_stack_vjp,
+    samples=lambda: [
+        Sample((grid(2, 3), grid(2, 3, seed=1)), {"dim": 1, "name": "T"}, names=(("N", "C"), ("N", None))),
+        Sample((grid(), grid(seed=1), grid(seed=2)), {"dim": 0, "name": "N"}),
+    ],
+    bad=lambda: [
+        BadInput((grid(2, 3), grid(2, 4)), {"dim": 1, "name": None}, DimensionError, "to be equal size"),
+        BadInput(
+            (grid(2, 3), grid(2, 3)), {"dim": 1, "name": "N"}, DimensionError, "taken already",
+            names=(("N", "C"), ("N", "C")),
+        ),
+    ],
+    properties=frozenset({"linear"}),
+)  # fmt: skip
 
 # ---------------------------------------------------------------------------------- the words people use
 
@@ -132,16 +187,14 @@ def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
     ('N', 'C')
     """
     several = _several(tensors, "stack")
-    first = dims_of(several[0])
-    for i, other in enumerate(several):
-        if dims_of(other).sizes != first.sizes:
-            raise DimensionError(
-                f"stack expects each tensor to be equal size, but got {list(first.sizes)} at entry 0 and "
-                f"{list(dims_of(other).sizes)} at entry {i}",
-                op="stack",
-                operands=(first.operand("tensors[0]"), dims_of(other).operand(f"tensors[{i}]")),
-            )
-    return ops.cat(*[unsqueeze(one, dim, name) for one in several], dim=dim % (len(first.sizes) + 1))
+    ndim = len(dims_of(several[0]).sizes)
+    if not -ndim - 1 <= dim <= ndim:
+        raise DimensionIndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})",
+            op="stack",
+            operands=(dims_of(several[0]).operand(),),
+        )
+    return ops.stack(*several, dim=dim % (ndim + 1), name=name)
 
 
 def hstack(tensors: Sequence[Any]) -> Any:
