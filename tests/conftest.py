@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,11 @@ settings.register_profile(
     "search", parent=settings.get_profile("workbench"), derandomize=False, max_examples=1000
 )
 settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "workbench"))
+
+
+# A run started in the background of a shell ignores interrupts, and all its children would, too: tests send them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
