@@ -63,7 +63,8 @@ Pool& pool() {
     return *instance;
 }
 
-void* new_block(std::size_t size, int index) noexcept {
+// `wanted` of the `size` bytes are asked for now: large pages go no further, or the rest would be in memory with them.
+void* new_block(std::size_t size, int index, std::size_t wanted) noexcept {
     const std::size_t unit = size >= mapped ? page : alignment;
     if (size > SIZE_MAX - alignment - unit) return nullptr;
     const std::size_t whole = (size + alignment + unit - 1) / unit * unit;
@@ -74,7 +75,9 @@ void* new_block(std::size_t size, int index) noexcept {
     void* block = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) return nullptr;
 #ifdef MADV_HUGEPAGE
-    if (whole >= 2 * large_page) madvise(block, whole, MADV_HUGEPAGE);  // a wish, which may be refused
+    const std::size_t start = reinterpret_cast<std::size_t>(block);
+    const std::size_t end = (start + alignment + wanted) / large_page * large_page;
+    if (end >= start + 2 * large_page) madvise(block, end - start, MADV_HUGEPAGE);  // a wish, which may be refused
 #endif
     return new (block) Header{index, true, size, whole};
 }
@@ -105,7 +108,7 @@ void* take(std::size_t bytes) noexcept {
         }
         ++shared.misses;
     }
-    void* block = new_block(size, index);
+    void* block = new_block(size, index, bytes);
     return block ? static_cast<char*>(block) + alignment : nullptr;
 }
 
