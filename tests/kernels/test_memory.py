@@ -9,6 +9,7 @@ import threading
 import numpy as np
 
 from workbench import kernels
+from workbench.kernels.loader import native
 
 
 def relu(x: np.ndarray) -> np.ndarray:
@@ -122,3 +123,24 @@ def test_the_pool_is_bounded() -> None:
     del arrays
     assert kernels.pooled_bytes() <= 512 << 20
     kernels.release_memory()
+
+
+def test_what_is_in_use_now_takes_the_place_of_what_was_in_use_once() -> None:
+    kernels.release_memory()
+    assert native is not None
+    most = native.pool_state()["most_kept_bytes"]
+    held = [np.empty(most // 8, np.uint8) for _ in range(8)]  # as much as the pool keeps, and a little more
+    del held
+    assert native.pool_state()["kept_bytes"] > most // 2
+    try:
+        for _ in range(2):
+            small = np.empty(5_000_000, np.uint8)
+            del small
+        before = native.pool_state()
+        small = np.empty(5_000_000, np.uint8)
+        after = native.pool_state()
+        assert after["hits"] == before["hits"] + 1, "the block went to the system and came back"
+        assert after["kept_bytes"] <= most
+        del small
+    finally:
+        kernels.release_memory()

@@ -65,3 +65,17 @@ def test_refusals(call: Callable[[Any], Any], error: type[Exception], words: str
     with pytest.raises(error) as caught:
         call(wb.tensor(TABLE))
     assert words in str(caught.value)
+
+
+def test_indices_of_other_whole_types_and_strides() -> None:
+    table = wb.randn(40, 16, requires_grad=True)
+    expected: np.ndarray | None = None
+    wide = np.arange(80, dtype=np.int64) % 40
+    for index in (wide[::2], wide[::2].astype(np.int32), np.ascontiguousarray(wide[::2])):
+        offsets = wb.tensor(np.array([0, 10], index.dtype))
+        F.embedding_bag(wb.tensor(index), table, offsets, mode="sum").square().sum().backward()
+        assert table.grad is not None
+        found = table.grad.numpy().copy()
+        table.grad = None
+        expected = found if expected is None else expected
+        np.testing.assert_allclose(found, expected, rtol=1e-5)

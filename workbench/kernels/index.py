@@ -155,10 +155,14 @@ def _accepts_index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> bool:
     return bool(x.shape == (*sizes[:dim], *index.shape, *sizes[dim + 1 :]))
 
 
+def _flat(index: Any) -> Any:
+    return np.ascontiguousarray(index.reshape(-1), _INT64)
+
+
 def _index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> Any:
     dim, index = _index_in(key)
     try:
-        return native.index_add(x, index.reshape(-1), dim=dim, sizes=sizes)
+        return native.index_add(x, _flat(index), dim=dim, sizes=sizes)
     except IndexError as error:
         raise _outside(error, dim, sizes[dim], "index_add") from None
 
@@ -174,7 +178,7 @@ def _accepts_embedding(indices: Any, g: Any, *, count: int) -> bool:
 
 
 def _embedding_gradient(indices: Any, g: Any, *, count: int) -> Any:
-    return native.index_add(g, indices.reshape(-1), dim=0, sizes=(count, g.shape[-1]))
+    return native.index_add(g, _flat(indices), dim=0, sizes=(count, g.shape[-1]))
 
 
 if native is not None:

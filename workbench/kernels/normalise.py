@@ -14,6 +14,8 @@ __all__: list[str] = []
 
 _SMALLEST = 32
 """Number of elements below which NumPy might as well do it."""
+_SMALLEST_BATCH = 2048
+"""The same for what is added up over a batch: NumPy keeps a digit more of few values."""
 
 
 def _accepts(x: Any, *rest: Any, **params: Any) -> bool:
@@ -22,6 +24,10 @@ def _accepts(x: Any, *rest: Any, **params: Any) -> bool:
     if x.dtype != FLOAT32:
         return False
     return all(type(array) is np.ndarray and array.dtype == FLOAT32 for array in rest)
+
+
+def _accepts_batch(x: Any, *rest: Any, **params: Any) -> bool:
+    return _accepts(x, *rest, **params) and x.size >= _SMALLEST_BATCH
 
 
 def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
@@ -48,7 +54,7 @@ if native is not None:
     register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer, least=_SMALLEST))
     register(Kernel("group_norm", native.group_norm, _accepts_group))
     register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_group))
-    register(Kernel("batch_norm", native.batch_norm, _accepts, least=_SMALLEST))
-    register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts, least=_SMALLEST))
+    register(Kernel("batch_norm", native.batch_norm, _accepts_batch, least=_SMALLEST_BATCH))
+    register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts_batch, least=_SMALLEST_BATCH))
     register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts, least=_SMALLEST))
     register(Kernel("scale_shift", native.scale_shift, _accepts, least=_SMALLEST))

@@ -54,6 +54,8 @@ int class_of(std::size_t bytes) {
 struct Pool {
     std::mutex mutex;
     std::array<std::vector<void*>, classes> free_blocks;
+    std::array<std::uint64_t, classes> asked{};  // the number of the last request for a block of each class
+    std::uint64_t requests = 0;
     std::size_t kept = 0;
     std::size_t hits = 0, misses = 0;
 };
@@ -98,6 +100,7 @@ void* take(std::size_t bytes) noexcept {
     if (index >= 0) {
         std::lock_guard lock(shared.mutex);
         auto& blocks = shared.free_blocks[static_cast<std::size_t>(index)];
+        shared.asked[static_cast<std::size_t>(index)] = ++shared.requests;
         if (!blocks.empty()) {
             void* block = blocks.back();
             blocks.pop_back();
@@ -146,12 +149,29 @@ void* pool_take(std::size_t bytes) {
     return data;
 }
 
+// Lets go of blocks of the sizes that nobody has asked for the longest, until there is room for `bytes`: what is in use now
+// would otherwise go to the system and back at every op, because of what was in use once.
+static void make_room(Pool& shared, std::size_t bytes) noexcept {
+    while (shared.kept + bytes > most_kept) {
+        std::vector<void*>* oldest = nullptr;
+        std::uint64_t least = ~std::uint64_t{0};
+        for (std::size_t index = 0; index < shared.free_blocks.size(); ++index)
+            if (!shared.free_blocks[index].empty() && shared.asked[index] < least)
+                oldest = &shared.free_blocks[index], least = shared.asked[index];
+        if (!oldest) return;
+        shared.kept -= static_cast<Header*>(oldest->back())->bytes;
+        free_block(oldest->back());
+        oldest->pop_back();
+    }
+}
+
 void pool_give(void* data) noexcept {
     void* block = &header_of(data);
     const Header header = header_of(data);
     Pool& shared = pool();
     if (header.size_class >= 0) {
         std::lock_guard lock(shared.mutex);
+        make_room(shared, header.bytes);
         if (shared.kept + header.bytes <= most_kept) {
             auto& blocks = shared.free_blocks[static_cast<std::size_t>(header.size_class)];
             try {

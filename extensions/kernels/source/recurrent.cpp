@@ -68,9 +68,12 @@ class Product {
         prepared_ = cache().get({batch, inner_, outer_, transposed, alone ? 1 : threads}, [&] {
             if (alone) omp_set_num_threads(1);
             auto made = std::make_shared<Prepared>();
+            dnnl::primitive_attr attributes;  // several threads run it at once: each brings room of its own
+            attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
             const dnnl::matmul::primitive_desc description(engine(), describe_floats({batch, inner_}, {inner_, 1}),
                                                            any_floats({inner_, outer_}),
-                                                           describe_floats({batch, outer_}, {outer_, 1}));
+                                                           describe_floats({batch, outer_}, {outer_, 1}), attributes);
+            made->scratchpad = description.scratchpad_desc();
             made->source = description.src_desc(), made->layout = description.weights_desc();
             made->result = description.dst_desc();
             made->multiply = dnnl::matmul(description);
@@ -89,8 +92,9 @@ class Product {
        public:
         explicit Caller(const Product& product)
             : product_(product), source_(unbound(product.prepared_->source)), weight_(unbound(product.prepared_->layout)),
-              result_(unbound(product.prepared_->result)) {
-            bind(weight_, product.packed_.data());
+              result_(unbound(product.prepared_->result)), scratchpad_(unbound(product.prepared_->scratchpad)),
+              room_(static_cast<std::int64_t>(product.prepared_->scratchpad.get_size() / sizeof(float)) + 16) {
+            bind(weight_, product.packed_.data()), bind(scratchpad_, room_.data());
         }
         void operator()(const float* values, std::int64_t count, float* out) {
             const Product& p = product_;
@@ -98,7 +102,10 @@ class Product {
             if (count == p.batch_) {
                 bind(source_, values), bind(result_, out);
                 p.prepared_->multiply.execute(
-                    stream(), {{DNNL_ARG_SRC, source_}, {DNNL_ARG_WEIGHTS, weight_}, {DNNL_ARG_DST, result_}});
+                    stream(), {{DNNL_ARG_SRC, source_},
+                               {DNNL_ARG_WEIGHTS, weight_},
+                               {DNNL_ARG_DST, result_},
+                               {DNNL_ARG_SCRATCHPAD, scratchpad_}});
             } else if (dnnl_sgemm('N', p.transposed_ ? 'T' : 'N', count, p.outer_, p.inner_, 1.f, values, p.inner_, p.weight_,
                                   p.columns_, 0.f, out, p.outer_) != dnnl_success) {
                 throw std::runtime_error("oneDNN's gemm failed");
@@ -107,14 +114,15 @@ class Product {
 
        private:
         const Product& product_;
-        dnnl::memory source_, weight_, result_;
+        dnnl::memory source_, weight_, result_, scratchpad_;
+        Buffer<float> room_;
     };
 
    private:
     struct Prepared {
         dnnl::matmul multiply;
         dnnl::reorder repack;
-        dnnl::memory::desc layout, source, result;
+        dnnl::memory::desc layout, source, result, scratchpad;
     };
     static RecentlyUsed<Prepared>& cache() {
         static auto* instance = new RecentlyUsed<Prepared>(primitives_kept);
