@@ -67,15 +67,16 @@ def test_refusals(call: Callable[[Any], Any], error: type[Exception], words: str
     assert words in str(caught.value)
 
 
-def test_indices_of_other_whole_types_and_strides() -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_indices_of_other_whole_types_and_strides(weighted: bool) -> None:
     table = wb.randn(40, 16, requires_grad=True)
-    expected: np.ndarray | None = None
+    shares = wb.linspace(0.5, 1.5, 40) if weighted else None
     wide = np.arange(80, dtype=np.int64) % 40
-    for index in (wide[::2], wide[::2].astype(np.int32), np.ascontiguousarray(wide[::2])):
+    found = []
+    for index in (np.ascontiguousarray(wide[::2]), wide[::2], wide[::2].astype(np.int32)):
         offsets = wb.tensor(np.array([0, 10], index.dtype))
-        F.embedding_bag(wb.tensor(index), table, offsets, mode="sum").square().sum().backward()
-        assert table.grad is not None
-        found = table.grad.numpy().copy()
-        table.grad = None
-        expected = found if expected is None else expected
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        bags = F.embedding_bag(wb.from_numpy(index), table, offsets, mode="sum", per_sample_weights=shares)
+        (gradient,) = wb.autograd.grad(bags.square().sum(), [table])
+        found.append(gradient.numpy())
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-5)
