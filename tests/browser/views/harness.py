@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page
 
 __all__ = ["Harness", "build_harness"]
 
-EXTENSIONS = Path(__file__).resolve().parents[2] / "extensions"
+EXTENSIONS = Path(__file__).resolve().parents[3] / "extensions"
 
 
 def build_harness(folder: Path) -> Path:
@@ -70,6 +70,13 @@ class Harness:
     def at(self, name: str) -> Locator:
         """The elements with a test id."""
         return self.page.get_by_test_id(name)
+
+    def pixels(self, name: str) -> list[int]:
+        """What is drawn on a canvas: red, green, blue and alpha of each pixel."""
+        data: list[int] = self.at(name).evaluate(
+            "c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]"
+        )
+        return data
 
     def middle(self, target: Locator) -> tuple[float, float]:
         """The middle of an element, in pixels of the window."""

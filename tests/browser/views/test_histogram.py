@@ -1,0 +1,223 @@
+"""The histogram view by itself: ranges by hand, by key and typed, and the list of observers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.views.harness import Harness
+
+
+def test_an_observer_without_values_says_what_to_run(harness: Harness) -> None:
+    root = harness.open("histogram", "unseen", height=700)
+    expect(root.get_by_test_id("wb-observer")).to_have_count(13)
+    expect(root.get_by_test_id("wb-empty")).to_contain_text("has seen no values yet")
+    expect(root.get_by_test_id("wb-detail")).to_be_hidden()
+    harness.do("show('usual')")
+    expect(root.get_by_test_id("wb-empty")).to_be_hidden()
+    expect(root.get_by_test_id("wb-handle-low")).to_be_visible()
+
+
+def ranges(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["type"] == "set_range"]
+
+
+def test_dragging_a_handle_sends_ranges_and_ends_with_a_final_one(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    high = root.get_by_test_id("wb-handle-high")
+    harness.drag(high, 80)
+    sent = ranges(harness.events())
+    assert [event["final"] for event in sent] == [False] * (len(sent) - 1) + [True]
+    assert len(sent) > 1
+    assert sent[-1]["low"] == pytest.approx(-3.1)
+    assert sent[-1]["high"] > 4.3
+    assert float(high.get_attribute("data-value") or 0) == pytest.approx(sent[-1]["high"])
+
+
+def test_only_one_range_is_on_its_way_at_a_time(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    harness.do("held = [], harness.answer = () => new Promise(resolve => harness.held.push(resolve))")
+    high = root.get_by_test_id("wb-handle-high")
+    x, y = harness.middle(high)
+    harness.page.mouse.move(x, y)
+    harness.page.mouse.down()
+    harness.page.mouse.move(x + 60, y, steps=12)
+    assert len(ranges(harness.events())) == 1
+    harness.do("held.pop()({ accepted: true, reason: '' })")
+    harness.page.wait_for_function("() => harness.events.length === 2")
+    harness.page.mouse.up()
+    harness.do("held.pop()({ accepted: true, reason: '' })")
+    harness.page.wait_for_function("() => harness.events.length === 3")
+    last = ranges(harness.events())[-1]
+    assert last["final"] is True
+    assert last["high"] == pytest.approx(float(high.get_attribute("data-value") or 0))
+
+
+def test_states_that_arrive_during_a_drag_do_not_fight_the_hand(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    high = root.get_by_test_id("wb-handle-high")
+    x, y = harness.middle(high)
+    harness.page.mouse.move(x, y)
+    harness.page.mouse.down()
+    harness.page.mouse.move(x + 50, y, steps=4)
+    harness.settle()
+    held = high.get_attribute("data-value")
+    harness.do("show('usual')")
+    harness.settle()
+    assert high.get_attribute("data-value") == held
+    grip = high.locator(".wb-grip").bounding_box()
+    assert grip and grip["x"] + grip["width"] / 2 == pytest.approx(x + 50, abs=1.5)
+    harness.page.mouse.up()
+
+
+def test_after_a_drag_the_state_of_python_wins(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    high = root.get_by_test_id("wb-handle-high")
+    harness.drag(high, 50)
+    harness.page.wait_for_timeout(50)
+    harness.do("show('usual')")
+    expect(high).to_have_attribute("data-value", "4.2")
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("ArrowRight", 1),
+        ("ArrowLeft", -1),
+        ("Shift+ArrowRight", 1),
+        ("PageDown", -1),
+        ("End", 1),
+        ("Home", -1),
+    ],
+)
+def test_keys_move_a_handle(harness: Harness, key: str, change: int) -> None:
+    root = harness.open("histogram", height=700)
+    root.get_by_test_id("wb-handle-high").focus()
+    harness.page.keyboard.press(key)
+    sent = ranges(harness.events())
+    assert sent[-1]["final"] is True
+    assert (sent[-1]["high"] - 4.2) * change > 0
+    assert sent[-1]["low"] == pytest.approx(-3.1)
+
+
+def test_a_larger_step_with_shift(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    root.get_by_test_id("wb-handle-low").focus()
+    harness.page.keyboard.press("ArrowRight")
+    harness.page.keyboard.press("Shift+ArrowRight")
+    small, large = (event["low"] for event in ranges(harness.events()) if event["final"])
+    assert (large - small) == pytest.approx(10 * (small + 3.1), rel=1e-6)
+
+
+def test_a_range_can_be_typed(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    field = root.get_by_test_id("wb-input-low")
+    field.fill("−1.25")
+    field.press("Enter")
+    assert ranges(harness.events()) == [
+        {"type": "set_range", "id": "conv2.output", "low": -1.25, "high": pytest.approx(4.2), "final": True}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("nan", "“nan” is not a finite number"),
+        ("wide", "“wide” is not a finite number"),
+        ("", "nothing was typed"),
+        ("99", "the low end 99 is not below the high end 4.20"),
+    ],
+)
+def test_nonsense_is_refused_in_place_and_the_range_stays(harness: Harness, text: str, reason: str) -> None:
+    root = harness.open("histogram", height=700)
+    field = root.get_by_test_id("wb-input-low")
+    field.fill(text)
+    field.press("Enter")
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text(reason)
+    assert ranges(harness.events()) == []
+    expect(root.get_by_test_id("wb-handle-low")).to_have_attribute("data-value", "-3.1")
+    field.press("Escape")
+    expect(root.get_by_test_id("wb-refusal")).to_be_hidden()
+    expect(field).to_have_value("−3.10")
+
+
+def test_dragging_one_end_past_the_other_puts_the_range_back(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    low = root.get_by_test_id("wb-handle-low")
+    x, y = harness.middle(low)
+    far = harness.middle(root.get_by_test_id("wb-handle-high"))[0] + 60
+    harness.page.mouse.move(x, y)
+    harness.page.mouse.down()
+    harness.page.mouse.move(far, y, steps=10)
+    harness.settle()
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("is not below the high end")
+    harness.page.mouse.up()
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("The range stays as it was.")
+    last = ranges(harness.events())[-1]
+    assert (last["low"], last["high"], last["final"]) == (pytest.approx(-3.1), pytest.approx(4.2), True)
+    expect(low).to_have_attribute("data-value", "-3.1")
+
+
+def test_a_refusal_of_python_is_shown_and_the_handle_goes_back(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    harness.do("answer = async () => ({ accepted: false, reason: 'the observer is frozen' })")
+    field = root.get_by_test_id("wb-input-high")
+    field.fill("5")
+    field.press("Enter")
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("the observer is frozen")
+    expect(root.get_by_test_id("wb-handle-high")).to_have_attribute("data-value", "4.2")
+
+
+def test_nan_and_inf_in_an_observer_are_shown_loudly(harness: Harness) -> None:
+    root = harness.open("histogram", "wrong", height=800)
+    expect(root.get_by_test_id("wb-nan-notice")).to_contain_text("12 NaN and 3 inf seen here")
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("the low end 2.1 is not below the high end 1.3")
+    row = root.locator("[data-testid=wb-observer][data-id='conv2.output']")
+    expect(row.locator(".wb-loud")).to_have_count(1)
+    harness.picture("histogram-wrong")
+
+
+def test_candidates_undo_redo_and_reset(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    best = root.locator("[data-testid=wb-candidate][data-best]")
+    expect(best).to_have_count(1)
+    root.locator("[data-testid=wb-candidate][data-name=KL]").click()
+    root.get_by_test_id("wb-undo").click()
+    expect(root.get_by_test_id("wb-redo")).to_be_disabled()
+    harness.do("patch({ redo: 1 })")
+    root.get_by_test_id("wb-redo").click()
+    root.get_by_test_id("wb-reset").click()
+    root.get_by_test_id("wb-handle-low").focus()
+    harness.page.keyboard.press("Control+z")
+    types = [event["type"] for event in harness.events()]
+    assert types == ["set_range", "undo", "redo", "reset_range", "undo"]
+    assert harness.events()[0]["final"] is True
+
+
+def test_the_list_is_searched_sorted_and_walked(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    rows = root.get_by_test_id("wb-observer")
+    expect(rows).to_have_count(13)
+    root.get_by_test_id("wb-order").get_by_role("radio", name="worst").click()
+    expect(rows.first).to_have_attribute("data-id", "conv2.output")
+    root.get_by_test_id("wb-search").fill("fc weight")
+    expect(rows).to_have_count(2)
+    root.get_by_test_id("wb-search").fill("")
+    root.get_by_test_id("wb-observers").focus()
+    harness.page.keyboard.press("ArrowDown")
+    assert harness.events()[-1]["type"] == "select"
+    harness.do("select({ observer: 'fc1.weight', from: 'graph' })")
+    assert harness.events()[-1] == {"type": "select", "id": "fc1.weight"}
+
+
+def test_figures_clipping_and_outliers_are_there(harness: Harness) -> None:
+    root = harness.open("histogram", height=800)
+    figures = root.get_by_test_id("wb-figures")
+    expect(figures.locator("[data-figure=scale] b")).to_have_text("0.0286")
+    expect(figures.locator("[data-figure='zero point'] b")).to_have_text("108")
+    expect(figures.locator("[data-figure=accuracy] b")).to_have_text("98.9 % (−0.1)")
+    expect(root.get_by_test_id("wb-clip-low")).to_contain_text("clip")
+    expect(root.get_by_test_id("wb-optimum")).to_have_count(1)
+    expect(root.get_by_text("outlier: C 17")).to_be_visible()
