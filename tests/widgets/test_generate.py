@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from workbench.widgets import generate
+
+
+def _copied(folder: Path, old: str, new: str) -> Path:
+    """The files of the messages in `folder`, with `new` for `old` in the one that has it."""
+    copied = folder / "messages"
+    shutil.copytree(generate.MESSAGES, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    (path,) = (path for path in copied.glob("*.py") if old in path.read_text(encoding="utf-8"))
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return copied
 
 
 def test_the_committed_types_are_those_of_the_messages(capsys: pytest.CaptureFixture[str]) -> None:
@@ -16,10 +26,7 @@ def test_the_committed_types_are_those_of_the_messages(capsys: pytest.CaptureFix
 def test_a_changed_message_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    changed = tmp_path / "messages.py"
-    changed.write_text(
-        generate.MESSAGES.read_text(encoding="utf-8").replace("class Dim:", "class Dimension:")
-    )
+    changed = _copied(tmp_path, "class Dim:", "class Dimension:")
     monkeypatch.setattr(generate, "MESSAGES", changed)
     assert generate.main(["--check"]) == 1
     assert "run: python -m workbench.widgets.generate" in capsys.readouterr().err
@@ -59,3 +66,19 @@ def test_a_comment_stays_with_its_field() -> None:
 def test_an_annotation_without_equivalent_is_refused_with_its_line() -> None:
     with pytest.raises(TypeError, match=r"line 3: the annotation 'set\[int\]' has no TypeScript equivalent"):
         generate.typescript('class M:\n    """A message."""\n    x: set[int]\n')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "file"),
+    [
+        ("sliders: list[Slider]", "sliders: set[Slider]", "shapes.py"),
+        ('"graph": ((GraphState,), ', '"graph": (GraphState, ', "views.py"),
+    ],
+)
+def test_a_refusal_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, file: str
+) -> None:
+    changed = _copied(tmp_path, old, new)
+    monkeypatch.setattr(generate, "MESSAGES", changed)
+    with pytest.raises(TypeError, match=rf"^{file}, line \d+: "):
+        generate.main(["--check"])

@@ -15,11 +15,11 @@ from pathlib import Path
 
 __all__ = ["main", "typescript"]
 
-MESSAGES = Path(__file__).parents[1] / "live" / "messages.py"
+MESSAGES = Path(__file__).parents[1] / "live" / "messages"
 TARGET = Path(__file__).parents[2] / "extensions" / "protocol" / "src" / "messages.ts"
 
 _HEADER = """\
-// Generated from workbench/live/messages.py by `python -m workbench.widgets.generate`: do not edit.
+// Generated from workbench/live/messages by `python -m workbench.widgets.generate`: do not edit.
 """
 
 _PLAIN = {
@@ -63,7 +63,7 @@ def _type(node: ast.expr) -> str:
         case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, value])):
             return f"Readonly<Record<{_type(key)}, {_type(value)}>>"
     raise TypeError(
-        f"{MESSAGES.name}, line {node.lineno}: the annotation {ast.unparse(node)!r} has no TypeScript "
+        f"line {node.lineno}: the annotation {ast.unparse(node)!r} has no TypeScript "
         "equivalent here; use str, int, float, bool, object, None, Literal, list, dict, a message or a union of these"
     )
 
@@ -92,9 +92,7 @@ def _interface(node: ast.ClassDef) -> str:
 
 def _names(node: ast.expr) -> list[str]:
     if not isinstance(node, ast.Tuple):
-        raise TypeError(
-            f"{MESSAGES.name}, line {node.lineno}: VIEWS holds pairs of tuples of message classes"
-        )
+        raise TypeError(f"line {node.lineno}: VIEWS holds pairs of tuples of message classes")
     return [ast.unparse(element) for element in node.elts]
 
 
@@ -103,7 +101,7 @@ def _views(table: ast.Dict) -> str:
     text, entries = "", ""
     for key, value in zip(table.keys, table.values, strict=True):
         if key is None or not isinstance(value, ast.Tuple):
-            raise TypeError(f"{MESSAGES.name}, line {value.lineno}: VIEWS maps a name to (states, events)")
+            raise TypeError(f"line {value.lineno}: VIEWS maps a name to (states, events)")
         name = str(ast.literal_eval(key))
         states, events = (_names(part) for part in value.elts)
         title = name.capitalize()
@@ -119,13 +117,13 @@ def _views(table: ast.Dict) -> str:
 
 
 def typescript(source: str) -> str:
-    """The TypeScript that says the same as the Python text `source`.
+    """The TypeScript that says the same as the Python text `source`, one file of messages.
 
     Raises:
         TypeError: an annotation has no equivalent, or ``VIEWS`` is not a literal of the expected form.
     """
     module = ast.parse(source)
-    parts = [_HEADER]
+    parts: list[str] = []
     for statement, doc in _documented(module.body):
         match statement:
             case ast.ClassDef():
@@ -137,6 +135,19 @@ def typescript(source: str) -> str:
     return "\n".join(parts)
 
 
+def _everything() -> str:
+    """What the files of the messages say, one after the other; one that says nothing of its own adds nothing."""
+    parts = [_HEADER]
+    for path in sorted(MESSAGES.glob("*.py")):
+        try:
+            text = typescript(path.read_text(encoding="utf-8"))
+        except TypeError as error:
+            raise TypeError(f"{path.name}, {error}") from None
+        if text:
+            parts.append(f"// {path.stem}\n\n{text}")
+    return "\n".join(parts)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Rewrites the generated file, or with ``--check`` says whether it is up to date."""
     parser = argparse.ArgumentParser(prog="python -m workbench.widgets.generate", description=__doc__)
@@ -144,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--check", action="store_true", help="change nothing; fail if the file is out of date"
     )
     options = parser.parse_args(arguments)
-    wanted = typescript(MESSAGES.read_text(encoding="utf-8"))
+    wanted = _everything()
     present = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
     if wanted == present:
         return 0

@@ -1,4 +1,6 @@
-// Generated from workbench/live/messages.py by `python -m workbench.widgets.generate`: do not edit.
+// Generated from workbench/live/messages by `python -m workbench.widgets.generate`: do not edit.
+
+// common
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
 export const PROTOCOL_VERSION = 1;
@@ -22,6 +24,354 @@ export interface Head {
   /** Python that recreates what is shown ("write as code"); empty if there is none. */
   readonly code: string;
 }
+
+/** Why the last request was refused; the state is as it was before it. */
+export interface Refusal {
+  readonly request: string;
+  readonly reason: string;
+}
+
+/** A person picked an observer, a node, or nothing. */
+export interface SelectEvent {
+  readonly type: 'select';
+  readonly id: string | null;
+}
+
+// graph
+
+/** One node of a graph. */
+export interface GraphNode {
+  readonly id: string;
+  readonly kind: 'input' | 'op' | 'parameter' | 'constant' | 'output';
+  readonly op: string;
+  readonly label: string;
+  /** Module path, outermost first: `["features", "0"]`. */
+  readonly scope: readonly string[];
+  readonly dtype: string;
+  /** Type of the (first) value it produces. */
+  readonly dims: readonly Dim[];
+  /** Pairs of name and value, as text. */
+  readonly attributes: readonly (readonly string[])[];
+  readonly source: string;
+  readonly doc: string;
+  readonly equation: string;
+  /** The dims rule in words. */
+  readonly rule: string;
+  readonly parameters: number;
+  readonly flops: number;
+  readonly bytes: number;
+  readonly bits: number;
+}
+
+/** One value that travels from a node to another. */
+export interface GraphEdge {
+  readonly source: string;
+  readonly target: string;
+  readonly dtype: string;
+  readonly dims: readonly Dim[];
+}
+
+/** A whole graph. */
+export interface GraphState {
+  readonly kind: 'graph';
+  readonly head: Head;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly selected: string | null;
+  /** How many nodes were left out because the graph is larger than a view can show; 0 if none. */
+  readonly truncated: number;
+}
+
+// heatmap
+
+/** One class that the model weighs, with its probability. */
+export interface ClassScore {
+  readonly label: string;
+  readonly probability: number;
+}
+
+/** An attribution over its input. */
+export interface HeatmapState {
+  readonly kind: 'heatmap';
+  readonly head: Head;
+  readonly height: number;
+  readonly width: number;
+  readonly channels: number;
+  /** float32 [height, width, channels] */
+  readonly input_buffer: number;
+  readonly input_low: number;
+  readonly input_high: number;
+  /** float32 [height, width]; not a number where there is none */
+  readonly attribution_buffer: number;
+  readonly row_dim: Dim;
+  readonly column_dim: Dim;
+  readonly method: string;
+  /** Pairs of name and value, as text. */
+  readonly settings: readonly (readonly string[])[];
+  readonly target: string;
+  /** Most probable first. */
+  readonly predictions: readonly ClassScore[];
+  /** Convergence delta: sum of the attributions − (F(input) − F(baseline)); None if it has no meaning. */
+  readonly delta: number | null;
+  /** A delta beyond this is shown as a warning. */
+  readonly tolerance: number | null;
+  readonly seconds: number;
+  readonly sample: number;
+  readonly samples: number;
+}
+
+/** A person asked for another sample of a batch. */
+export interface SampleEvent {
+  readonly type: 'sample';
+  readonly index: number;
+}
+
+// histogram
+
+/** One observer in the list of layers. */
+export interface ObserverRow {
+  readonly id: string;
+  /** What is observed, e.g. `conv2.output`. */
+  readonly name: string;
+  readonly dims: readonly string[];
+  readonly dtype: string;
+  readonly scheme: string;
+  readonly batches: number;
+  /** Signal to quantization noise ratio with the present range, in dB. */
+  readonly sqnr: number | null;
+  /** At most 24 bin heights, 0 to 1. */
+  readonly spark: readonly number[];
+  readonly nan: number;
+  readonly inf: number;
+  /** True if a person has set the range. */
+  readonly overridden: boolean;
+}
+
+/** A range that some rule would choose, and what it would give. */
+export interface Candidate {
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly sqnr: number | null;
+}
+
+/** One point of the error curve: the range scaled by `width` about its chosen centre. */
+export interface CurvePoint {
+  readonly width: number;
+  readonly low: number;
+  readonly high: number;
+  readonly sqnr: number | null;
+}
+
+/** Range of one channel; `outlier` marks one that is far from its siblings. */
+export interface Channel {
+  readonly index: number;
+  readonly low: number;
+  readonly high: number;
+  readonly outlier: boolean;
+}
+
+/** Everything about the selected observer. */
+export interface ObserverDetail {
+  readonly id: string;
+  readonly bits: number;
+  readonly quant_min: number;
+  readonly quant_max: number;
+  readonly observed_low: number;
+  readonly observed_high: number;
+  /** float32 [bins]: how many values fell into each equal bin of [observed_low, observed_high]. */
+  readonly counts_buffer: number;
+  readonly bins: number;
+  /** The range in force, after the widening to include zero that quantization asks for. */
+  readonly low: number;
+  readonly high: number;
+  readonly scale: number;
+  readonly zero_point: number;
+  /** Fraction of the values below the range, 0 to 1. */
+  readonly clip_low: number;
+  readonly clip_high: number;
+  readonly sqnr: number | null;
+  readonly candidates: readonly Candidate[];
+  readonly curve: readonly CurvePoint[];
+  readonly channel_dim: string | null;
+  readonly channels: readonly Channel[];
+}
+
+/** What the present ranges do to the whole model, where somebody measures it. */
+export interface ModelFigures {
+  readonly sqnr: number | null;
+  readonly accuracy: number | null;
+  readonly float_accuracy: number | null;
+}
+
+/** All observers of a model, one of them in detail. */
+export interface HistogramState {
+  readonly kind: 'histogram';
+  readonly head: Head;
+  readonly observers: readonly ObserverRow[];
+  readonly selected: string | null;
+  readonly detail: ObserverDetail | null;
+  readonly model: ModelFigures;
+  /** How many changes can be undone. */
+  readonly undo: number;
+  readonly redo: number;
+  /** What the last change did, in words: "clipping 0.3 % more bought 1.7 dB". */
+  readonly change: string;
+  readonly refusal: Refusal | null;
+}
+
+/** A person moved an observer's range. During a drag `final` is False: only its end can be undone. */
+export interface SetRangeEvent {
+  readonly type: 'set_range';
+  readonly id: string;
+  readonly low: number;
+  readonly high: number;
+  readonly final: boolean;
+}
+
+/** A person gave an observer's range back to the observer. */
+export interface ResetRangeEvent {
+  readonly type: 'reset_range';
+  readonly id: string;
+}
+
+/** Take the last change back. */
+export interface UndoEvent {
+  readonly type: 'undo';
+}
+
+/** Make the change again that was taken back. */
+export interface RedoEvent {
+  readonly type: 'redo';
+}
+
+// link
+
+/** Kernel to page, on the data comm: a view model exists and this is its newest state. */
+export interface Announcement {
+  readonly type: 'state';
+  readonly version: number;
+  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
+  /** Identity of the view model inside this kernel. */
+  readonly model: string;
+  /** Grows with every model that is shown: a panel shows the one of its view with the largest. */
+  readonly order: number;
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+/** Kernel to page: a view model is gone. */
+export interface Withdrawal {
+  readonly type: 'gone';
+  readonly version: number;
+  readonly model: string;
+}
+
+/** Kernel to page: no picture of a view model could be made, and why; the last one stays valid. */
+export interface Trouble {
+  readonly type: 'trouble';
+  readonly version: number;
+  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
+  readonly model: string;
+  readonly reason: string;
+}
+
+/** Page to kernel, on the control comm: when it opens, when `views` changes, and every half minute. */
+export interface Hello {
+  readonly type: 'hello';
+  readonly version: number;
+  /** The views that the page draws now; only their states are made and sent. */
+  readonly views: readonly string[];
+}
+
+/** Kernel to page, on the control comm: the answer to every hello. */
+export interface Welcome {
+  readonly type: 'welcome';
+  readonly version: number;
+  /** Identity of the kernel's process: another one after a restart. */
+  readonly kernel: string;
+  /** Identity of the data comm. */
+  readonly data: string;
+}
+
+/** Page to kernel, on the control comm, which is served while a cell runs: an event for a view model. */
+export interface Request {
+  readonly type: 'event';
+  readonly version: number;
+  readonly model: string;
+  readonly event: Readonly<Record<string, unknown>>;
+}
+
+/** Kernel to page, on the control comm: what became of a request. */
+export interface Reply {
+  readonly type: 'reply';
+  readonly version: number;
+  readonly model: string;
+  readonly accepted: boolean;
+  readonly reason: string;
+}
+
+// scatter
+
+/** Thumbnails, one a point, laid out row by row in one grey image. */
+export interface Sprite {
+  /** uint8 [rows * height, columns * width] */
+  readonly image_buffer: number;
+  readonly height: number;
+  readonly width: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** A point near the picked one, by distance in the space before projection. */
+export interface Neighbour {
+  readonly index: number;
+  readonly distance: number;
+}
+
+/** Points in the embedding projector. */
+export interface ScatterState {
+  readonly kind: 'scatter';
+  readonly head: Head;
+  readonly method: string;
+  readonly count: number;
+  /** How many points there are in all; the view says so when `count` is smaller. */
+  readonly total: number;
+  /** 2 or 3 */
+  readonly dims: number;
+  /** float32 [count, dims] */
+  readonly positions_buffer: number;
+  /** Fraction of the variance that each component explains; empty where that has no meaning. */
+  readonly explained: readonly number[];
+  /** The distinct labels. */
+  readonly categories: readonly string[];
+  /** uint16 [count]: index into `categories` */
+  readonly category_buffer: number | null;
+  readonly label_name: string;
+  readonly sprite: Sprite | null;
+  /** Names of the metadata columns. */
+  readonly columns: readonly string[];
+  /** Metadata of the selected points, one row each, in the order of `selected`. */
+  readonly rows: readonly (readonly string[])[];
+  readonly selected: readonly number[];
+  readonly metric: 'cosine' | 'euclidean';
+  /** Of the first selected point. */
+  readonly neighbours: readonly Neighbour[];
+  readonly refusal: Refusal | null;
+}
+
+/** A person picked points of the projector. */
+export interface SelectPointsEvent {
+  readonly type: 'select_points';
+  readonly indices: readonly number[];
+}
+
+/** A person chose how distance between points is measured. */
+export interface SetMetricEvent {
+  readonly type: 'set_metric';
+  readonly metric: 'cosine' | 'euclidean';
+}
+
+// shapes
 
 /** Summary of a tensor's values; of the finite ones where a figure needs finite values. */
 export interface Statistics {
@@ -141,229 +491,14 @@ export interface ClashState {
   readonly fix: string;
 }
 
-/** One observer in the list of layers. */
-export interface ObserverRow {
-  readonly id: string;
-  /** What is observed, e.g. `conv2.output`. */
-  readonly name: string;
-  readonly dims: readonly string[];
-  readonly dtype: string;
-  readonly scheme: string;
-  readonly batches: number;
-  /** Signal to quantization noise ratio with the present range, in dB. */
-  readonly sqnr: number | null;
-  /** At most 24 bin heights, 0 to 1. */
-  readonly spark: readonly number[];
-  readonly nan: number;
-  readonly inf: number;
-  /** True if a person has set the range. */
-  readonly overridden: boolean;
-}
-
-/** A range that some rule would choose, and what it would give. */
-export interface Candidate {
-  readonly name: string;
-  readonly low: number;
-  readonly high: number;
-  readonly sqnr: number | null;
-}
-
-/** One point of the error curve: the range scaled by `width` about its chosen centre. */
-export interface CurvePoint {
-  readonly width: number;
-  readonly low: number;
-  readonly high: number;
-  readonly sqnr: number | null;
-}
-
-/** Range of one channel; `outlier` marks one that is far from its siblings. */
-export interface Channel {
+/** A person moved a slider of a tensor's picture. */
+export interface SliceEvent {
+  readonly type: 'slice';
+  readonly axis: number;
   readonly index: number;
-  readonly low: number;
-  readonly high: number;
-  readonly outlier: boolean;
 }
 
-/** Everything about the selected observer. */
-export interface ObserverDetail {
-  readonly id: string;
-  readonly bits: number;
-  readonly quant_min: number;
-  readonly quant_max: number;
-  readonly observed_low: number;
-  readonly observed_high: number;
-  /** float32 [bins]: how many values fell into each equal bin of [observed_low, observed_high]. */
-  readonly counts_buffer: number;
-  readonly bins: number;
-  /** The range in force, after the widening to include zero that quantization asks for. */
-  readonly low: number;
-  readonly high: number;
-  readonly scale: number;
-  readonly zero_point: number;
-  /** Fraction of the values below the range, 0 to 1. */
-  readonly clip_low: number;
-  readonly clip_high: number;
-  readonly sqnr: number | null;
-  readonly candidates: readonly Candidate[];
-  readonly curve: readonly CurvePoint[];
-  readonly channel_dim: string | null;
-  readonly channels: readonly Channel[];
-}
-
-/** What the present ranges do to the whole model, where somebody measures it. */
-export interface ModelFigures {
-  readonly sqnr: number | null;
-  readonly accuracy: number | null;
-  readonly float_accuracy: number | null;
-}
-
-/** Why the last request was refused; the state is as it was before it. */
-export interface Refusal {
-  readonly request: string;
-  readonly reason: string;
-}
-
-/** All observers of a model, one of them in detail. */
-export interface HistogramState {
-  readonly kind: 'histogram';
-  readonly head: Head;
-  readonly observers: readonly ObserverRow[];
-  readonly selected: string | null;
-  readonly detail: ObserverDetail | null;
-  readonly model: ModelFigures;
-  /** How many changes can be undone. */
-  readonly undo: number;
-  readonly redo: number;
-  /** What the last change did, in words: "clipping 0.3 % more bought 1.7 dB". */
-  readonly change: string;
-  readonly refusal: Refusal | null;
-}
-
-/** One node of a graph. */
-export interface GraphNode {
-  readonly id: string;
-  readonly kind: 'input' | 'op' | 'parameter' | 'constant' | 'output';
-  readonly op: string;
-  readonly label: string;
-  /** Module path, outermost first: `["features", "0"]`. */
-  readonly scope: readonly string[];
-  readonly dtype: string;
-  /** Type of the (first) value it produces. */
-  readonly dims: readonly Dim[];
-  /** Pairs of name and value, as text. */
-  readonly attributes: readonly (readonly string[])[];
-  readonly source: string;
-  readonly doc: string;
-  readonly equation: string;
-  /** The dims rule in words. */
-  readonly rule: string;
-  readonly parameters: number;
-  readonly flops: number;
-  readonly bytes: number;
-  readonly bits: number;
-}
-
-/** One value that travels from a node to another. */
-export interface GraphEdge {
-  readonly source: string;
-  readonly target: string;
-  readonly dtype: string;
-  readonly dims: readonly Dim[];
-}
-
-/** A whole graph. */
-export interface GraphState {
-  readonly kind: 'graph';
-  readonly head: Head;
-  readonly nodes: readonly GraphNode[];
-  readonly edges: readonly GraphEdge[];
-  readonly selected: string | null;
-  /** How many nodes were left out because the graph is larger than a view can show; 0 if none. */
-  readonly truncated: number;
-}
-
-/** One class that the model weighs, with its probability. */
-export interface ClassScore {
-  readonly label: string;
-  readonly probability: number;
-}
-
-/** An attribution over its input. */
-export interface HeatmapState {
-  readonly kind: 'heatmap';
-  readonly head: Head;
-  readonly height: number;
-  readonly width: number;
-  readonly channels: number;
-  /** float32 [height, width, channels] */
-  readonly input_buffer: number;
-  readonly input_low: number;
-  readonly input_high: number;
-  /** float32 [height, width]; not a number where there is none */
-  readonly attribution_buffer: number;
-  readonly row_dim: Dim;
-  readonly column_dim: Dim;
-  readonly method: string;
-  /** Pairs of name and value, as text. */
-  readonly settings: readonly (readonly string[])[];
-  readonly target: string;
-  /** Most probable first. */
-  readonly predictions: readonly ClassScore[];
-  /** Convergence delta: sum of the attributions − (F(input) − F(baseline)); None if it has no meaning. */
-  readonly delta: number | null;
-  /** A delta beyond this is shown as a warning. */
-  readonly tolerance: number | null;
-  readonly seconds: number;
-  readonly sample: number;
-  readonly samples: number;
-}
-
-/** Thumbnails, one a point, laid out row by row in one grey image. */
-export interface Sprite {
-  /** uint8 [rows * height, columns * width] */
-  readonly image_buffer: number;
-  readonly height: number;
-  readonly width: number;
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** A point near the picked one, by distance in the space before projection. */
-export interface Neighbour {
-  readonly index: number;
-  readonly distance: number;
-}
-
-/** Points in the embedding projector. */
-export interface ScatterState {
-  readonly kind: 'scatter';
-  readonly head: Head;
-  readonly method: string;
-  readonly count: number;
-  /** How many points there are in all; the view says so when `count` is smaller. */
-  readonly total: number;
-  /** 2 or 3 */
-  readonly dims: number;
-  /** float32 [count, dims] */
-  readonly positions_buffer: number;
-  /** Fraction of the variance that each component explains; empty where that has no meaning. */
-  readonly explained: readonly number[];
-  /** The distinct labels. */
-  readonly categories: readonly string[];
-  /** uint16 [count]: index into `categories` */
-  readonly category_buffer: number | null;
-  readonly label_name: string;
-  readonly sprite: Sprite | null;
-  /** Names of the metadata columns. */
-  readonly columns: readonly string[];
-  /** Metadata of the selected points, one row each, in the order of `selected`. */
-  readonly rows: readonly (readonly string[])[];
-  readonly selected: readonly number[];
-  readonly metric: 'cosine' | 'euclidean';
-  /** Of the first selected point. */
-  readonly neighbours: readonly Neighbour[];
-  readonly refusal: Refusal | null;
-}
+// training
 
 /** One curve over the steps, thinned out so that its extremes stay. */
 export interface TrainingCurve {
@@ -460,62 +595,6 @@ export interface TrainingState {
   readonly advice: string;
 }
 
-/** A person picked an observer, a node, or nothing. */
-export interface SelectEvent {
-  readonly type: 'select';
-  readonly id: string | null;
-}
-
-/** A person picked points of the projector. */
-export interface SelectPointsEvent {
-  readonly type: 'select_points';
-  readonly indices: readonly number[];
-}
-
-/** A person chose how distance between points is measured. */
-export interface SetMetricEvent {
-  readonly type: 'set_metric';
-  readonly metric: 'cosine' | 'euclidean';
-}
-
-/** A person moved an observer's range. During a drag `final` is False: only its end can be undone. */
-export interface SetRangeEvent {
-  readonly type: 'set_range';
-  readonly id: string;
-  readonly low: number;
-  readonly high: number;
-  readonly final: boolean;
-}
-
-/** A person gave an observer's range back to the observer. */
-export interface ResetRangeEvent {
-  readonly type: 'reset_range';
-  readonly id: string;
-}
-
-/** Take the last change back. */
-export interface UndoEvent {
-  readonly type: 'undo';
-}
-
-/** Make the change again that was taken back. */
-export interface RedoEvent {
-  readonly type: 'redo';
-}
-
-/** A person moved a slider of a tensor's picture. */
-export interface SliceEvent {
-  readonly type: 'slice';
-  readonly axis: number;
-  readonly index: number;
-}
-
-/** A person asked for another sample of a batch. */
-export interface SampleEvent {
-  readonly type: 'sample';
-  readonly index: number;
-}
-
 /** A person wants the training to wait after this batch. */
 export interface PauseEvent {
   readonly type: 'pause';
@@ -530,6 +609,8 @@ export interface ResumeEvent {
 export interface StopEvent {
   readonly type: 'stop';
 }
+
+// views
 
 /** What the shapes view can draw; told apart by `kind`. */
 export type ShapesViewState = TensorState | FlowState | ClashState;
@@ -579,66 +660,3 @@ export interface Views {
 
 /** The name of a view. */
 export type ViewName = keyof Views;
-
-/** Kernel to page, on the data comm: a view model exists and this is its newest state. */
-export interface Announcement {
-  readonly type: 'state';
-  readonly version: number;
-  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
-  /** Identity of the view model inside this kernel. */
-  readonly model: string;
-  /** Grows with every model that is shown: a panel shows the one of its view with the largest. */
-  readonly order: number;
-  readonly state: Readonly<Record<string, unknown>>;
-}
-
-/** Kernel to page: a view model is gone. */
-export interface Withdrawal {
-  readonly type: 'gone';
-  readonly version: number;
-  readonly model: string;
-}
-
-/** Kernel to page: no picture of a view model could be made, and why; the last one stays valid. */
-export interface Trouble {
-  readonly type: 'trouble';
-  readonly version: number;
-  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
-  readonly model: string;
-  readonly reason: string;
-}
-
-/** Page to kernel, on the control comm: when it opens, when `views` changes, and every half minute. */
-export interface Hello {
-  readonly type: 'hello';
-  readonly version: number;
-  /** The views that the page draws now; only their states are made and sent. */
-  readonly views: readonly string[];
-}
-
-/** Kernel to page, on the control comm: the answer to every hello. */
-export interface Welcome {
-  readonly type: 'welcome';
-  readonly version: number;
-  /** Identity of the kernel's process: another one after a restart. */
-  readonly kernel: string;
-  /** Identity of the data comm. */
-  readonly data: string;
-}
-
-/** Page to kernel, on the control comm, which is served while a cell runs: an event for a view model. */
-export interface Request {
-  readonly type: 'event';
-  readonly version: number;
-  readonly model: string;
-  readonly event: Readonly<Record<string, unknown>>;
-}
-
-/** Kernel to page, on the control comm: what became of a request. */
-export interface Reply {
-  readonly type: 'reply';
-  readonly version: number;
-  readonly model: string;
-  readonly accepted: boolean;
-  readonly reason: string;
-}

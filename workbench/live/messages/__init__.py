@@ -1,0 +1,71 @@
+"""Every message that travels between Python and the browser: the one place where their shapes are written.
+
+The TypeScript types in ``extensions/protocol`` are generated from this room's files (``python -m
+workbench.widgets.generate``) and a test compares them, so the two sides cannot disagree.
+
+A *state* travels from Python to a view and is complete: a view that was just opened, or reopened from a
+saved notebook, draws from one state alone. Large numbers travel as buffers: a field that ends in
+``_buffer`` is an index into the list of binary buffers sent along, with the element type given in its
+comment (little endian, C order). An *event* travels from a view to Python and is validated there
+(`workbench.live.validate`) before anything changes.
+
+Floats that are not finite travel as ``None``. Text is text: a view never treats it as markup.
+"""
+
+from __future__ import annotations
+
+from workbench.live.messages.common import PROTOCOL_VERSION, Dim, Head, Refusal, SelectEvent
+from workbench.live.messages.graph import GraphEdge, GraphNode, GraphState
+from workbench.live.messages.heatmap import ClassScore, HeatmapState, SampleEvent
+from workbench.live.messages.histogram import (
+    Candidate,
+    Channel,
+    CurvePoint,
+    HistogramState,
+    ModelFigures,
+    ObserverDetail,
+    ObserverRow,
+    RedoEvent,
+    ResetRangeEvent,
+    SetRangeEvent,
+    UndoEvent,
+)
+from workbench.live.messages.link import Announcement, Hello, Reply, Request, Trouble, Welcome, Withdrawal
+from workbench.live.messages.scatter import Neighbour, ScatterState, SelectPointsEvent, SetMetricEvent, Sprite
+from workbench.live.messages.shapes import (
+    ClashDim,
+    ClashOperand,
+    ClashState,
+    FlowOperand,
+    FlowRow,
+    FlowState,
+    Picture,
+    SliceEvent,
+    Slider,
+    Statistics,
+    TensorState,
+)
+from workbench.live.messages.training import (
+    PauseEvent,
+    ResumeEvent,
+    StopEvent,
+    TrainingCounters,
+    TrainingCurve,
+    TrainingFailure,
+    TrainingMark,
+    TrainingSpike,
+    TrainingState,
+    TrainingStrip,
+)
+from workbench.live.messages.views import VIEWS
+
+__all__ = [
+    "Announcement", "Candidate", "Channel", "ClashDim", "ClashOperand", "ClashState", "ClassScore",
+    "CurvePoint", "Dim", "FlowOperand", "FlowRow", "FlowState", "GraphEdge", "GraphNode", "GraphState",
+    "Head", "HeatmapState", "Hello", "HistogramState", "ModelFigures", "Neighbour", "ObserverDetail",
+    "ObserverRow", "PROTOCOL_VERSION", "PauseEvent", "Picture", "RedoEvent", "Refusal", "Reply", "Request",
+    "ResetRangeEvent", "ResumeEvent", "SampleEvent", "ScatterState", "SelectEvent", "SelectPointsEvent",
+    "SetMetricEvent", "SetRangeEvent", "SliceEvent", "Slider", "Sprite", "Statistics", "StopEvent",
+    "TensorState", "TrainingCounters", "TrainingCurve", "TrainingFailure", "TrainingMark", "TrainingSpike",
+    "TrainingState", "TrainingStrip", "Trouble", "UndoEvent", "VIEWS", "Welcome", "Withdrawal",
+]  # fmt: skip

@@ -1,0 +1,85 @@
+"""The link between page and kernel: what carries states and events, and who is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Announcement", "Hello", "Reply", "Request", "Trouble", "Welcome", "Withdrawal"]
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """Kernel to page, on the data comm: a view model exists and this is its newest state."""
+
+    type: Literal["state"]
+    version: int
+    view: Literal["shapes", "histogram", "graph", "heatmap", "scatter", "training"]
+    model: str
+    """Identity of the view model inside this kernel."""
+    order: int
+    """Grows with every model that is shown: a panel shows the one of its view with the largest."""
+    state: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """Kernel to page: a view model is gone."""
+
+    type: Literal["gone"]
+    version: int
+    model: str
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Kernel to page: no picture of a view model could be made, and why; the last one stays valid."""
+
+    type: Literal["trouble"]
+    version: int
+    view: Literal["shapes", "histogram", "graph", "heatmap", "scatter", "training"]
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Page to kernel, on the control comm: when it opens, when `views` changes, and every half minute."""
+
+    type: Literal["hello"]
+    version: int
+    views: list[str]
+    """The views that the page draws now; only their states are made and sent."""
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """Kernel to page, on the control comm: the answer to every hello."""
+
+    type: Literal["welcome"]
+    version: int
+    kernel: str
+    """Identity of the kernel's process: another one after a restart."""
+    data: str
+    """Identity of the data comm."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Page to kernel, on the control comm, which is served while a cell runs: an event for a view model."""
+
+    type: Literal["event"]
+    version: int
+    model: str
+    event: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Kernel to page, on the control comm: what became of a request."""
+
+    type: Literal["reply"]
+    version: int
+    model: str
+    accepted: bool
+    reason: str
