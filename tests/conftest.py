@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +39,15 @@ def seeded() -> None:
     """Give every test the same random numbers, whichever tests ran before it."""
     random.seed(0)
     np.random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Let what a test started in the background end with it: the next would hear what is published."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "workbench-figures":
+            thread.join(30)
 
 
 @pytest.fixture(scope="session")
