@@ -1,4 +1,4 @@
-"""Families of type rules: what the inputs of an op are cast to, and what comes out."""
+"""Type rules: their families, and what they make of the inputs of an op and of what comes out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import get_default_dtype
-from workbench.core.op import DTypeRule
+from workbench.base.dtypes import get_default_dtype, half_width, promote
+from workbench.core.op import DTypeRule, Op
 
-__all__ = ["FLOAT", "INDEX", "KEEP", "PREDICATE", "PROMOTE", "SUM"]
+__all__ = [
+    "FLOAT", "INDEX", "KEEP", "PREDICATE", "PROMOTE", "SUM", "cast", "common_dtype", "compute", "narrowed", "settled",
+]  # fmt: skip
 
 _Type = np.dtype[Any]
 
@@ -38,3 +40,83 @@ KEEP = DTypeRule("as the first input", None, _result)
 PREDICATE = DTypeRule("bool", _same, lambda dtype, params: np.dtype(np.bool_))
 INDEX = DTypeRule("int64", None, lambda dtype, params: np.dtype(np.int64))
 SUM = DTypeRule("as the input, integers become int64", _wide, _result)
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+def settled(op: Op, arrays: list[Any]) -> bool:
+    """Say, quickly, whether the arrays have the type already in which the op computes."""
+    if op.dtype.common is None:
+        if op.widens:
+            for array in arrays:
+                if type(array) is np.ndarray and array.dtype.char in "eE":
+                    return False
+        return True
+    first: Any = None
+    for array in arrays[op.dtype.skip :] if op.dtype.skip else arrays:
+        if type(array) is np.ndarray:
+            if first is None:
+                first = array.dtype
+                if first.char not in "fd":
+                    return False
+            elif array.dtype is not first:
+                return False
+        elif type(array) is not float:
+            return False
+    return first is not None
+
+
+def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
+    """Return the type that the inputs of `op` are brought to, or that of the first where they stay."""
+    arrays = arrays[op.dtype.skip :]
+    if op.dtype.common is None:
+        first = arrays[0]
+        return first.dtype if hasattr(first, "dtype") else promote((first,))
+    operands = tuple(
+        (one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None
+    )
+    return op.dtype.common(promote(operands))
+
+
+def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
+    """Bring array inputs to the type that the op's rule asks for; Python scalars stay what they are.
+
+    Returns the 16-bit type to go back to where the op is computed in float32 in its stead, else None.
+    """
+    target = common_dtype(op, arrays)
+    wide = target
+    half = None
+    if op.widens and half_width(target):
+        half, wide = target, _FLOAT32
+    if op.dtype.common is None:
+        if op.widens:
+            arrays = [
+                array.astype(_FLOAT32) if isinstance(array, np.ndarray) and half_width(array.dtype) else array
+                for array in arrays
+            ]
+        return arrays, half
+    skip = op.dtype.skip
+    return arrays[:skip] + [
+        array.astype(wide) if hasattr(array, "dtype") and array.dtype != wide else array
+        for array in arrays[skip:]
+    ], half
+
+
+def narrowed(op: Op, out: Any, half: Any, params: dict[str, Any]) -> Any:
+    """Bring results computed in float32 back to the 16-bit type that the op's rule names."""
+    dtypes = op.dtype.result(half, params)
+    several = (out,) if op.outputs == 1 else out
+    dtypes = dtypes if isinstance(dtypes, tuple) else (dtypes,) * op.outputs
+    with np.errstate(all="ignore"):  # what is too large for the type is infinite there
+        narrow = [
+            np.asarray(one).astype(dtype, copy=False) for one, dtype in zip(several, dtypes, strict=True)
+        ]
+    return narrow[0] if op.outputs == 1 else tuple(narrow)
+
+
+def compute(op: Op, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Return what the op's own array code makes of plain arrays, brought together in type."""
+    arrays, half = cast(op, arrays)
+    with np.errstate(all="ignore"):
+        out = op.forward(*arrays, **params)
+    return out if half is None else narrowed(op, out, half, params)

@@ -1,0 +1,70 @@
+"""The dims that come out of a call; a refusal names the operands as the caller calls them, and where they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.base.dims import MAXIMUM_DIMS, Dims, Names
+from workbench.base.errors import DimensionError, Operand
+from workbench.base.places import calling_frame, place
+from workbench.core.op import Op
+from workbench.core.value import UNNAMED, Value, dims_of
+
+__all__ = ["infer_dims", "names_in", "names_of"]
+
+
+def infer_dims(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Dims | tuple[Dims, ...]:
+    """Return the dims that come out; a refusal names the operands as the caller calls them."""
+    try:
+        return op.dims(*[dims_of(value) for value in inputs], **params)
+    except DimensionError as error:
+        error.op = error.op or op.name
+        known = _whose(error.operands, inputs)
+        labels = _labels(known)
+        error.label(labels, tuple(_origin(value) for value in known))
+        raise
+
+
+def names_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> tuple[Names | None, ...]:
+    """Return the names of each output of a call that the dims rule of `op` allows."""
+    dims: Any = infer_dims(op, inputs, params)
+    return (names_in(dims),) if op.outputs == 1 else tuple([names_in(one) for one in dims])
+
+
+def names_in(dims: Any) -> Names | None:
+    """Return the names of an output's dims as a value keeps them: None where no dim has one."""
+    names: Names = dims[0]
+    if len(names) > MAXIMUM_DIMS:
+        raise DimensionError(f"tensors only support up to {MAXIMUM_DIMS} dims, this would have {len(names)}.")
+    return None if names == UNNAMED[len(names)] else names
+
+
+def _whose(operands: tuple[Operand, ...], inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the input that each operand of a refusal is: by position, or by its dims where not all inputs are told."""
+    if len(operands) == len(inputs):
+        return inputs
+    left = list(inputs)
+    found: list[Any] = []
+    for operand in operands:
+        same = [i for i, value in enumerate(left) if dims_of(value) == (operand.names, operand.sizes)]
+        found.append(left.pop(same[0]) if same else None)
+    return tuple(found)
+
+
+def _origin(value: Any) -> str:
+    if not isinstance(value, Value):
+        return ""
+    if value._origin is not None:
+        return place(*value._origin)
+    return f"result of {value._grad_fn.name}" if value._grad_fn is not None else ""
+
+
+def _labels(inputs: tuple[Any, ...]) -> tuple[str, ...]:
+    """Find what the nearest caller outside this package calls its operands: local variables, by identity."""
+    frame = calling_frame()
+    if frame is None:
+        return ("",) * len(inputs)
+    # Names with a leading underscore are IPython's history as often as anybody's own: they come last.
+    local = sorted(frame.f_locals.items(), key=lambda item: not item[0].startswith("_"))
+    known = {id(value): name for name, value in local if isinstance(value, Value)}
+    return tuple(known.get(id(value), "") for value in inputs)

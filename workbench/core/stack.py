@@ -1,0 +1,164 @@
+"""The stack of interpreters that ops run through, and whether gradients are recorded: per thread and asyncio task.
+
+The topmost interpreter processes a call; whatever it calls in turn goes to the interpreter *below* it. At the bottom
+stands eager evaluation.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from workbench.core.op import Op
+
+__all__ = [
+    "BOTTOM", "IN_FORCE", "Interpreter", "State", "below", "computes_only", "enable_grad", "enter", "find",
+    "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "top", "without",
+]  # fmt: skip
+
+
+class Interpreter(Protocol):
+    """Something that gives a call of an op a meaning."""
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Return the result(s) of `op`; ops applied meanwhile go to the interpreter below.
+
+        One with an attribute ``transparent`` that is true returns what calls below gave, already recorded.
+        """
+        ...
+
+
+Kind = TypeVar("Kind")
+
+
+class State(NamedTuple):
+    """What dispatch must know: whether gradients are recorded, and the stack of interpreters as linked pairs."""
+
+    grad: bool
+    top: tuple[Interpreter, Any] | None
+    inference: bool = False
+
+
+BOTTOM = State(True, None)
+"""What is in force where nobody says otherwise."""
+IN_FORCE: contextvars.ContextVar[State] = contextvars.ContextVar("workbench_dispatch", default=BOTTOM)
+"""What is in force here and now."""
+_get = IN_FORCE.get
+
+
+def grad_enabled() -> bool:
+    """Say whether calls are recorded for gradients."""
+    return _get().grad
+
+
+def computes_only() -> bool:
+    """Say whether ops only compute, here and now: nothing is recorded and no interpreter looks on."""
+    state = _get()
+    return not state.grad and state.top is None
+
+
+@contextmanager
+def mode(grad: bool, inference: bool | None = None) -> Iterator[None]:
+    """Record for gradients, or do not; with `inference`, say whether results are inference tensors."""
+    state = _get()
+    token = IN_FORCE.set(
+        state._replace(grad=grad, inference=state.inference if inference is None else inference)
+    )
+    try:
+        yield
+    finally:
+        IN_FORCE.reset(token)
+
+
+def no_grad() -> Any:
+    """Record nothing for gradients inside this block (or decorated function)."""
+    return mode(grad=False)
+
+
+def enable_grad() -> Any:
+    """Record for gradients inside this block, even within `no_grad`."""
+    return mode(grad=True)
+
+
+def inference() -> bool:
+    """Say whether what is made now can never be part of a gradient."""
+    return _get().inference
+
+
+def enter(grad: bool) -> Any:
+    """Record for gradients, or do not, until `leave` is called with what this returns: `mode` without its cost."""
+    return IN_FORCE.set(_get()._replace(grad=grad))
+
+
+def leave(before: Any) -> None:
+    """Go back to what was in force at `enter`."""
+    IN_FORCE.reset(before)
+
+
+def top() -> Interpreter | None:
+    """Return the topmost interpreter; None where ops are evaluated."""
+    found = _get().top
+    return None if found is None else found[0]
+
+
+def set_grad(grad: bool) -> None:
+    """Record for gradients, or do not, from here on."""
+    IN_FORCE.set(_get()._replace(grad=grad))
+
+
+@contextmanager
+def below() -> Iterator[None]:
+    """Run the ops of this block without the topmost interpreter, as its `process` would."""
+    state = _get()
+    token = IN_FORCE.set(state if state.top is None else state._replace(top=state.top[1]))
+    try:
+        yield
+    finally:
+        IN_FORCE.reset(token)
+
+
+def find(kind: type[Kind]) -> Kind | None:
+    """Return the topmost interpreter of a class."""
+    link = _get().top
+    while link is not None:
+        interpreter, link = link
+        if isinstance(interpreter, kind):
+            return interpreter
+    return None
+
+
+def without(kind: type) -> Any:
+    """Run the ops of a block without the interpreters of a class, wherever they stand in the stack."""
+    state = _get()
+    kept: list[Interpreter] = []
+    link = state.top
+    while link is not None:
+        interpreter, link = link
+        if not isinstance(interpreter, kind):
+            kept.append(interpreter)
+    stack: tuple[Interpreter, Any] | None = None
+    for interpreter in reversed(kept):
+        stack = (interpreter, stack)
+    return _in_force(state._replace(top=stack))
+
+
+@contextmanager
+def _in_force(state: State) -> Iterator[None]:
+    token = IN_FORCE.set(state)
+    try:
+        yield
+    finally:
+        IN_FORCE.reset(token)
+
+
+@contextmanager
+def interpreting(interpreter: Interpreter) -> Iterator[None]:
+    """Run the ops of this block through `interpreter`, on top of those already in force."""
+    state = _get()
+    token = IN_FORCE.set(state._replace(top=(interpreter, state.top)))
+    try:
+        yield
+    finally:
+        IN_FORCE.reset(token)
