@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.op import ops
-from workbench.ops.recurrent_steps import steps_of
+from workbench.ops.recurrent.steps import steps_of
 from workbench.testing import assert_close
 
 
