@@ -57,6 +57,9 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 8, 6, 6), (8, 2, 3, 3), {**PLAIN, "groups": 4}),
     ((2, 6, 7, 6), (6, 1, 3, 3), {**PLAIN, "groups": 6}),
     ((1, 3, 5, 5), (1, 3, 1, 1), {**PLAIN, "padding": (0, 0)}),
+    # Read in place, more channels than a panel has; more rows than a band has.
+    ((2, 8, 7, 9), (117, 8, 1, 1), {**PLAIN, "padding": (0, 0)}),
+    ((1, 4, 90, 200), (3, 4, 3, 3), PLAIN),
 ]
 
 
@@ -86,6 +89,24 @@ def test_convolution(
         high, wide = y.shape[2] // 2, y.shape[3] // 2
         tiles = y[:, :, : 2 * high, : 2 * wide].reshape(*y.shape[:2], high, 2, wide, 2)
         np.testing.assert_array_equal(packed.run(x, **q, relu=relu, pool=True), tiles.max(axis=(3, 5)))
+
+
+@pytest.mark.parametrize("shape", [(5, 64, 14, 14), (1, 192, 1, 64)])  # many rows to share out, or one
+@pytest.mark.parametrize("pool", [False, True])
+def test_threads_share_a_convolution(shape: tuple[int, ...], pool: bool) -> None:
+    kernel = (160, shape[1], 3, 3) if shape[2] > 1 else (160, shape[1], 2, 9)
+    x, weight, scale = codes(shape, 255), weights(kernel), np.array([0.01], np.float32)
+    packed = kernels.PackedQuantizedConv2d(weight, scale, None, padding=(1, 1))
+    before, results = kernels.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            kernels.set_num_threads(count)
+            results.append(packed.run(x, **QUANTIZED | {"scale": 0.5}, pool=pool))
+    finally:
+        kernels.set_num_threads(before)
+    assert np.ptp(results[0]) > 100
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
 
 
 @pytest.mark.parametrize("weight", [-128, 127])

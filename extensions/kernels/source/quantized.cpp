@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "convolution.hpp"
+#include "quantized_weights.hpp"
 #define WORKBENCH_LEAVES "leaves/quantized.inl"
 #define WORKBENCH_LEAVES_VNNI
 #include "dispatch.hpp"
@@ -20,108 +20,8 @@
 namespace workbench {
 namespace {
 
-constexpr std::int64_t lanes = 16;
 constexpr std::int64_t slack = 64;  // bytes that a last step may read beyond an image
 constexpr std::int64_t worth_a_thread = 4000000;  // products that take as long as waking another thread
-
-// The weights of one group: output channels by runs of input bytes. A run is a stretch of input bytes that lie together;
-// each is cut into steps of four bytes, with zero weights in what is left over.
-//
-// Steps are taken in groups. A 16-bit lane then holds two products a step, of weights with bytes up to 127, which fits
-// while neither the positive nor the negative weights that it meets add up to more than 32767 / 127 = 258. Large weights
-// are few, so steps can be grouped that way; where none is left that fits, zeros fill the group. Each block of sixteen
-// channels has groups of its own.
-class PackedWeights {
-   public:
-    PackedWeights(const std::int8_t* weight, std::int64_t outputs, std::int64_t runs, std::int64_t run)
-        : outputs_(outputs), run_steps_((run + 3) / 4), steps_(runs * run_steps_), sums_(static_cast<std::size_t>(outputs)) {
-        std::vector<std::int8_t> plain(static_cast<std::size_t>(steps_ * step_bytes));
-        for (std::int64_t first = 0; first < outputs; first += lanes) {
-            std::fill(plain.begin(), plain.end(), std::int8_t{0});
-            for (std::int64_t o = first; o < std::min(first + lanes, outputs); ++o)
-                for (std::int64_t i = 0; i < runs * run; ++i) {
-                    const std::int64_t step = i / run * run_steps_ + i % run / 4;
-                    const std::int8_t value = weight[o * runs * run + i];
-                    plain[static_cast<std::size_t>(step * step_bytes + (o - first) * 4 + i % run % 4)] = value;
-                    sums_[static_cast<std::size_t>(o)] += value;
-                }
-            add_block(plain.data());
-        }
-    }
-
-    std::int64_t blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
-    std::int64_t steps() const { return steps_; }
-    std::int64_t run_steps() const { return run_steps_; }
-    std::int32_t sum(std::int64_t output) const { return sums_[static_cast<std::size_t>(output)]; }
-
-    void point(std::int64_t block, QuantizedBlock& to) const {
-        const Block& from = blocks_[static_cast<std::size_t>(block)];
-        to.weights = from.weights.data();
-        to.groups = static_cast<std::int64_t>(from.order.size()) / steps_together;
-        to.channels = std::min(lanes, outputs_ - block * lanes);
-    }
-
-    // The offsets of a block's steps in the order in which it takes them, given those of the steps as they lie.
-    std::vector<std::int32_t> reorder(std::int64_t block, const std::vector<std::int32_t>& offsets) const {
-        std::vector<std::int32_t> ordered;
-        for (const std::int64_t step : blocks_[static_cast<std::size_t>(block)].order)
-            ordered.push_back(step < 0 ? 0 : offsets[static_cast<std::size_t>(step)]);
-        return ordered;
-    }
-
-   private:
-    static constexpr std::int64_t step_bytes = 64;
-    struct Block {
-        std::vector<std::int64_t> order;  // of steps, group by group; -1 stands for zeros
-        std::vector<std::int8_t> weights;
-    };
-
-    // What the lanes of a group hold at most, as sums of its positive and of its negative weights.
-    struct Load {
-        int up[step_bytes / 2] = {}, down[step_bytes / 2] = {};
-
-        bool add(const std::int8_t* step) {
-            constexpr int most = 32767 / 127;
-            Load next = *this;
-            for (int lane = 0; lane < step_bytes / 2; ++lane) {
-                for (const int weight : {step[2 * lane], step[2 * lane + 1]})
-                    (weight > 0 ? next.up : next.down)[lane] += std::abs(weight);
-                if (next.up[lane] > most || next.down[lane] > most) return false;
-            }
-            *this = next;
-            return true;
-        }
-    };
-
-    void add_block(const std::int8_t* plain) {
-        Block block;
-        std::vector<std::int64_t> left(static_cast<std::size_t>(steps_));
-        std::iota(left.begin(), left.end(), std::int64_t{0});
-        while (!left.empty()) {
-            Load load;
-            int taken = 0;
-            for (auto step = left.begin(); step != left.end() && taken < steps_together;) {
-                if (load.add(plain + *step * step_bytes)) {
-                    block.order.push_back(*step);
-                    step = left.erase(step);
-                    ++taken;
-                } else {
-                    ++step;
-                }
-            }
-            for (; taken < steps_together; ++taken) block.order.push_back(-1);
-        }
-        block.weights.resize(block.order.size() * step_bytes, 0);
-        for (std::size_t i = 0; i < block.order.size(); ++i)
-            if (block.order[i] >= 0)
-                std::copy_n(plain + block.order[i] * step_bytes, step_bytes, block.weights.data() + i * step_bytes);
-        blocks_.push_back(std::move(block));
-    }
-
-    std::int64_t outputs_, run_steps_, steps_;
-    std::vector<std::int32_t> sums_;
-    std::vector<Block> blocks_;
-};
 
 // Scales and zero points of one call.
 struct Quantization {
@@ -171,18 +71,19 @@ struct Channels {
         }
     }
 
-    // Block `block` of a group whose first channel is `first`; floats come out when `to_float`.
-    QuantizedBlock block(const PackedWeights& weights, std::int64_t block, std::int64_t first, const Quantization& q,
+    // Panel `panel` of a group whose first channel is `first`; floats come out when `to_float`.
+    QuantizedPanel panel(const PackedWeights& weights, std::int64_t panel, std::int64_t first, const Quantization& q,
                          bool to_float) const {
-        QuantizedBlock out{};
-        weights.point(block, out);
+        QuantizedPanel out{};
+        weights.point(panel, out);
         for (std::int64_t i = 0; i < out.channels; ++i) {
-            const std::size_t c = static_cast<std::size_t>(first + block * lanes + i);
+            const std::size_t c = static_cast<std::size_t>(first + out.first + i);
             const float divisor = to_float ? 1.f : q.output_scale;
-            out.start[i] = -q.input_zero * weights.sum(block * lanes + i);
+            out.start[i] = -q.input_zero * weights.sum(out.first + i);
             out.scale[i] = q.input_scale * scales[c] / divisor;
             out.shift[i] = bias[c] / divisor;
         }
+        out.first += first;
         out.zero_point = q.output_zero;
         out.high = static_cast<float>(q.highest - q.output_zero);
         out.low = q.relu ? 0.f : to_float ? -INFINITY : static_cast<float>(-q.output_zero);
@@ -204,8 +105,10 @@ class PackedQuantizedConv2d {
         joined_ = groups == 1 && dilation.second == 1;
         const std::int64_t runs = joined_ ? shape_[2] : taps, run = joined_ ? shape_[3] * inputs : inputs;
         for (std::int64_t g = 0; g < groups; ++g)
-            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run);
+            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, !has_vnni());
     }
+
+    PackedQuantizedConv2d(const PackedQuantizedConv2d&) = delete;
 
     nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, double out_scale,
                    std::int64_t out_zero, bool relu, bool pool, std::int64_t highest) {
@@ -253,45 +156,112 @@ class PackedQuantizedConv2d {
 
     void convolve(const std::uint8_t* x, const Dims& input, const Dims& output, const Quantization& q, bool pool,
                   std::uint8_t* out) const {
-        const std::int64_t channels = input[1], height = input[2] + 2 * padding_.first;
-        const std::int64_t row = (input[3] + 2 * padding_.second) * channels;
-        const std::vector<std::int32_t> offsets = step_offsets(channels, row);
-        std::vector<std::vector<std::int32_t>> ordered;  // for each block of each group
-        for (const PackedWeights& weights : weights_)
-            for (std::int64_t b = 0; b < weights.blocks(); ++b) ordered.push_back(weights.reorder(b, offsets));
-        const Buffer<std::uint8_t> padded(input[0] * height * row + slack);
-        const Buffer<std::uint8_t> wide_rows(input[0] * output[2]);
-        std::memset(padded.data() + input[0] * height * row, 0, slack);
-        parallel_for(input[0], 1 + 65536 / std::max<std::int64_t>(1, height * row), [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t n = begin; n < end; ++n)
-                pad(x + n * input[2] * input[3] * channels, input, q, padded.data() + n * height * row,
-                    wide_rows.data() + n * output[2], output[2]);
-        });
-
-        const std::int64_t blocks = weights_[0].blocks(), per_group = blocks * groups_;
-        const std::int64_t out_image = (pool ? (output[2] / 2) * (output[3] / 2) : output[2] * output[3]) * shape_[0];
-        const std::int64_t products = output[2] * output[3] * weights_[0].steps() * 4 * lanes;
-        parallel_for(input[0] * per_group, 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t item = begin; item < end; ++item) {
-                const std::int64_t n = item / per_group, group = item % per_group / blocks, b = item % blocks;
-                const std::int64_t first = group * (shape_[0] / groups_);
-                const QuantizedPlane plane{padded.data() + n * height * row + group * shape_[1],
-                                           row * stride_.first,
-                                           channels * stride_.second,
-                                           output[2],
-                                           output[3],
-                                           pool,
-                                           wide_rows.data() + n * output[2],
-                                           shape_[0]};
-                QuantizedBlock block = channels_.block(weights_[static_cast<std::size_t>(group)], b, first, q, false);
-                block.offsets = ordered[static_cast<std::size_t>(group * blocks + b)].data();
-                std::uint8_t* to = out + n * out_image + first + b * lanes;
-                if (pool)
-                    LEAF_VNNI(quantized_pooled)(plane, block, to);
-                else
-                    LEAF_VNNI(quantized_outputs)(plane, block, 0, output[2] * output[3], to, nullptr);
+        const std::int64_t row = (input[3] + 2 * padding_.second) * input[1];
+        const std::vector<std::int32_t> offsets = step_offsets(input[1], row);
+        std::vector<std::vector<std::int32_t>> ordered;
+        std::vector<QuantizedPanel> panels;
+        for (std::int64_t g = 0; g < groups_; ++g) {
+            const PackedWeights& weights = weights_[static_cast<std::size_t>(g)];
+            for (std::int64_t p = 0; p < weights.panels(); ++p) {
+                ordered.push_back(weights.reorder(p, offsets));
+                panels.push_back(channels_.panel(weights, p, g * (shape_[0] / groups_), q, false));
+                panels.back().input = g * shape_[1];
+                panels.back().offsets = ordered.back().data();
+            }
+        }
+        // What is shared out are rows of results; where these are few, ranges of panels too.
+        const std::int64_t tall = pool ? 2 : 1, rows = output[2] / tall, all = input[0] * rows;
+        const std::int64_t count = static_cast<std::int64_t>(panels.size());
+        const std::int64_t parts = std::clamp<std::int64_t>(4 * (thread_count() - 1) / all, 1, count);
+        const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
+        const std::int64_t line = (pool ? output[3] / 2 : output[3]) * shape_[0];  // bytes of a row of results
+        parallel_for(all * parts, 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+            Band band(*this, input, output, tall, q.input_zero);
+            for (std::int64_t at = begin; at < end; at += band.rows()) {
+                const std::int64_t part = at / all, n = at % all / rows, first = at % all % rows;
+                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
+                for (std::int64_t p = part * count / parts; p < (part + 1) * count / parts; ++p) {
+                    const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
+                    std::uint8_t* to = out + (at % all) * line + panel.first;
+                    QuantizedPlane plane = band.plane();
+                    plane.image += panel.input;
+                    if (pool)
+                        LEAF_VNNI(quantized_pooled)(plane, panel, to);
+                    else
+                        LEAF_VNNI(quantized_outputs)(plane, panel, 0, plane.height * plane.width, to, nullptr);
+                }
             }
         });
+    }
+
+    // The part of an image that some rows of results need, padded. Small enough to stay in a fast cache while all panels
+    // of weights pass over it.
+    class Band {
+       public:
+        Band(const PackedQuantizedConv2d& conv, const Dims& input, const Dims& output, std::int64_t tall, int zero)
+            : conv_(conv), input_(input), width_(output[3]), tall_(tall), zero_(zero),
+              side_(conv.padding_.second * input[1]), inner_(input[3] * input[1]), row_(inner_ + 2 * side_),
+              reach_(conv.dilation_.first * (conv.shape_[2] - 1) + 1) {
+            constexpr std::int64_t bytes = 1 << 16;
+            const std::int64_t room = bytes / std::max<std::int64_t>(1, row_) - reach_;
+            most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, output[2] / tall);
+            const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
+            if (!conv.reads_in_place()) {
+                padded_ = Buffer<std::uint8_t>(high * row_ + slack);
+                std::memset(padded_.data(), zero, static_cast<std::size_t>(high * row_ + slack));  // the sides stay
+            }
+            wide_.resize(static_cast<std::size_t>(high));
+            wide_rows_.resize(static_cast<std::size_t>(most_ * tall));
+        }
+
+        std::int64_t rows() const { return rows_; }
+        QuantizedPlane plane() const {
+            return {data_, row_ * conv_.stride_.first, input_[1] * conv_.stride_.second, rows_ * tall_, width_,
+                    wide_rows_.data(), conv_.shape_[0]};
+        }
+
+        // Takes what rows first..first + count of the results need, or the first of them that find room.
+        void read(const std::uint8_t* image, std::int64_t first, std::int64_t count) {
+            rows_ = std::min(count, most_);
+            const std::int64_t outputs = rows_ * tall_, stride = conv_.stride_.first;
+            const std::int64_t high = (outputs - 1) * stride + reach_;
+            const std::int64_t start = first * tall_ * stride - conv_.padding_.first;
+            data_ = padded_ ? padded_.data() : image + start * inner_;
+            for (std::int64_t y = 0; y < high && padded_; ++y) {
+                std::uint8_t* to = padded_.data() + y * row_ + side_;
+                if (start + y >= 0 && start + y < input_[2])
+                    std::memcpy(to, image + (start + y) * inner_, static_cast<std::size_t>(inner_));
+                else
+                    std::memset(to, zero_, static_cast<std::size_t>(inner_));
+            }
+            if (has_vnni()) return;
+            // A last step may read a few bytes of the next row; its weights are zero there.
+            for (std::int64_t y = 0; y < high; ++y)
+                wide_[static_cast<std::size_t>(y)] = LEAF(any_wide)(data_ + y * row_, row_);
+            for (std::int64_t y = 0; y < outputs; ++y) {
+                std::uint8_t any = 0;
+                for (std::int64_t k = 0; k < conv_.shape_[2]; ++k)
+                    any |= wide_[static_cast<std::size_t>(y * stride + k * conv_.dilation_.first)];
+                wide_rows_[static_cast<std::size_t>(y)] = any;
+            }
+        }
+
+       private:
+        const PackedQuantizedConv2d& conv_;
+        const Dims& input_;
+        const std::int64_t width_, tall_;
+        const int zero_;
+        const std::int64_t side_, inner_, row_, reach_;  // bytes beside an image row, in it, of both; rows under a kernel
+        std::int64_t most_, rows_ = 0;                    // rows of results
+        Buffer<std::uint8_t> padded_;
+        const std::uint8_t* data_ = nullptr;
+        std::vector<std::uint8_t> wide_, wide_rows_;
+    };
+
+    // Whether images need neither padding nor bytes behind their last one.
+    bool reads_in_place() const {
+        const std::int64_t run = joined_ ? shape_[3] * shape_[1] : shape_[1];
+        return padding_ == Pair{0, 0} && run % 4 == 0;
     }
 
     // Where each step of four bytes lies, seen from the first byte under the window.
@@ -308,33 +278,6 @@ class PackedQuantizedConv2d {
         return offsets;
     }
 
-    // Copies one image into its padded place, and notes which output rows read bytes above 127.
-    void pad(const std::uint8_t* image, const Dims& input, const Quantization& q, std::uint8_t* to,
-             std::uint8_t* wide_rows, std::int64_t out_rows) const {
-        const std::int64_t channels = input[1], side = padding_.second * channels, inner = input[3] * channels;
-        const std::int64_t row = inner + 2 * side, height = input[2] + 2 * padding_.first;
-        const int zero = q.input_zero;
-        std::vector<char> wide(static_cast<std::size_t>(height), q.input_zero > 127);
-        for (std::int64_t y = 0; y < height; ++y, to += row) {
-            const std::int64_t from = y - padding_.first;
-            if (from < 0 || from >= input[2]) {
-                std::memset(to, zero, static_cast<std::size_t>(row));
-                continue;
-            }
-            std::memset(to, zero, static_cast<std::size_t>(side));
-            std::memcpy(to + side, image + from * inner, static_cast<std::size_t>(inner));
-            std::memset(to + side + inner, zero, static_cast<std::size_t>(side));
-            wide[static_cast<std::size_t>(y)] |= LEAF_VNNI(any_wide)(to, row);
-        }
-        for (std::int64_t y = 0; y < out_rows; ++y) {
-            bool any = false;
-            for (std::int64_t k = 0; k < shape_[2]; ++k)
-                any = any || wide[static_cast<std::size_t>(y * stride_.first + k * dilation_.first)];
-            // A last step may read a few bytes of the next row; its weights are zero there.
-            wide_rows[y] = any;
-        }
-    }
-
     const Dims shape_;
     const Pair stride_, padding_, dilation_;
     const std::int64_t groups_;
@@ -348,10 +291,10 @@ class PackedQuantizedLinear {
     PackedQuantizedLinear(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
                           const std::optional<Input<float>>& bias)
         : shape_(checked(shape_of(weight))), channels_(shape_[0], weight_scales, bias),
-          weights_(row_major(weight).data(), shape_[0], 1, shape_[1]) {
+          weights_(row_major(weight).data(), shape_[0], 1, shape_[1], !has_vnni()) {
         std::vector<std::int32_t> offsets;
         for (std::int64_t step = 0; step < weights_.steps(); ++step) offsets.push_back(static_cast<std::int32_t>(step * 4));
-        for (std::int64_t b = 0; b < weights_.blocks(); ++b) offsets_.push_back(weights_.reorder(b, offsets));
+        for (std::int64_t p = 0; p < weights_.panels(); ++p) offsets_.push_back(weights_.reorder(p, offsets));
     }
 
     nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, std::optional<double> out_scale,
@@ -396,20 +339,23 @@ class PackedQuantizedLinear {
             std::memset(copy.data() + rows * inputs, 0, slack);
             data = copy.data();
         }
-        const Buffer<std::uint8_t> wide(rows);
-        for (std::int64_t row = 0; row < rows; ++row) wide.data()[row] = LEAF_VNNI(any_wide)(data + row * inputs, inputs);
-        const QuantizedPlane plane{data, inputs, 0, rows, 1, false, wide.data(), shape_[0]};
-        // Items are 32 rows by 16 channels.
-        constexpr std::int64_t band = 32;
-        const std::int64_t bands = (rows + band - 1) / band, blocks = weights_.blocks();
-        const std::int64_t products = std::min(rows, band) * inputs * lanes;
-        parallel_for(bands * blocks, 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+        Buffer<std::uint8_t> wide;
+        if (!has_vnni()) {
+            wide = Buffer<std::uint8_t>(rows);
+            for (std::int64_t row = 0; row < rows; ++row) wide.data()[row] = LEAF(any_wide)(data + row * inputs, inputs);
+        }
+        const QuantizedPlane plane{data, inputs, 0, rows, 1, wide.data(), shape_[0]};
+        // Items are 32 rows by a panel.
+        constexpr std::int64_t high = 32;
+        const std::int64_t bands = (rows + high - 1) / high;
+        const std::int64_t products = std::min(rows, high) * inputs * shape_[0] / weights_.panels();
+        parallel_for(bands * weights_.panels(), 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t item = begin; item < end; ++item) {
-                const std::int64_t b = item / bands, first = item % bands * band;
-                QuantizedBlock block = channels_.block(weights_, b, 0, q, bytes == nullptr);
-                block.offsets = offsets_[static_cast<std::size_t>(b)].data();
-                LEAF_VNNI(quantized_outputs)(plane, block, first, std::min(rows, first + band),
-                                        bytes ? bytes + b * lanes : nullptr, floats ? floats + b * lanes : nullptr);
+                const std::int64_t first = item % bands * high;
+                QuantizedPanel panel = channels_.panel(weights_, item / bands, 0, q, bytes == nullptr);
+                panel.offsets = offsets_[static_cast<std::size_t>(item / bands)].data();
+                LEAF_VNNI(quantized_outputs)(plane, panel, first, std::min(rows, first + high),
+                                             bytes ? bytes + panel.first : nullptr, floats ? floats + panel.first : nullptr);
             }
         });
     }
@@ -417,7 +363,7 @@ class PackedQuantizedLinear {
     const Dims shape_;
     const Channels channels_;
     const PackedWeights weights_;
-    std::vector<std::vector<std::int32_t>> offsets_;  // per block
+    std::vector<std::vector<std::int32_t>> offsets_;  // per panel
 };
 
 }  // namespace

@@ -11,24 +11,27 @@ struct QuantizedPlane {
     std::int64_t row_step;          // bytes between the corners of one output row and the next
     std::int64_t pixel_step;        // bytes between the corners of one output and the next
     std::int64_t height, width;     // outputs
-    bool pooled;                    // take the largest of each 2 x 2 outputs
-    const std::uint8_t* wide_rows;  // per output row: whether it reads any byte above 127
+    const std::uint8_t* wide_rows;  // per output row: whether it reads any byte above 127; not read with VNNI
     std::int64_t channels;          // outputs per pixel, for the step between pixels of `out`
 };
 
-// Sixteen output channels: their weights, and what turns sums into results. A step takes four bytes of the input for
-// all sixteen, [2][8][4] weights; `steps_together` of them make a group, see PackedWeights.
-constexpr int steps_together = 2;
+constexpr int quantized_lanes = 16;  // channels of a block
+constexpr int most_blocks = 4;       // of a panel
+constexpr int steps_together = 2;    // whose products are added in 16 bits, see PackedWeights
 
-struct QuantizedBlock {
+// One to four blocks of sixteen output channels that are summed together: their weights, and what turns sums into
+// results. A step takes four bytes of the input for all of them, weights [blocks][16][4].
+struct QuantizedPanel {
     const std::int8_t* weights;
     const std::int32_t* offsets;  // of each step's four bytes from the pixel's corner
-    std::int64_t groups;
-    std::int32_t start[16];       // minus zero point times the sum of weights
-    float scale[16], shift[16];
+    std::int64_t steps, blocks;
+    std::int64_t channels;        // of the blocks' that exist
+    std::int64_t first;           // of the channels, among all outputs
+    std::int64_t input;           // of the channels that it reads, among all inputs
+    std::int32_t start[most_blocks * quantized_lanes];  // minus zero point times the sum of weights
+    float scale[most_blocks * quantized_lanes], shift[most_blocks * quantized_lanes];
     float low, high;              // of the result before the zero point is added
     std::int32_t zero_point;
-    std::int64_t channels;        // of the sixteen that exist
 };
 
 void bind_quantized(nb::module_& module);

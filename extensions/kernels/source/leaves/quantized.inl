@@ -1,7 +1,11 @@
 // Integer convolution and matrix product: unsigned 8-bit activations, signed 8-bit weights, 32-bit sums.
 // Included once per instruction set; see dispatch.hpp.
-//
-// A tile is four outputs by sixteen channels. The products of a group of steps are added up in 16 bits before
+
+#if defined(WORKBENCH_VNNI)
+#include "quantized_vnni.inl"
+#else
+
+// A tile is four outputs by the sixteen channels of a panel. The products of a group of steps are added up in 16 bits before
 // they go into 32-bit sums; the packing groups steps so that this cannot overflow while no byte exceeds 127. Rows with
 // larger bytes are summed in two exact parts: the low seven bits, and 128 times the top one.
 
@@ -18,28 +22,12 @@ static WORKBENCH_INLINE __m256i activation(const std::uint8_t* bytes, Part part)
     return value;
 }
 
-#if defined(WORKBENCH_VNNI)
-
-// Four products at once go straight into 32 bits, whatever the bytes.
-static WORKBENCH_INLINE void add_products(const QuantizedBlock& block, const std::uint8_t* const* pixels,
-                                          __m256i (&sums)[4][2]) {
-    const __m256i* weights = reinterpret_cast<const __m256i*>(block.weights);
-    for (std::int64_t step = 0; step < block.groups * steps_together; ++step, weights += 2)
-        for (int i = 0; i < 4; ++i) {
-            const __m256i value = activation(pixels[i] + block.offsets[step], Part::whole);
-            for (int half = 0; half < 2; ++half)
-                sums[i][half] = _mm256_dpbusd_epi32(sums[i][half], value, _mm256_loadu_si256(weights + half));
-        }
-}
-
-#else
-
-static WORKBENCH_INLINE void add_products(const QuantizedBlock& block, const std::uint8_t* const* pixels, Part part,
+static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, const std::uint8_t* const* pixels, Part part,
                                           __m256i (&sums)[4][2]) {
     const __m256i ones = _mm256_set1_epi16(1);
-    const __m256i* weights = reinterpret_cast<const __m256i*>(block.weights);
-    const std::int32_t* offsets = block.offsets;
-    for (std::int64_t group = 0; group < block.groups; ++group) {
+    const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights);
+    const std::int32_t* offsets = panel.offsets;
+    for (std::int64_t step = 0; step < panel.steps; step += steps_together) {
         for (int i = 0; i < 4; ++i) {
             __m256i values[steps_together];
             for (int k = 0; k < steps_together; ++k) values[k] = activation(pixels[i] + offsets[k], part);
@@ -58,57 +46,50 @@ static WORKBENCH_INLINE void add_products(const QuantizedBlock& block, const std
     }
 }
 
-#endif
-
-static WORKBENCH_INLINE void tile_sums(const QuantizedBlock& block, const std::uint8_t* const* pixels, bool wide,
+static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* pixels, bool wide,
                                        __m256i (&sums)[4][2]) {
     for (int i = 0; i < 4; ++i)
         for (int half = 0; half < 2; ++half)
-            sums[i][half] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block.start + 8 * half));
-#if defined(WORKBENCH_VNNI)
-    (void)wide;
-    add_products(block, pixels, sums);
-#else
+            sums[i][half] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel.start + 8 * half));
     if (wide) {
-        add_products(block, pixels, Part::low_bits, sums);
-        add_products(block, pixels, Part::top_bit, sums);
+        add_products(panel, pixels, Part::low_bits, sums);
+        add_products(panel, pixels, Part::top_bit, sums);
     } else {
-        add_products(block, pixels, Part::whole, sums);
+        add_products(panel, pixels, Part::whole, sums);
     }
-#endif
 }
 
 // Sixteen sums of one output become bytes: scale, shift, clamp, round to even, add the zero point.
-static WORKBENCH_INLINE void write_bytes(const QuantizedBlock& block, __m256i first, __m256i second, std::uint8_t* out) {
+static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, __m256i first, __m256i second, std::uint8_t* out) {
     __m256i halves[2] = {first, second};
     for (int half = 0; half < 2; ++half) {
         __m256 value = _mm256_cvtepi32_ps(halves[half]);
-        value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_loadu_ps(block.scale + 8 * half)),
-                              _mm256_loadu_ps(block.shift + 8 * half));
-        value = _mm256_max_ps(_mm256_min_ps(value, _mm256_set1_ps(block.high)), _mm256_set1_ps(block.low));
-        halves[half] = _mm256_add_epi32(_mm256_cvtps_epi32(value), _mm256_set1_epi32(block.zero_point));
+        value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_loadu_ps(panel.scale + 8 * half)),
+                              _mm256_loadu_ps(panel.shift + 8 * half));
+        value = _mm256_max_ps(_mm256_min_ps(value, _mm256_set1_ps(panel.high)), _mm256_set1_ps(panel.low));
+        halves[half] = _mm256_add_epi32(_mm256_cvtps_epi32(value), _mm256_set1_epi32(panel.zero_point));
     }
     const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(halves[0], halves[1]), 0xd8);
     const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    if (block.channels == 16) {
+    if (panel.channels == 16) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
     } else {
         alignas(16) std::uint8_t buffer[16];
         _mm_store_si128(reinterpret_cast<__m128i*>(buffer), bytes);
-        for (std::int64_t i = 0; i < block.channels; ++i) out[i] = buffer[i];
+        for (std::int64_t i = 0; i < panel.channels; ++i) out[i] = buffer[i];
     }
 }
 
-static WORKBENCH_INLINE void write_floats(const QuantizedBlock& block, __m256i first, __m256i second, float* out) {
+static WORKBENCH_INLINE void write_floats(const QuantizedPanel& panel, __m256i first, __m256i second, float* out) {
     const __m256i halves[2] = {first, second};
     float buffer[16];
     for (int half = 0; half < 2; ++half) {
         __m256 value = _mm256_cvtepi32_ps(halves[half]);
-        value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_loadu_ps(block.scale + 8 * half)),
-                              _mm256_loadu_ps(block.shift + 8 * half));
-        _mm256_storeu_ps(buffer + 8 * half, _mm256_max_ps(value, _mm256_set1_ps(block.low)));
+        value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_loadu_ps(panel.scale + 8 * half)),
+                              _mm256_loadu_ps(panel.shift + 8 * half));
+        _mm256_storeu_ps(buffer + 8 * half, _mm256_max_ps(value, _mm256_set1_ps(panel.low)));
     }
-    for (std::int64_t i = 0; i < block.channels; ++i) out[i] = buffer[i];
+    for (std::int64_t i = 0; i < panel.channels; ++i) out[i] = buffer[i];
 }
 
 static WORKBENCH_INLINE __m256i larger(__m256i a, __m256i b) { return _mm256_max_epi32(a, b); }
@@ -120,31 +101,31 @@ struct Sums {
     std::int32_t lane[8];
 };
 
-static WORKBENCH_INLINE void tile_sums(const QuantizedBlock& block, const std::uint8_t* const* pixels, bool,
+static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* pixels, bool,
                                        Sums (&sums)[4][2]) {
     for (int i = 0; i < 4; ++i)
         for (int c = 0; c < 16; ++c) {
-            std::int32_t sum = block.start[c];
-            for (std::int64_t step = 0; step < steps_together * block.groups; ++step)
+            std::int32_t sum = panel.start[c];
+            for (std::int64_t step = 0; step < panel.steps; ++step)
                 for (int k = 0; k < 4; ++k)
-                    sum += pixels[i][block.offsets[step] + k] * block.weights[step * 64 + c * 4 + k];
+                    sum += pixels[i][panel.offsets[step] + k] * panel.weights[step * 64 + c * 4 + k];
             sums[i][c / 8].lane[c % 8] = sum;
         }
 }
 
-static WORKBENCH_INLINE void write_bytes(const QuantizedBlock& block, Sums first, Sums second, std::uint8_t* out) {
-    for (std::int64_t c = 0; c < block.channels; ++c) {
-        float value = static_cast<float>((c < 8 ? first : second).lane[c % 8]) * block.scale[c] + block.shift[c];
-        value = value < block.high ? value : block.high;
-        value = value > block.low ? value : block.low;
-        out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_nearbyintf(value)) + block.zero_point);
+static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, Sums first, Sums second, std::uint8_t* out) {
+    for (std::int64_t c = 0; c < panel.channels; ++c) {
+        float value = static_cast<float>((c < 8 ? first : second).lane[c % 8]) * panel.scale[c] + panel.shift[c];
+        value = value < panel.high ? value : panel.high;
+        value = value > panel.low ? value : panel.low;
+        out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_nearbyintf(value)) + panel.zero_point);
     }
 }
 
-static WORKBENCH_INLINE void write_floats(const QuantizedBlock& block, Sums first, Sums second, float* out) {
-    for (std::int64_t c = 0; c < block.channels; ++c) {
-        const float value = static_cast<float>((c < 8 ? first : second).lane[c % 8]) * block.scale[c] + block.shift[c];
-        out[c] = value > block.low ? value : block.low;
+static WORKBENCH_INLINE void write_floats(const QuantizedPanel& panel, Sums first, Sums second, float* out) {
+    for (std::int64_t c = 0; c < panel.channels; ++c) {
+        const float value = static_cast<float>((c < 8 ? first : second).lane[c % 8]) * panel.scale[c] + panel.shift[c];
+        out[c] = value > panel.low ? value : panel.low;
     }
 }
 
@@ -156,7 +137,7 @@ static WORKBENCH_INLINE Sums larger(Sums a, Sums b) {
 #endif
 
 // The largest of each 2 x 2 outputs. Scales are positive, so the largest sum is the largest result.
-static void quantized_pooled(const QuantizedPlane& plane, const QuantizedBlock& block, std::uint8_t* out) {
+static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& panel, std::uint8_t* out) {
     for (std::int64_t y = 0; y + 2 <= plane.height; y += 2) {
         const bool wide = plane.wide_rows[y] | plane.wide_rows[y + 1];
         for (std::int64_t x = 0; x + 2 <= plane.width; x += 2, out += plane.channels) {
@@ -164,15 +145,15 @@ static void quantized_pooled(const QuantizedPlane& plane, const QuantizedBlock& 
             const std::uint8_t* pixels[4] = {corner, corner + plane.pixel_step, corner + plane.row_step,
                                              corner + plane.row_step + plane.pixel_step};
             Sums sums[4][2];
-            tile_sums(block, pixels, wide, sums);
-            write_bytes(block, larger(larger(sums[0][0], sums[1][0]), larger(sums[2][0], sums[3][0])),
+            tile_sums(panel, pixels, wide, sums);
+            write_bytes(panel, larger(larger(sums[0][0], sums[1][0]), larger(sums[2][0], sums[3][0])),
                         larger(larger(sums[0][1], sums[1][1]), larger(sums[2][1], sums[3][1])), out);
         }
     }
 }
 
 // Outputs first..last of the plane in row-major order, to bytes or (when `bytes` is null) to floats.
-static void quantized_outputs(const QuantizedPlane& plane, const QuantizedBlock& block, std::int64_t first,
+static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t first,
                               std::int64_t last, std::uint8_t* bytes, float* floats) {
     for (std::int64_t i = first; i < last; i += 4) {
         const std::uint8_t* pixels[4];
@@ -184,12 +165,12 @@ static void quantized_outputs(const QuantizedPlane& plane, const QuantizedBlock&
             wide |= plane.wide_rows[y] != 0;
         }
         Sums sums[4][2];
-        tile_sums(block, pixels, wide, sums);
+        tile_sums(panel, pixels, wide, sums);
         for (int k = 0; k < 4 && i + k < last; ++k) {
             if (bytes)
-                write_bytes(block, sums[k][0], sums[k][1], bytes + (i + k) * plane.channels);
+                write_bytes(panel, sums[k][0], sums[k][1], bytes + (i + k) * plane.channels);
             else
-                write_floats(block, sums[k][0], sums[k][1], floats + (i + k) * plane.channels);
+                write_floats(panel, sums[k][0], sums[k][1], floats + (i + k) * plane.channels);
         }
     }
 }
@@ -200,3 +181,5 @@ static bool any_wide(const std::uint8_t* bytes, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) all |= bytes[i];
     return all > 127;
 }
+
+#endif

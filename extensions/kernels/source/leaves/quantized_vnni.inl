@@ -1,0 +1,126 @@
+// The loops of quantized.inl where four products of bytes go straight into 32 bits, whatever the bytes.
+//
+// A tile is some outputs by all channels of a panel, sixteen to a register: each step reads its weights once for all
+// outputs. Templates are inlined into plain functions, which are compiled for these instructions.
+
+template <int pixels, int blocks>
+static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* corners,
+                                       __m512i (&sums)[pixels][blocks]) {
+    for (int i = 0; i < pixels; ++i)
+        for (int b = 0; b < blocks; ++b) sums[i][b] = _mm512_loadu_si512(panel.start + 16 * b);
+    const std::int8_t* from = panel.weights;
+    const std::int32_t* offsets = panel.offsets;
+    const std::int32_t* const end = offsets + panel.steps;
+    for (; offsets != end; ++offsets, from += 64 * blocks) {
+        const std::int64_t offset = *offsets;
+        __m512i weights[blocks];
+        for (int b = 0; b < blocks; ++b) weights[b] = _mm512_load_si512(from + 64 * b);
+        for (int i = 0; i < pixels; ++i) {
+            std::int32_t four;
+            __builtin_memcpy(&four, corners[i] + offset, 4);
+            const __m512i value = _mm512_set1_epi32(four);
+            for (int b = 0; b < blocks; ++b) sums[i][b] = _mm512_dpbusd_epi32(sums[i][b], value, weights[b]);
+        }
+    }
+}
+
+static WORKBENCH_INLINE __m512 real_values(const QuantizedPanel& panel, int block, __m512i sums) {
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(panel.scale + 16 * block),
+                           _mm512_loadu_ps(panel.shift + 16 * block));
+}
+
+// The sums of one output become bytes: scale, shift, clamp, round to even, add the zero point.
+template <int blocks>
+static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m512i (&sums)[blocks], std::uint8_t* out) {
+    const __m512 high = _mm512_set1_ps(panel.high), low = _mm512_set1_ps(panel.low);
+    const __m512i zero = _mm512_set1_epi32(panel.zero_point);
+    __m128i bytes[blocks];
+    for (int b = 0; b < blocks; ++b) {
+        const __m512 value = _mm512_max_ps(_mm512_min_ps(real_values(panel, b, sums[b]), high), low);
+        bytes[b] = _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(value), zero));
+    }
+    if (panel.channels == 16 * blocks) {
+        for (int b = 0; b < blocks; ++b) _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * b), bytes[b]);
+    } else {
+        alignas(16) std::uint8_t buffer[16 * blocks];
+        for (int b = 0; b < blocks; ++b) _mm_store_si128(reinterpret_cast<__m128i*>(buffer + 16 * b), bytes[b]);
+        __builtin_memcpy(out, buffer, static_cast<std::size_t>(panel.channels));
+    }
+}
+
+template <int blocks>
+static WORKBENCH_INLINE void write_floats(const QuantizedPanel& panel, const __m512i (&sums)[blocks], float* out) {
+    const __m512 low = _mm512_set1_ps(panel.low);
+    for (int b = 0; b < blocks; ++b) {
+        const std::int64_t left = panel.channels - 16 * b;
+        const __mmask16 there = static_cast<__mmask16>(left >= 16 ? 0xffff : (1 << left) - 1);
+        _mm512_mask_storeu_ps(out + 16 * b, there, _mm512_max_ps(real_values(panel, b, sums[b]), low));
+    }
+}
+
+template <int blocks>
+static WORKBENCH_INLINE void pooled(const QuantizedPlane& plane, const QuantizedPanel& panel, std::uint8_t* out) {
+    for (std::int64_t y = 0; y + 2 <= plane.height; y += 2) {
+        const std::uint8_t* corner = plane.image + y * plane.row_step;
+        for (std::int64_t x = 0; x + 2 <= plane.width; x += 2, corner += 2 * plane.pixel_step, out += plane.channels) {
+            const std::uint8_t* corners[4] = {corner, corner + plane.pixel_step, corner + plane.row_step,
+                                              corner + plane.row_step + plane.pixel_step};
+            __m512i sums[4][blocks];
+            tile_sums(panel, corners, sums);
+            for (int b = 0; b < blocks; ++b)
+                sums[0][b] = _mm512_max_epi32(_mm512_max_epi32(sums[0][b], sums[1][b]),
+                                              _mm512_max_epi32(sums[2][b], sums[3][b]));
+            write_bytes(panel, sums[0], out);
+        }
+    }
+}
+
+// Up to `pixels` outputs from (y, x) on in row-major order, which are moved past them.
+template <int pixels, int blocks>
+static WORKBENCH_INLINE void one_tile(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t& y,
+                                      std::int64_t& x, std::int64_t count, std::uint8_t* bytes, float* floats) {
+    const std::uint8_t* corners[pixels];
+    for (int k = 0; k < pixels; ++k) {
+        corners[k] = plane.image + y * plane.row_step + x * plane.pixel_step;
+        if (k + 1 < pixels && k + 1 < count && ++x == plane.width) x = 0, ++y;
+    }
+    if (++x == plane.width) x = 0, ++y;
+    __m512i sums[pixels][blocks];
+    tile_sums(panel, corners, sums);
+    for (int k = 0; k < pixels && k < count; ++k)
+        if (bytes)
+            write_bytes(panel, sums[k], bytes + k * plane.channels);
+        else
+            write_floats(panel, sums[k], floats + k * plane.channels);
+}
+
+template <int blocks>
+static WORKBENCH_INLINE void outputs(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t first,
+                                     std::int64_t last, std::uint8_t* bytes, float* floats) {
+    constexpr int pixels = 4;
+    std::int64_t y = first / plane.width, x = first % plane.width;
+    for (std::int64_t i = first; i < last; i += pixels)
+        one_tile<pixels, blocks>(plane, panel, y, x, last - i, bytes ? bytes + i * plane.channels : nullptr,
+                                 floats ? floats + i * plane.channels : nullptr);
+}
+
+// The largest of each 2 x 2 outputs. Scales are positive, so the largest sum is the largest result.
+static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& panel, std::uint8_t* out) {
+    switch (panel.blocks) {
+        case 1: return pooled<1>(plane, panel, out);
+        case 2: return pooled<2>(plane, panel, out);
+        case 3: return pooled<3>(plane, panel, out);
+        default: return pooled<4>(plane, panel, out);
+    }
+}
+
+// Outputs first..last of the plane in row-major order, to bytes or (when `bytes` is null) to floats.
+static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t first,
+                              std::int64_t last, std::uint8_t* bytes, float* floats) {
+    switch (panel.blocks) {
+        case 1: return outputs<1>(plane, panel, first, last, bytes, floats);
+        case 2: return outputs<2>(plane, panel, first, last, bytes, floats);
+        case 3: return outputs<3>(plane, panel, first, last, bytes, floats);
+        default: return outputs<4>(plane, panel, first, last, bytes, floats);
+    }
+}

@@ -1,0 +1,106 @@
+#include "quantized_weights.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace workbench {
+namespace {
+
+constexpr std::int64_t step_bytes = 4 * quantized_lanes;  // of one block
+
+// What the lanes of a group hold at most, as sums of its positive and of its negative weights.
+struct Load {
+    int up[step_bytes / 2] = {}, down[step_bytes / 2] = {};
+
+    bool add(const std::int8_t* step) {
+        constexpr int most = 32767 / 127;
+        Load next = *this;
+        for (int lane = 0; lane < step_bytes / 2; ++lane) {
+            for (const int weight : {step[2 * lane], step[2 * lane + 1]})
+                (weight > 0 ? next.up : next.down)[lane] += std::abs(weight);
+            if (next.up[lane] > most || next.down[lane] > most) return false;
+        }
+        *this = next;
+        return true;
+    }
+};
+
+Buffer<std::int8_t> zeros(std::int64_t count) {
+    Buffer<std::int8_t> made(count);
+    std::fill_n(made.data(), count, std::int8_t{0});
+    return made;
+}
+
+}  // namespace
+
+PackedWeights::PackedWeights(const std::int8_t* weight, std::int64_t outputs, std::int64_t runs, std::int64_t run,
+                             bool narrow)
+    : outputs_(outputs), run_steps_((run + 3) / 4), steps_(runs * run_steps_), widest_(narrow ? 1 : most_blocks),
+      sums_(static_cast<std::size_t>(outputs)) {
+    const std::int64_t full = widest_ * quantized_lanes;
+    for (std::int64_t first = 0; first < outputs; first += full) {
+        const std::int64_t channels = std::min(full, outputs - first);
+        const std::int64_t blocks = (channels + quantized_lanes - 1) / quantized_lanes;
+        Panel panel{blocks, std::vector<std::int64_t>(static_cast<std::size_t>(steps_)),
+                    zeros(steps_ * blocks * step_bytes)};
+        std::iota(panel.order.begin(), panel.order.end(), std::int64_t{0});
+        for (std::int64_t channel = 0; channel < channels; ++channel)
+            for (std::int64_t i = 0; i < runs * run; ++i) {
+                const std::int8_t value = weight[(first + channel) * runs * run + i];
+                panel.weights.data()[place(i, run, blocks, channel)] = value;
+                sums_[static_cast<std::size_t>(first + channel)] += value;
+            }
+        if (narrow) group(panel);
+        panels_.push_back(std::move(panel));
+    }
+}
+
+std::int64_t PackedWeights::place(std::int64_t i, std::int64_t run, std::int64_t blocks, std::int64_t channel) const {
+    const std::int64_t step = i / run * run_steps_ + i % run / 4;
+    return step * blocks * step_bytes + channel * 4 + i % run % 4;
+}
+
+// Puts the steps of a panel of one block in groups.
+void PackedWeights::group(Panel& panel) const {
+    std::vector<std::int64_t> left;
+    left.swap(panel.order);
+    while (!left.empty()) {
+        Load load;
+        int taken = 0;
+        for (auto step = left.begin(); step != left.end() && taken < steps_together;) {
+            if (load.add(panel.weights.data() + *step * step_bytes)) {
+                panel.order.push_back(*step);
+                step = left.erase(step);
+                ++taken;
+            } else {
+                ++step;
+            }
+        }
+        for (; taken < steps_together; ++taken) panel.order.push_back(-1);
+    }
+    Buffer<std::int8_t> grouped = zeros(static_cast<std::int64_t>(panel.order.size()) * step_bytes);
+    for (std::size_t i = 0; i < panel.order.size(); ++i)
+        if (panel.order[i] >= 0)
+            std::copy_n(panel.weights.data() + panel.order[i] * step_bytes, step_bytes, grouped.data() + i * step_bytes);
+    panel.weights = std::move(grouped);
+}
+
+void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
+    const Panel& from = panels_[static_cast<std::size_t>(panel)];
+    const std::int64_t full = widest_ * quantized_lanes;
+    to.weights = from.weights.data();
+    to.steps = static_cast<std::int64_t>(from.order.size());
+    to.blocks = from.blocks;
+    to.channels = std::min(full, outputs_ - panel * full);
+    to.first = panel * full;
+}
+
+std::vector<std::int32_t> PackedWeights::reorder(std::int64_t panel, const std::vector<std::int32_t>& offsets) const {
+    std::vector<std::int32_t> ordered;
+    for (const std::int64_t step : panels_[static_cast<std::size_t>(panel)].order)
+        ordered.push_back(step < 0 ? 0 : offsets[static_cast<std::size_t>(step)]);
+    return ordered;
+}
+
+}  // namespace workbench
