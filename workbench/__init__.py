@@ -126,6 +126,12 @@ __all__ = [
     "set_rng_state", "special", "summary", "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
 
+float, double, half = float32, float64, float16
+long, int, short = int64, int32, int16
+cfloat, cdouble = complex64, complex128
+"""PyTorch's short names of types."""
+__all__ += ["cdouble", "cfloat", "double", "float", "half", "int", "long", "short"]
+
 newaxis = None
 """In an index: a new dim of size 1."""
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]

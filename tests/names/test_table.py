@@ -32,6 +32,7 @@ MADE = {
     "diagonal_embed": "rows and columns are new",
     "reshape": "a dim that is no longer what it was has no name",
     "flatten": "several dims become one; out_dim= names it",
+    "embedding": "a number without dims has no name that says that names are wanted",
     "index": "None in a key makes a dim",
     "as_strided": "dims are stated by memory, not by what they were",
     "group_norm": "the statistics have a dim of groups",

@@ -236,7 +236,7 @@ for name in ("RNN", "LSTM", "GRU"):
                  out=((*tuple(sizes)[:2], "hidden"), last), **settings)  # fmt: skip
     case(name, 4, 3, given=[{"T": 5, "E": 4}], out=(("T", "hidden"), (("layers", "hidden"),) * 2
          if name == "LSTM" else ("layers", "hidden")))  # fmt: skip
-case("LSTM", 4, 3, proj_size=2, given=[STEPS], placed="NT", out=(("T", "N", "hidden"), (LAST, LAST)))
+case("LSTM", 4, 3, proj_size=2, given=[STEPS], placed="NT", out=(("T", "N", "hidden"), (LAST, ("layers", "N", "cell"))))
 for name in ("RNNCell", "LSTMCell", "GRUCell"):
     case(
         name,
@@ -296,6 +296,12 @@ def dims_of(value: Any) -> Any:
     return () if isinstance(value, float) or not value.shape else value.names
 
 
+def names_in(value: Any) -> list[str | None]:
+    if isinstance(value, tuple):
+        return [name for one in value for name in names_in(one)]
+    return [] if isinstance(value, float) else list(value.names)
+
+
 def test_every_module_that_is_offered_stands_here() -> None:
     offered = {
         name
@@ -310,8 +316,9 @@ def test_every_module_that_is_offered_stands_here() -> None:
 def test_names_come_out(name: str, case: Case) -> None:
     module = case.make()
     assert dims_of(module(*[one.tensor() for one in case.inputs])) == case.out
-    if not case.by_name:
-        module(*[one.tensor().rename(None) for one in case.inputs])  # values without names pass
+    if not case.by_name:  # values without names pass, and what comes out has none
+        unnamed = module(*[one.tensor().rename(None) for one in case.inputs])
+        assert not any(names_in(unnamed)), names_in(unnamed)
 
 
 @pytest.mark.parametrize(("name", "case"), EACH)

@@ -42,7 +42,8 @@ def test_names_of_steps_and_batch_stay_and_the_last_is_hidden() -> None:
     assert h.names == c.names == ("layers", "N", "hidden")
     y, h = nn.GRU(3, 4, batch_first=True)(sizes(N=2, T=5, C=3))
     assert y.names == ("N", "T", "hidden")
-    assert nn.RNN(3, 4)(wb.zeros(5, 2, 3))[0].names == (None, None, "hidden")
+    assert nn.RNN(3, 4)(wb.zeros(5, 2, 3))[0].names == (None, None, None)
+    assert nn.RNN(3, 4)(wb.zeros(5, 2, 3).rename(None, None, "C"))[0].names == (None, None, "hidden")
     assert nn.RNN(3, 4)(sizes(T=5, C=3))[1].names == ("layers", "hidden")
     assert nn.GRUCell(3, 4)(sizes(N=5, C=3)).names == ("N", "hidden")
 

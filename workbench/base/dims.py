@@ -27,6 +27,7 @@ __all__ = [
     "dim_indices",
     "misspelling",
     "near_miss",
+    "new_name",
     "unify_names",
 ]
 
@@ -202,6 +203,18 @@ def dim_indices(dims: Dims, dim: int | str | Sequence[int | str] | None, op: str
     return indices
 
 
+def new_name(name: str | None, others: Names, given: Names) -> str | None:
+    """Return the name of a dim that an op makes beside `others`: `name`, unless one of them has it.
+
+    What is `given` without any name stays so: names are there for those who use them, and a program that names nothing
+    never meets them.
+
+    >>> new_name("E", ("N",), ("N", None)), new_name("E", ("E",), ("E", None)), new_name("E", (None,), (None, None))
+    ('E', None, None)
+    """
+    return name if any(given) and name not in others else None
+
+
 @lru_cache(maxsize=4096)
 def unify_names(op: str, a: Dims, b: Dims) -> Names:
     """Return the names that two operands have together, matched from the right; raise where they clash.
@@ -249,6 +262,8 @@ def _clash(op: str, a: Dims, b: Dims, from_right: int, x: str, y: str) -> Dimens
             if x in b.names
             else f"other.rename({y}={x!r}), if they mean the same"
         )
+    elif x not in b.names and y not in a.names:
+        fix = f"other.rename({y}={x!r}), if they mean the same"
     marks_a, marks_b = [len(a.sizes) - from_right], [len(b.sizes) - from_right]
     return DimensionError(
         message, op=op, operands=(a.operand("input", marks_a), b.operand("other", marks_b)), fix=fix

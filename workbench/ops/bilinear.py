@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from workbench.base.dims import Dims, unify_names
+from workbench.base.dims import Dims, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
@@ -43,7 +43,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     half = ops.reshape(half, sizes=(rows, out_features, second))
     full = ops.matmul(half, column(ops.reshape(bare(input2), sizes=(rows, second))))
     out = ops.reshape(full, sizes=(*batch, out_features))
-    name = w.names[0] if w.names[0] not in names else None
+    name = new_name(w.names[0], names, (*a.names, *b.names))
     out = named(out, (*names, name))
     return out if bias is None else ops.add(out, bare(bias))
 

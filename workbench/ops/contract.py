@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, near_miss, unify_names
+from workbench.base.dims import Dims, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid
@@ -207,9 +207,7 @@ def _linear_dims(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
             op="linear",
             operands=(x.operand("input", [len(x.sizes) - 1]), weight.operand("weight", [1])),
         )
-    name = weight.names[0]
-    if name is not None and name in x.names[:-1]:
-        name = None
+    name = new_name(weight.names[0], x.names[:-1], x.names)
     return Dims((*x.names[:-1], name), (*x.sizes[:-1], weight.sizes[0]))
 
 
@@ -241,7 +239,7 @@ LINEAR = Op(
     equation="y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]",
     reference="elementary",
     dims=_linear_dims,
-    rule="the last dim ends here, the weight's out_features takes its place",
+    rule="the last dim ends here, the weight's out_features takes its place; names of an input that has any",
     dtype=PROMOTE,
     forward=_linear,
     vjp=_linear_vjp,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, new_name
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
@@ -25,8 +25,8 @@ def _rows_dims(indices: Dims, weight: Dims) -> Dims:
             op="embedding",
             operands=(indices.operand("input"), weight.operand("weight")),
         )
-    name = weight.names[1]
-    return Dims((*indices.names, None if name in indices.names else name), (*indices.sizes, weight.sizes[1]))
+    name = new_name(weight.names[1], indices.names, indices.names)
+    return Dims((*indices.names, name), (*indices.sizes, weight.sizes[1]))
 
 
 def _rows(indices: Any, weight: Any) -> Any:
@@ -355,14 +355,14 @@ def embedding_bag(
     sizes = dims_of(input).sizes
     total = math.prod(sizes)
     if len(sizes) == 2:
-        batch = dims_of(input).names[0]
+        given = dims_of(input).names
         bags = new(np.repeat(np.arange(sizes[0]), sizes[1]))
         count = sizes[0]
         input = ops.reshape(input, sizes=(total,))
         if per_sample_weights is not None:
             per_sample_weights = ops.reshape(per_sample_weights, sizes=(total,))
     else:
-        batch = dims_of(offsets).names[0]
+        given = dims_of(offsets).names
         count = dims_of(offsets).sizes[0] - include_last_offset
         bags = ops.bag_of(offsets, count=total, bags=count)
     padding = _check_padding(padding_idx, dims_of(weight).sizes[0])
@@ -374,8 +374,8 @@ def embedding_bag(
         out = ops.bag_max(rows, bags, counted, count=count)[0]
     else:
         out = _bag_sum(rows, bags, counted, count, mode, per_sample_weights, padding)
-    features = dims_of(out).names[1]
-    return ops.rename(out, names=(batch, None if features == batch else features))
+    batch = given[:1]
+    return ops.rename(out, names=(*batch, new_name(dims_of(weight).names[1], batch, given)))
 
 
 def _bag_sum(

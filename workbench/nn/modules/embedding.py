@@ -155,7 +155,7 @@ class Embedding(_Table):
 
         >>> import workbench as wb
         >>> Embedding.from_pretrained(wb.tensor([[1.0, 2.0], [3.0, 4.0]]))(wb.tensor([1]))
-        tensor([[3.0000, 4.0000]], names=(None, 'embedding_dim'))
+        tensor([[3.0000, 4.0000]])
         """
         _check_table(embeddings)
         rows, columns = embeddings.shape

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
@@ -313,7 +314,8 @@ def _ordered(state: Any, order: Any) -> Any:
 
 def _stacked(states: list[Any]) -> Any:
     """Put the states of layers and directions together: [layers, N, hidden]."""
-    name = None if "layers" in dims_of(states[0]).names else "layers"
+    names = dims_of(states[0]).names
+    name = new_name("layers", names, names)
     several = [ops.unsqueeze(one, dim=0, name=name) for one in states]
     return several[0] if len(several) == 1 else ops.cat(*several, dim=0)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
@@ -175,7 +176,8 @@ class LSTMCell(RNNCellBase):
         """Return the next h and c."""
         alone, input, states = self._prepared(input, hx, ("hx[0]", "hx[1]"))
         _, h, c, _, _ = LSTM(self._sum(input), *states, self.weight_hh, **self._settings(input))
-        names = (dims_of(input).names[0], "hidden")
+        names = dims_of(input).names[:1]
+        names += (new_name(self.weight_hh.names[1], names, dims_of(input).names),)
         return tuple(_alone(_renamed(one, names), alone) for one in (h, c))
 
 
