@@ -51,6 +51,8 @@ def test_names_unify_from_the_right(
         ),
         (("N", "C"), ("C", "N"), "the same in another order", "other.align_as(input)"),
         (("N", "C"), ("N", "T"), "do not match", "other.rename(T='C')"),
+        ((None, "C"), (None, "T"), "do not match", "other.rename(T='C')"),
+        (("N", None, "in_features"), (None, None, "E"), "do not match", "other.rename(E='in_features')"),
     ],
 )
 def test_clashing_names_say_what_would_work(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.base.dtypes import as_dtype
 
 WITH_DIMS = [
     ("float32", "float64", "float64"), ("float32", "int64", "float32"), ("float16", "int64", "float16"),
@@ -54,3 +55,13 @@ def test_division_of_integers_gives_floats() -> None:
 def test_an_unknown_type_lists_the_known() -> None:
     with pytest.raises(wb.DTypeError, match="it has float32, float64"):
         wb.zeros(2, dtype="float31")
+
+
+def test_short_names_are_those_of_pytorch() -> None:
+    short = {
+        "half": "float16", "float": "float32", "double": "float64", "cfloat": "complex64", "cdouble": "complex128",
+        "short": "int16", "int": "int32", "long": "int64",
+    }  # fmt: skip
+    for name, full in short.items():
+        assert getattr(wb, name) is getattr(wb, full) is as_dtype(name)
+        assert name in wb.__all__

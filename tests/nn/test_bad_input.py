@@ -220,3 +220,62 @@ def test_what_is_done_to_parameters_refuses_and_changes_nothing(
     assert p.tolist() == [[1, 1], [1, 1]]
     assert p.grad is not None
     assert p.grad.tolist() == [[3, 3], [3, 3]]
+
+
+ROW, STEPS, IMAGE = (2, 4), (5, 2, 4), (2, 4, 5, 5)
+PRECISE: list[tuple[Any, tuple[int, ...], int]] = [
+    (nn.Linear(4, 3), ROW, 1), (nn.Bilinear(4, 4, 3), ROW, 2), (nn.Conv1d(4, 3, 1), (2, 4, 5), 1),
+    (nn.Conv2d(4, 3, 1), IMAGE, 1), (nn.Conv3d(4, 3, 1), (2, 4, 5, 5, 5), 1),
+    (nn.ConvTranspose2d(4, 3, 1), IMAGE, 1), (nn.BatchNorm2d(4), IMAGE, 1),
+    (nn.BatchNorm2d(4).eval(), IMAGE, 1), (nn.InstanceNorm2d(4, affine=True), IMAGE, 1),
+    (nn.LayerNorm(4), ROW, 1), (nn.RMSNorm(4), ROW, 1), (nn.GroupNorm(2, 4), IMAGE, 1),
+    (nn.RNN(4, 3), STEPS, 1), (nn.LSTM(4, 3), STEPS, 1), (nn.GRU(4, 3), STEPS, 1), (nn.LSTMCell(4, 3), ROW, 1),
+    (nn.GRUCell(4, 3), ROW, 1), (nn.RNNCell(4, 3), ROW, 1), (nn.MultiheadAttention(4, 2), STEPS, 3),
+    (nn.TransformerEncoderLayer(4, 2, 8), STEPS, 1), (nn.PReLU(), ROW, 1),
+]  # fmt: skip
+
+
+class Outer(Module):
+    """Calls a layer."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.inner(*inputs)
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "count"), PRECISE, ids=[type(layer).__name__ for layer, _, _ in PRECISE]
+)
+@pytest.mark.parametrize(("given", "own"), [("float64", "float32"), ("float32", "float64")])
+def test_two_precisions_are_refused_with_both_ways_out(
+    layer: Any, shape: tuple[int, ...], count: int, given: str, own: str
+) -> None:
+    model = Outer(layer).to(own)
+    inputs = [wb.ones(*shape, dtype=given)] * count
+    before = {key: one.clone() for key, one in model.state_dict().items()}
+    words = rf"input\.to\(\w+\.{own}\), or .*model\.to\(\w+\.{given}\)"
+    with pytest.raises((wb.DTypeError, ValueError), match=words) as caught:
+        model(*inputs)
+    assert caught.value.__notes__[0].startswith("in module inner")
+    assert all(bool((one == before[key]).all()) for key, one in model.state_dict().items())
+    model(*[one.to(own) for one in inputs])
+    model.to(given)(*inputs)
+    model.to("float32")(*[one.to("float16") for one in inputs])  # 16 bits are wide enough to go along
+
+
+def test_running_statistics_stay_where_the_precision_is_refused() -> None:
+    for affine in (True, False):
+        layer = nn.BatchNorm1d(2, affine=affine)
+        with pytest.raises(wb.DTypeError, match="The input is float64 and the parameters are float32"):
+            layer(wb.randn(8, 2, dtype=wb.float64))
+        assert layer.num_batches_tracked is not None
+        assert layer.num_batches_tracked.item() == 0
+
+
+def test_states_of_another_precision_are_refused() -> None:
+    state = wb.zeros(1, 2, 3, dtype=wb.float64)
+    with pytest.raises(wb.DTypeError, match="float32 and the parameters are float64"):
+        nn.GRU(4, 3)(wb.ones(5, 2, 4), state)

@@ -221,4 +221,4 @@ def test_packed_weights_are_not_used_for_another_type_nor_pickled() -> None:
     assert copy.deepcopy(layer)._prepared is None
     layer.double()
     with wb.no_grad():
-        assert layer(wb.zeros(1, 1, 4, 4)).dtype is wb.float64
+        assert layer(wb.zeros(1, 1, 4, 4, dtype=wb.float64)).dtype is wb.float64

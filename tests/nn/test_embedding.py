@@ -56,7 +56,10 @@ def test_given_rows_share_memory_and_are_frozen_unless_asked() -> None:
         assert np.shares_memory(table.weight.numpy(), rows.numpy())
         assert kind.from_pretrained(rows, freeze=False).weight.requires_grad
         assert (table.num_embeddings, table.embedding_dim) == (2, 2)
-    assert nn.Embedding.from_pretrained(rows.rename("V", "E"))(wb.tensor([0], names=("T",))).names == ("T", "E")
+    assert nn.Embedding.from_pretrained(rows.rename("V", "E"))(wb.tensor([0], names=("T",))).names == (
+        "T",
+        "E",
+    )
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,15 @@ for name in ("RNN", "LSTM", "GRU"):
                  out=((*tuple(sizes)[:2], "hidden"), last), **settings)  # fmt: skip
     case(name, 4, 3, given=[{"T": 5, "E": 4}], out=(("T", "hidden"), (("layers", "hidden"),) * 2
          if name == "LSTM" else ("layers", "hidden")))  # fmt: skip
-case("LSTM", 4, 3, proj_size=2, given=[STEPS], placed="NT", out=(("T", "N", "hidden"), (LAST, ("layers", "N", "cell"))))
+case(
+    "LSTM",
+    4,
+    3,
+    proj_size=2,
+    given=[STEPS],
+    placed="NT",
+    out=(("T", "N", "hidden"), (LAST, ("layers", "N", "cell"))),
+)
 for name in ("RNNCell", "LSTMCell", "GRUCell"):
     case(
         name,

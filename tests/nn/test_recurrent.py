@@ -48,6 +48,20 @@ def test_names_of_steps_and_batch_stay_and_the_last_is_hidden() -> None:
     assert nn.GRUCell(3, 4)(sizes(N=5, C=3)).names == ("N", "hidden")
 
 
+def test_a_projected_layer_has_cells_of_another_name_and_size() -> None:
+    layer = nn.LSTM(3, 4, proj_size=2)
+    y, (h, c) = layer(sizes(T=5, N=2, C=3))
+    assert (y.names, h.names, c.names) == (
+        ("T", "N", "hidden"),
+        ("layers", "N", "hidden"),
+        ("layers", "N", "cell"),
+    )
+    assert (y.shape, h.shape, c.shape) == ((5, 2, 2), (1, 2, 2), (1, 2, 4))
+    layer(sizes(T=5, N=2, C=3), (h, c))
+    with pytest.raises(wb.DimensionError, match="'cell' and dim 'hidden'"):
+        layer(sizes(T=5, N=2, C=3), (h, c.rename(cell="hidden")))
+
+
 def test_parameters_are_named_and_keyed_as_in_pytorch() -> None:
     layer = nn.LSTM(3, 4, bidirectional=True, proj_size=2)
     assert {name: one.names for name, one in layer.named_parameters() if "reverse" in name} == {
@@ -111,11 +125,15 @@ def test_packed_sequences_give_what_each_gives_alone() -> None:
 def test_names_of_a_padded_batch_come_back() -> None:
     x = sizes(N=2, T=4, C=3)
     packed = rnn.pack_padded_sequence(x, [4, 2], batch_first=True)
-    padded, lengths = rnn.pad_packed_sequence(nn.RNN(3, 5)(packed)[0])
+    output, last = nn.RNN(3, 5)(packed)
+    padded, lengths = rnn.pad_packed_sequence(output)
     assert padded.names == ("T", "N", "hidden")
+    assert last.names == ("layers", "N", "hidden")
     assert lengths.tolist() == [4, 2]
     assert packed.double().data.dtype == wb.float64
     assert packed.to("float32") is packed
+    assert not packed.is_cuda
+    assert packed.data.is_cpu
 
 
 def test_lengths_that_do_not_fit_are_refused() -> None:

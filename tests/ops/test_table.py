@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import workbench  # noqa: F401  fills the table
+from workbench.base.dims import Dims, unnamed
 from workbench.core import Absent, Op, table
 from workbench.testing import check_op
 
@@ -23,3 +26,13 @@ def test_record_is_complete(op: Op) -> None:
     assert list(op.samples())
     for rule in (op.vjp, op.quantized):
         assert callable(rule) or (isinstance(rule, Absent) and len(rule.reason) > 10)
+
+
+@pytest.mark.parametrize("op", table(), ids=lambda op: op.name)
+def test_cost_is_a_number_whatever_the_parameters_are_called(op: Op) -> None:
+    for sample in op.samples():
+        dims = [unnamed(one.shape) if hasattr(one, "shape") else Dims((), ()) for one in sample.inputs]
+        ruled = op.dims(*dims, **sample.params)
+        cost = op.cost(dims, ruled if op.outputs == 1 else ruled[0], **sample.params)
+        assert math.isfinite(cost)
+        assert cost >= 0

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dtypes import get_default_dtype, half_width, promote
+from workbench.base.errors import DTypeError
 from workbench.core.op import DTypeRule, Op
 
 __all__ = [
-    "FLOAT", "INDEX", "KEEP", "PREDICATE", "PROMOTE", "SUM", "cast", "common_dtype", "compute", "narrowed", "settled",
+    "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "PREDICATE", "PROMOTE", "SUM", "cast", "check_precision",
+    "common_dtype", "compute", "narrowed", "settled",
 ]  # fmt: skip
 
 _Type = np.dtype[Any]
@@ -36,6 +38,16 @@ def _result(dtype: _Type, params: Mapping[str, Any]) -> _Type:
 PROMOTE = DTypeRule("promoted", _same, _result)
 """All inputs become one type, and so is the output."""
 FLOAT = DTypeRule("promoted, integers become float32", _floating, _result)
+LEARNED = DTypeRule(
+    "promoted; single and double precision are refused together", _same, _result, precise=True
+)
+"""What meets parameters: where precisions differ, most of the time is spent on digits that nobody asked for."""
+LEARNED_FLOAT = DTypeRule(
+    "promoted, integers become float32; single and double precision are refused together",
+    _floating,
+    _result,
+    precise=True,
+)
 KEEP = DTypeRule("as the first input", None, _result)
 PREDICATE = DTypeRule("bool", _same, lambda dtype, params: np.dtype(np.bool_))
 INDEX = DTypeRule("int64", None, lambda dtype, params: np.dtype(np.int64))
@@ -75,7 +87,26 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
     operands = tuple(
         (one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None
     )
+    if op.dtype.precise:
+        check_precision([one[0] for one in operands if isinstance(one, tuple)])
     return op.dtype.common(promote(operands))
+
+
+_OTHERS = {"f": "dD", "F": "dD", "d": "fF", "D": "fF"}
+"""Types of the other precision, by NumPy's letters."""
+
+
+def check_precision(dtypes: list[_Type]) -> None:
+    """Refuse float32 beside float64, as PyTorch does; 16-bit floats and whole numbers go with either."""
+    first = next((one for one in dtypes if one.char in _OTHERS), None)
+    other = next((one for one in dtypes if first is not None and one.char in _OTHERS[first.char]), None)
+    if first is None or other is None:
+        return
+    raise DTypeError(
+        f"The input is {first} and the parameters are {other}. Convert the input, "
+        f"input.to(wb.{other}), or the model, model.to(wb.{first})"
+        + (": NumPy's numbers are float64 unless they are told otherwise" if first == np.float64 else "")
+    )
 
 
 def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:

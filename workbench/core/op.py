@@ -43,6 +43,8 @@ class DTypeRule:
     result: Callable[[np.dtype[Any], Mapping[str, Any]], Any]
     skip: int = 0
     """How many leading inputs (conditions, indices) have no part in it."""
+    precise: bool = False
+    """Whether single and double precision are refused together: what meets here was meant to be of one."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DimensionError
+from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import binary, unary
 from workbench.core.inplace import in_place, write
 from workbench.core.op import Saves, ops
@@ -54,6 +55,7 @@ PRELU = binary(
     "y = x where x > 0, a·x elsewhere",
     lambda x, slope: np.where(x > 0, x, x * slope),
     _prelu_gradient,
+    dtype=LEARNED,
     domain=(-2.0, 2.0),
     reference="He et al. 2015",
 )

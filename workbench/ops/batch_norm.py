@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
+from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.kernels import lookup
@@ -46,6 +47,7 @@ def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) ->
                 f"{layer}: {label} must have a real floating point type, got {value._array.dtype}. "
                 f"Use {label}.{'real' if value._array.dtype.kind == 'c' else 'float()'}"
             )
+    check_precision([one._array.dtype for one in (input, running_mean, running_var) if one is not None])
     if len(dims.sizes) < 2:
         return  # said by the op, which is not only asked about running statistics
     for label, value in (("running_mean", running_mean), ("running_var", running_var)):

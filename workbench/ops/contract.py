@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import PROMOTE
+from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -240,7 +240,7 @@ LINEAR = Op(
     reference="elementary",
     dims=_linear_dims,
     rule="the last dim ends here, the weight's out_features takes its place; names of an input that has any",
-    dtype=PROMOTE,
+    dtype=LEARNED,
     forward=_linear,
     vjp=_linear_vjp,
     saves=Saves((0, 1), output=False),

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionValueError
-from workbench.core.dtype_rules import PROMOTE
+from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -222,7 +222,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         reference="elementary",
         dims=_conv_dims(n),
         rule=f"[N, C, {plane}] keep their names; C becomes the weight's output channels, {plane} window positions",
-        dtype=PROMOTE,
+        dtype=LEARNED,
         forward=_conv,
         vjp=vjp,
         saves=Saves((0, 1), output=False),
@@ -249,7 +249,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         reference="elementary",
         dims=lambda g, weight, *, input_shape, **params: Dims(g.names, input_shape),
         rule="names of the gradient, sizes of the convolution's input",
-        dtype=PROMOTE,
+        dtype=LEARNED,
         forward=_input_gradient,
         vjp=input_vjp,
         saves=Saves(None, output=False),
@@ -276,7 +276,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         reference="elementary",
         dims=lambda g, x, *, weight_shape, **params: Dims((None,) * len(weight_shape), weight_shape),
         rule="unnamed, sizes of the weight",
-        dtype=PROMOTE,
+        dtype=LEARNED,
         forward=_weight_gradient,
         vjp=weight_vjp,
         saves=Saves(None, output=False),

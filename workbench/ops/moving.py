@@ -47,7 +47,7 @@ class SavesFrom(Saves):
         return tuple(range(self.first, len(needs)))
 
 
-def _no_cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
+def _no_cost(dims: tuple[Dims, ...], out: Dims, /, **params: Any) -> float:
     return 0.0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -97,7 +97,7 @@ BATCH_NORM = Op(
     reference="Ioffe and Szegedy 2015",
     dims=_batch_norm_dims,
     rule="[N, C, …] passes through; the statistics have the channels' name",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_batch_norm,
     vjp=_batch_norm_vjp,
     saves=Saves((0, 1), output=True, outputs=(1, 2)),
@@ -262,7 +262,7 @@ BATCH_NORM_INFERENCE = Op(
     reference="Ioffe and Szegedy 2015",
     dims=_batch_norm_inference_dims,
     rule="[N, C, …] passes through",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_batch_norm_inference,
     vjp=_batch_norm_inference_vjp,
     saves=Saves((0, 1, 2, 3), output=False),

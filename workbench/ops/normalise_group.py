@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -119,7 +119,7 @@ GROUP_NORM = Op(
     reference="Wu and He 2018",
     dims=_group_norm_dims,
     rule="[N, C, …] passes through; the statistics are [N, groups]",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_group_norm,
     vjp=_group_norm_vjp,
     saves=Saves(None, output=True, outputs=(1, 2)),

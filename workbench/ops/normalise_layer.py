@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_indices
 from workbench.base.errors import DimensionError
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -70,7 +70,7 @@ LAYER_NORM = Op(
     reference="Ba, Kiros and Hinton 2016",
     dims=_layer_norm_dims,
     rule="names and sizes pass through; the normalised dims of the statistics have size 1",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=lambda x, weight=None, bias=None, *, count, eps: standardise(
         x, weight, bias, _last(x.ndim, count), eps
     ),
@@ -183,7 +183,7 @@ RMS_NORM = Op(
     reference="Zhang and Sennrich 2019",
     dims=_rms_norm_dims,
     rule="names and sizes pass through; the normalised dims of the statistic have size 1",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_rms_norm,
     vjp=_rms_norm_vjp,
     saves=Saves(None, output=True, outputs=(1,)),

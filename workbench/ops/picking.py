@@ -208,7 +208,7 @@ PICK_ADD = move(
     forward=_pick_add,
     vjp=lambda c, g: (ops.pick(g, *c.inputs[1:], dims=c.params["dims"]), *_no_gradients(c)),
     saves=INDICES,
-    cost=lambda dims, out, **params: float(dims[0].numel),
+    cost=lambda dims, out, /, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(3, 2), np.array([0, 2, 2])), {"dims": (0,), "sizes": (4, 2)}),
         Sample((grid(2, 3), np.array([0, 1]), np.array([1, 1])), {"dims": (0, 2), "sizes": (4, 3, 5)}),

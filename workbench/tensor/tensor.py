@@ -85,6 +85,16 @@ class Tensor(Methods, Operators, Interchange):
         return device_of(self._array)
 
     @property
+    def is_cpu(self) -> bool:
+        """True if the values are in the memory of the CPU."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """True if the values are on an NVIDIA GPU."""
+        return self.device.type == "cuda"
+
+    @property
     def nbytes(self) -> int:
         """Bytes that the values take."""
         return self.numel() * self.dtype.itemsize

@@ -198,6 +198,7 @@ class RNNBase(Module):
         output, last = self._through(input.data, given, tuple(numbers(input.batch_sizes).tolist()))
         if input.unsorted_indices is not None:
             last = tuple(_ordered(one, input.unsorted_indices) for one in last)
+        last = tuple(_batch_named(one, input.dims[1]) for one in last)
         return input.with_data(output), last if self.mode == "LSTM" else last[0]
 
     def _through(
@@ -310,6 +311,14 @@ def _check_settings(
 def _ordered(state: Any, order: Any) -> Any:
     """Return a state [layers, N, hidden] with its sequences in another order."""
     return ops.pick(state, ops.rename(order, names=None) if order._names else order, dims=(1,))
+
+
+def _batch_named(state: Any, name: str | None) -> Any:
+    """Give the batch dim of a state the name that it had before the sequences were packed."""
+    names = dims_of(state).names
+    if name is None or names[1] is not None or name in names:
+        return state
+    return ops.rename(state, names=(names[0], name, *names[2:]))
 
 
 def _stacked(states: list[Any]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -97,7 +97,7 @@ GRU = Op(
     reference="Cho et al. 2014",
     dims=_gru_dims,
     rule="steps and batch keep their names; the last dim is called as the weight's last",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_gru,
     vjp=_gru_vjp,
     saves=Saves((1, 2), output=True, outputs=(0, 2, 3)),

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -41,18 +41,15 @@ def _lstm_dims(
     batch_sizes: Sizes,
 ) -> tuple[Dims, ...]:
     size = weight.sizes[0] // 4 if weight.sizes else 0
-    width = None
-    if projection is not None:
-        if len(projection.sizes) != 2 or projection.sizes[1] != size:
-            raise DimensionError(
-                f"lstm: the projection must be [proj_size, {size}], it is {list(projection.sizes)}.",
-                op="lstm",
-                operands=(projection.operand("projection"),),
-            )
-        width = projection.sizes[0]
-    y, last = check("lstm", pre, {"hidden": hidden, "cell": cell}, weight, 4, batch_sizes, width)
-    cells = Dims(y.names, (*y.sizes[:-1], size))
-    return y, last, Dims(last.names, (last.sizes[0], size)), cells, pre
+    if projection is not None and (len(projection.sizes) != 2 or projection.sizes[1] != size):
+        raise DimensionError(
+            f"lstm: the projection must be [proj_size, {size}], it is {list(projection.sizes)}.",
+            op="lstm",
+            operands=(projection.operand("projection"),),
+        )
+    y, last, memory = check("lstm", pre, {"hidden": hidden, "cell": cell}, weight, 4, batch_sizes, projection)
+    cells = Dims((*y.names[:-1], memory.names[-1]), (*y.sizes[:-1], size))
+    return y, last, memory, cells, pre
 
 
 def _lstm(
@@ -136,7 +133,7 @@ LSTM = Op(
     reference="Hochreiter and Schmidhuber 1997; projection: Sak, Senior and Beaufays 2014",
     dims=_lstm_dims,
     rule="steps and batch keep their names; the last dim is called as the weight's last",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_lstm,
     vjp=_lstm_vjp,
     saves=Saves((1, 2, 3, 4), output=True, outputs=(0, 3, 4)),

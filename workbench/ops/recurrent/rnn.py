@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -31,7 +31,7 @@ __all__ = ["RNN", "RNN_GRADIENT"]
 
 def _rnn_dims(
     pre: Dims, hidden: Dims, weight: Dims, *, relu: bool, reverse: bool, batch_sizes: Sizes
-) -> tuple[Dims, Dims]:
+) -> tuple[Dims, ...]:
     return check("rnn", pre, {"hidden": hidden}, weight, 1, batch_sizes)
 
 
@@ -69,7 +69,7 @@ RNN = Op(
     reference="Elman 1990",
     dims=_rnn_dims,
     rule="steps and batch keep their names; the last dim is called as the weight's last",
-    dtype=FLOAT,
+    dtype=LEARNED_FLOAT,
     forward=_rnn,
     vjp=_rnn_vjp,
     saves=Saves((1, 2), output=True, outputs=(0,)),

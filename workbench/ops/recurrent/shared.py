@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, unify_names
+from workbench.base.dims import Dims, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.op import Absent, ops
 from workbench.core.value import new
@@ -29,12 +29,12 @@ def check(
     weight: Dims,
     gates: int,
     batch_sizes: Sizes,
-    width: int | None = None,
-) -> tuple[Dims, Dims]:
-    """Refuse what does not fit; return the dims of the output, and of the state after the last step."""
+    projection: Dims | None = None,
+) -> tuple[Dims, ...]:
+    """Refuse what does not fit; return the dims of the output, and of the states after the last step."""
     ndim = 3 if batch_sizes is None else 2
     hidden = weight.sizes[0] // gates if weight.sizes else 0
-    width = hidden if width is None else width
+    width = hidden if projection is None else projection.sizes[0]
     known = (
         pre.operand("pre"),
         *(one.operand(label) for label, one in states.items()),
@@ -60,17 +60,21 @@ def check(
     ):
         raise refuse(f"the batch sizes {list(batch_sizes)} must fall and add up to {pre.sizes[0]} rows.")
     name = weight.names[-1]
-    names: Any = (pre.names[1] if batch_sizes is None else None, name if name != pre.names[-2] else None)
-    state = Dims(names, (batch, width))
+    own, batched = dict.fromkeys(states, (name, width)), pre.names[1] if batch_sizes is None else None
+    if "cell" in states:
+        own["cell"] = (name if projection is None else projection.names[-1], hidden)
+    found = []
     for label, one in states.items():
-        size = hidden if label == "cell" else width
+        called, size = own[label]
         if one.sizes != (batch, size):
             raise refuse(
                 f"Expected hidden size {[batch, size]}, got {list(one.sizes)} for the {label} state."
             )
-        names = unify_names(op, Dims(names, state.sizes), one)
-    own = name if name not in pre.names[:-1] else None
-    return Dims((*pre.names[:-1], own), (*pre.sizes[:-1], width)), Dims(names, state.sizes)
+        state = Dims((batched, new_name(called, pre.names[-2:-1], pre.names)), one.sizes)
+        batched, last = unify_names(op, state, one)
+        found.append((last, size))
+    y = Dims((*pre.names[:-1], new_name(name, pre.names[:-1], pre.names)), (*pre.sizes[:-1], width))
+    return y, *(Dims((batched, last), (batch, size)) for last, size in found)
 
 
 def product_cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
