@@ -129,6 +129,17 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
     }
   }
 
+  /** Lets `/`, pressed anywhere in the view but where text is typed, lead to a search field. */
+  protected slashLeadsTo(field: HTMLInputElement): void {
+    this.listeners.on(this.element, 'keydown', event => {
+      if (event.key === '/' && !(event.target instanceof HTMLInputElement)) {
+        event.preventDefault();
+        event.stopPropagation();
+        field.focus();
+      }
+    });
+  }
+
   /** Width that the content has. */
   protected get width(): number {
     return this.content.clientWidth;

@@ -1,75 +1,42 @@
 import type { Host, Mount, MountOptions } from '../host';
 import type { ScatterState, ScatterViewEvent } from '../protocol';
 import { StateError } from '../common/buffers';
-import { categoryColour, hex, rgb } from '../common/colours';
 import { h, replace, setText } from '../common/dom';
-import { csv, type Exports } from '../common/exporting';
-import { reducedMotion } from '../common/frame';
-import { grouped, percent } from '../common/numbers';
-import { button, Notice, Segments } from '../common/parts';
+import type { Exports } from '../common/exporting';
+import { grouped } from '../common/numbers';
+import { Notice } from '../common/parts';
 import { Picture } from '../common/picture';
-import { fitCanvas } from '../common/raster';
-import { parseColour } from '../common/theme';
-import {
-  between,
-  pointRadius,
-  project,
-  projection,
-  startCamera,
-  type Camera,
-  type Projection
-} from './camera';
-import { checksum, makeRenderer, sameNumbers } from './choose';
-import {
-  HIDDEN,
-  nameOf,
-  pick,
-  pickBox,
-  readCloud,
-  searchPoints,
-  stylePoints,
-  thumbnail,
-  type Cloud
-} from './cloud';
+import { Bar } from './bar';
+import { pointRadius, project, projection, type Camera, type Projection } from './camera';
+import { card } from './card';
+import { Choice, MOST_SELECTED } from './choice';
+import { checksum } from './choose';
+import { HIDDEN, nameOf, pick, pickBox, readCloud, searchPoints, type Cloud } from './cloud';
 import { SCATTER_CSS } from './css';
 import { Gestures, type PixelBox } from './gestures';
-import { drawOverlay } from './overlay';
-import type { Renderer } from './renderer';
+import { Look } from './look';
+import { onPaper, pointsTable } from './saved';
 import { Side } from './side';
+import { Stage } from './stage';
 import { watchContext } from './webgl';
 
-/** The most points that one gesture selects; the view says so when it leaves some out. */
-const MOST_SELECTED = 5000;
-const TURN_MILLISECONDS = 150;
-
 class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
-  private readonly canvas = h('canvas', { 'data-testid': 'wb-points' });
+  private readonly stage = new Stage();
   private readonly field: HTMLElement;
   private readonly side: Side;
   private readonly gestures: Gestures;
-  private readonly facts = h('span', { 'data-testid': 'wb-facts' });
-  private readonly note = h('span', { class: 'wb-quiet', 'data-testid': 'wb-renderer-note' });
+  private readonly bar: Bar;
+  private readonly look = new Look(() => this.frame.request());
+  private readonly choice = new Choice();
   private readonly live = h('div', { class: 'wb-hidden', 'aria-live': 'polite' });
   private readonly refusal = new Notice('wrong', 'wb-refusal', () => this.refusal.say(''));
-  private readonly space: Segments<'2' | '3'>;
-  private readonly shape: Segments<'dots' | 'pictures'>;
-  private readonly labelsButton: HTMLButtonElement;
   private readonly page: HTMLElement;
-  private renderer: Renderer | null = null;
   private cloud: Cloud | null = null;
-  private styles: Uint8Array = new Uint8Array();
-  private camera: Camera = startCamera(3);
-  private turn: { readonly from: Camera; readonly to: Camera; readonly start: number } | null = null;
   private hidden: ReadonlySet<number> = new Set();
   private found: ReadonlySet<number> = new Set();
-  private selected: readonly number[] = [];
-  private waiting = false;
   private pointed: number | null = null;
   private pointer: readonly [number, number] | null = null;
   private box: PixelBox | null = null;
-  private labels = true;
-  private restyle = true;
-  private looked = false;
   private bytes = '';
 
   constructor(root: HTMLElement, host: Host<ScatterViewEvent>, options?: MountOptions) {
@@ -90,7 +57,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
           'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, slash searches',
         'data-testid': 'wb-cloud'
       },
-      this.canvas
+      this.stage.canvas
     );
     this.side = new Side({
       search: (text, commit) => this.search(text, commit),
@@ -100,48 +67,21 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       metric: metric => void this.send({ type: 'set_metric', metric }),
       point: point => this.pointAt(point)
     });
-    this.space = new Segments(
-      'Dimensions',
-      [
-        ['2', '2-D'],
-        ['3', '3-D']
-      ],
-      '3',
-      value => this.turnTo(value),
-      'wb-space'
-    );
-    this.shape = new Segments(
-      'Draw points as',
-      [
-        ['dots', 'dots'],
-        ['pictures', 'pictures']
-      ],
-      'dots',
-      () => this.frame.request(),
-      'wb-shape'
-    );
-    this.labelsButton = button('labels', () => this.toggleLabels(), {
-      'aria-pressed': 'true',
-      'data-testid': 'wb-labels'
+    this.bar = new Bar({
+      turn: flat => this.look.turnTo(flat),
+      redraw: () => this.frame.request(),
+      reset: () => this.reset()
     });
-    const reset = button('reset', () => this.reset(), {
-      'aria-label': 'Reset the view',
-      'data-testid': 'wb-reset-view'
-    });
-    const bar = h(
+    this.page = h(
       'div',
-      { class: 'wb-bar' },
-      this.facts,
-      this.note,
-      h('span', { class: 'wb-spacer' }),
-      this.space.element,
-      this.shape.element,
-      this.labelsButton,
-      reset
+      { class: 'wb-projector' },
+      this.field,
+      this.side.element,
+      this.bar.element,
+      this.live
     );
-    this.page = h('div', { class: 'wb-projector' }, this.field, this.side.element, bar, this.live);
     this.gestures = new Gestures(this.field, {
-      camera: () => this.camera,
+      camera: () => this.look.camera,
       moveCamera: camera => this.moveCamera(camera),
       hover: (x, y) => this.hover(x, y),
       leave: () => this.leave(),
@@ -151,16 +91,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     });
     this.wrong.element.after(this.refusal.element);
     this.chooseRenderer();
-    if (this.renderer?.kind === 'webgl') {
+    if (this.stage.kind === 'webgl') {
       this.listeners.add(watchContext(() => this.chooseRenderer()));
     }
-    this.listeners.on(this.element, 'keydown', event => {
-      if (event.key === '/' && !(event.target instanceof HTMLInputElement)) {
-        event.preventDefault();
-        event.stopPropagation();
-        this.side.field.focus();
-      }
-    });
+    this.slashLeadsTo(this.side.field);
     this.listeners.add(
       host.onSelect?.(selection => {
         if (selection.from !== 'scatter' && selection.points) {
@@ -179,68 +113,35 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     if (this.page.parentNode !== this.content) {
       replace(this.content, this.page);
     }
-    if (!this.waiting || sameNumbers(state.selected, this.selected)) {
-      this.waiting = false;
-      this.selected = state.selected.filter(point => point < state.count);
-    }
-    this.restyle = true;
-    this.writeFacts(state, cloud);
+    this.choice.follow(state);
+    this.stage.restyle();
+    this.bar.update(state, cloud);
     this.refusal.say(state.refusal ? `Refused: ${state.refusal.reason}` : '');
-    this.side.update(state, cloud, this.selected, this.theme.dark);
+    this.side.update(state, cloud, this.choice.points, this.theme.dark);
   }
 
   protected draw(): void {
-    const { cloud, renderer, state } = this;
+    const { cloud, state } = this;
     const width = this.field.clientWidth;
     const height = this.field.clientHeight;
-    if (!cloud || !renderer || !state || width < 2 || height < 2) {
+    if (!cloud || !state || width < 2 || height < 2) {
       return;
     }
-    this.stepTurn();
-    if (this.restyle) {
-      this.restyle = false;
-      this.refreshStyles(state, cloud, renderer);
-    }
-    const context = fitCanvas(this.canvas, width, height);
-    const ratio = this.canvas.width / width;
-    const at = projection(this.camera, width, height);
-    const radius = pointRadius(cloud.count, this.camera);
-    const pictures = this.shape.value === 'pictures' && renderer.canDrawPictures;
-    context.imageSmoothingEnabled = true;
-    renderer.draw(context, {
-      projection: at,
-      width,
-      height,
-      ratio,
-      radius,
-      pictures,
-      fog: 0.5 * (1 - this.camera.flat),
-      paper: this.theme.paper
-    });
-    const colours = cloud.names.map((_, index) => categoryColour(index, this.theme.dark));
-    const near =
-      sameNumbers(state.selected, this.selected) && this.selected.length === 1
-        ? state.neighbours.map(each => each.index)
-        : [];
-    const labels =
-      this.labels && cloud.categories !== null && this.selected.length === 0 && this.found.size === 0;
-    drawOverlay(
-      context,
-      {
-        cloud,
-        styles: this.styles,
-        projection: at,
-        radius: pictures ? radius * 3 : radius,
-        selected: this.selected,
-        near,
-        pointed: this.pointed,
-        hidden: this.hidden,
-        labels,
-        box: this.box,
-        colours
-      },
-      this.theme
-    );
+    this.look.step();
+    const shown = {
+      cloud,
+      state,
+      camera: this.look.camera,
+      choice: this.choice,
+      found: this.found,
+      hidden: this.hidden,
+      pointed: this.pointed,
+      box: this.box,
+      pictures: this.bar.pictures,
+      labels: this.bar.labels,
+      theme: this.theme
+    };
+    const at = this.stage.draw(shown, width, height);
     this.showCard(at);
   }
 
@@ -249,32 +150,24 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     if (!cloud || !state) {
       return {};
     }
-    const rows = (): (string | number)[][] =>
-      Array.from({ length: cloud.count }, (_, point) => [
-        point,
-        ...Array.from(cloud.positions.subarray(point * 3, point * 3 + state.dims), String),
-        nameOf(cloud, point)
-      ]);
     return {
-      canvas: () => this.flatPicture(),
-      caption: () => [this.facts.textContent ?? ''],
-      csv: () =>
-        csv([['index', ...['x', 'y', 'z'].slice(0, state.dims), state.label_name || 'label'], ...rows()]),
+      canvas: () => onPaper(this.stage.canvas, this.theme.paper),
+      caption: () => [this.bar.text],
+      csv: () => pointsTable(state, cloud),
       json: () => state
     };
   }
 
   protected override themeChanged(): void {
-    this.restyle = true;
+    this.stage.restyle();
     if (this.state && this.cloud) {
-      this.side.update(this.state, this.cloud, this.selected, this.theme.dark);
+      this.side.update(this.state, this.cloud, this.choice.points, this.theme.dark);
     }
   }
 
   override destroy(): void {
     this.gestures.destroy();
-    this.renderer?.destroy();
-    this.renderer = null;
+    this.stage.destroy();
     super.destroy();
   }
 
@@ -295,110 +188,39 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     const dimsBefore = this.state?.dims;
     this.cloud = readCloud(state, buffers);
     this.bytes = key;
-    this.renderer?.setCloud(this.cloud);
+    this.stage.setCloud(this.cloud);
     this.pointed = null;
     this.found = new Set();
-    if (first || dimsBefore !== state.dims || !this.looked) {
-      this.camera = startCamera(state.dims);
-      this.turn = null;
-    }
-    this.space.set(this.camera.flat > 0.5 ? '2' : '3');
-    this.space.element.style.display = state.dims === 3 ? '' : 'none';
-    this.shape.element.style.display = state.sprite ? '' : 'none';
+    this.look.begin(state.dims, first || dimsBefore !== state.dims);
+    this.bar.offer(state, this.look.camera.flat > 0.5);
   }
 
   private chooseRenderer(): void {
-    this.renderer?.destroy();
-    const [renderer, why] = makeRenderer(this.options.renderer ?? 'auto');
-    this.renderer = renderer;
-    this.element.dataset['renderer'] = renderer.kind;
-    setText(this.note, why);
-    if (this.cloud) {
-      this.renderer.setCloud(this.cloud);
-    }
-    this.restyle = true;
+    this.bar.say(this.stage.choose(this.options.renderer ?? 'auto', this.cloud));
+    this.element.dataset['renderer'] = this.stage.kind ?? '';
     this.frame.request();
-  }
-
-  private refreshStyles(state: ScatterState, cloud: Cloud, renderer: Renderer): void {
-    const near =
-      this.selected.length === 1 && state.selected[0] === this.selected[0]
-        ? state.neighbours.map(each => each.index)
-        : [];
-    const bright = this.selected.length > 0 ? new Set([...this.selected, ...near]) : this.found;
-    const accent = parseColour(this.theme.accent);
-    const plain = accent ? hex(accent) : '#1976d2';
-    this.styles = stylePoints(cloud, { hidden: this.hidden, bright }, this.theme.dark, hex(rgb(plain)));
-    renderer.setStyles(this.styles);
-  }
-
-  private writeFacts(state: ScatterState, cloud: Cloud): void {
-    const parts = [state.method, `${grouped(state.count)} of ${grouped(state.total)} points`];
-    if (state.explained.length > 0) {
-      const axes = state.explained.slice(0, 3).map((part, index) => `PC${index + 1} ${percent(part)}`);
-      parts.push(`explained variance ${axes.join(', ')}`);
-    }
-    if (cloud.lost > 0) {
-      parts.push(`${grouped(cloud.lost)} without a place (NaN or inf)`);
-    }
-    setText(this.facts, parts.join(' · '));
-    this.facts.classList.toggle('wb-loud', cloud.lost > 0);
   }
 
   private moveCamera(camera: Camera): void {
-    this.looked = true;
-    this.turn = null;
-    this.camera = camera;
     this.tooltip.hide();
     this.pointed = null;
-    this.frame.request();
-  }
-
-  private turnTo(space: '2' | '3'): void {
-    const to = { ...this.camera, flat: space === '2' ? 1 : 0 };
-    this.looked = true;
-    if (reducedMotion()) {
-      this.camera = to;
-    } else {
-      this.turn = { from: this.camera, to, start: performance.now() };
-    }
-    this.frame.request();
-  }
-
-  private stepTurn(): void {
-    if (this.turn) {
-      const t = Math.min(1, (performance.now() - this.turn.start) / TURN_MILLISECONDS);
-      this.camera = between(this.turn.from, this.turn.to, t * (2 - t));
-      if (t >= 1) {
-        this.turn = null;
-      } else {
-        this.frame.request();
-      }
-    }
+    this.look.move(camera);
   }
 
   private reset(): void {
-    this.camera = { ...startCamera(this.state?.dims ?? 3), flat: this.space.value === '2' ? 1 : 0 };
-    this.turn = null;
-    this.frame.request();
-  }
-
-  private toggleLabels(): void {
-    this.labels = !this.labels;
-    this.labelsButton.setAttribute('aria-pressed', String(this.labels));
-    this.frame.request();
+    this.look.reset(this.state?.dims ?? 3, this.bar.flat);
   }
 
   private filter(hidden: ReadonlySet<number>): void {
     this.hidden = hidden;
-    this.restyle = true;
+    this.stage.restyle();
     this.frame.request();
   }
 
   private search(text: string, commit: boolean): number {
     const found = this.cloud ? searchPoints(this.cloud, text) : [];
     this.found = new Set(found);
-    this.restyle = true;
+    this.stage.restyle();
     if (commit && found.length > 0) {
       this.choose(found);
     }
@@ -407,15 +229,14 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   }
 
   private currentProjection(): Projection {
-    return projection(this.camera, this.field.clientWidth, this.field.clientHeight);
+    return projection(this.look.camera, this.field.clientWidth, this.field.clientHeight);
   }
 
   private pointUnder(x: number, y: number): number | null {
     const { cloud } = this;
     const reach =
-      Math.max(8, pointRadius(cloud?.count ?? 0, this.camera) + 4) +
-      (this.shape.value === 'pictures' ? 6 : 0);
-    return cloud ? pick(cloud, this.styles, this.currentProjection(), x, y, reach) : null;
+      Math.max(8, pointRadius(cloud?.count ?? 0, this.look.camera) + 4) + (this.bar.pictures ? 6 : 0);
+    return cloud ? pick(cloud, this.stage.styles, this.currentProjection(), x, y, reach) : null;
   }
 
   private hover(x: number, y: number): void {
@@ -446,15 +267,11 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private pickAt(x: number, y: number, add: boolean): void {
     const point = this.pointUnder(x, y);
     if (point === null) {
-      if (!add && this.selected.length > 0) {
+      if (!add && this.choice.points.length > 0) {
         this.choose([]);
       }
     } else if (add) {
-      this.choose(
-        this.selected.includes(point)
-          ? this.selected.filter(other => other !== point)
-          : [...this.selected, point]
-      );
+      this.choose(this.choice.with(point));
     } else {
       this.choose([point]);
     }
@@ -463,8 +280,8 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private boxed(box: PixelBox | null, done: boolean, add: boolean): void {
     this.box = done ? null : box;
     if (done && box && this.cloud) {
-      const points = pickBox(this.cloud, this.styles, this.currentProjection(), box);
-      this.choose(add ? [...new Set([...this.selected, ...points])] : points);
+      const points = pickBox(this.cloud, this.stage.styles, this.currentProjection(), box);
+      this.choose(add ? [...new Set([...this.choice.points, ...points])] : points);
     }
     this.frame.request();
   }
@@ -475,15 +292,13 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     if (!state || !cloud) {
       return;
     }
-    const kept = points.filter(point => point >= 0 && point < cloud.count).slice(0, MOST_SELECTED);
+    const kept = this.choice.take(points, cloud.count);
     this.refusal.say(
       points.length > MOST_SELECTED
         ? `${grouped(points.length)} points are more than one selection takes: the first ${grouped(MOST_SELECTED)} are selected.`
         : ''
     );
-    this.selected = kept;
-    this.waiting = true;
-    this.restyle = true;
+    this.stage.restyle();
     this.side.update(state, cloud, kept, this.theme.dark);
     setText(
       this.live,
@@ -496,11 +311,8 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       this.host.select?.({ points: kept, from: 'scatter' });
     }
     void this.send({ type: 'select_points', indices: [...kept] }).then(answer => {
-      if (sameNumbers(kept, this.selected)) {
-        this.waiting = false;
-        if (answer && !answer.accepted) {
-          this.refused(answer.reason);
-        }
+      if (this.choice.answered(kept) && answer && !answer.accepted) {
+        this.refused(answer.reason);
       }
     });
   }
@@ -508,9 +320,9 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private refused(reason: string): void {
     const { state, cloud } = this;
     if (state && cloud) {
-      this.selected = state.selected;
-      this.restyle = true;
-      this.side.update(state, cloud, this.selected, this.theme.dark);
+      this.choice.giveIn(state);
+      this.stage.restyle();
+      this.side.update(state, cloud, this.choice.points, this.theme.dark);
       if (reason) {
         this.refusal.say(`Refused: ${reason}`);
       }
@@ -540,10 +352,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   /** Points at the next point that is shown. */
   private walk(step: number, cloud: Cloud): void {
-    let point = this.pointed ?? this.selected[0] ?? (step > 0 ? -1 : cloud.count);
+    let point = this.pointed ?? this.choice.points[0] ?? (step > 0 ? -1 : cloud.count);
     for (let tried = 0; tried < cloud.count; tried++) {
       point = (point + step + cloud.count) % cloud.count;
-      if (this.styles[point * 4 + 3] !== HIDDEN) {
+      if (this.stage.styles[point * 4 + 3] !== HIDDEN) {
         this.pointAt(point);
         setText(this.live, `point ${point} ${nameOf(cloud, point)}`);
         return;
@@ -566,33 +378,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       cloud.positions[pointed * 3 + 2]!
     );
     const [left, top] = [field.left + x, field.top + y];
-    const label = nameOf(cloud, pointed);
-    const row = state.rows[state.selected.indexOf(pointed)];
-    const lines = row
-      ? state.columns.map((column, index) => h('div', {}, `${column}: ${row[index] ?? ''}`))
-      : [];
-    const words = h(
-      'div',
-      {},
-      h('b', {}, label || `point ${pointed}`),
-      label ? h('div', { class: 'wb-quiet' }, `point ${pointed}`) : null,
-      ...lines
-    );
     this.tooltip.show(
       { left: left - 12, right: left + 12, top: top - 12, bottom: top + 12 },
-      h('div', { class: 'wb-card' }, thumbnail(cloud, pointed, 48), words)
+      card(cloud, state, pointed)
     );
-  }
-
-  private flatPicture(): HTMLCanvasElement {
-    const copy = h('canvas', { width: this.canvas.width, height: this.canvas.height });
-    const context = copy.getContext('2d');
-    if (context) {
-      context.fillStyle = hex(this.theme.paper);
-      context.fillRect(0, 0, copy.width, copy.height);
-      context.drawImage(this.canvas, 0, 0);
-    }
-    return copy;
   }
 }
 
