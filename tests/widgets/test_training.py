@@ -386,3 +386,58 @@ def test_a_trainer_is_shown_in_the_panel_before_it_trains() -> None:
 def test_only_a_trainer_is_shown() -> None:
     with pytest.raises(TypeError, match="training shows a Trainer, got History"):
         wb.widgets.training(wb.train.History())  # type: ignore[arg-type]
+
+
+def test_trainings_are_compared_over_the_same_axes() -> None:
+    made, other, kept = trainer(), trainer(name="other"), trainer()
+    made.fit(loader(), epochs=2)
+    other.fit(loader(), loader(), epochs=3)
+    kept.fit(loader())
+    widget = wb.widgets.training(made, against={"longer": other, "kept": kept.history})
+    longer, of_history = widget.state["others"]
+    assert (longer["name"], of_history["name"]) == ("longer", "kept")
+    loss = longer["curves"][0]
+    values = np.frombuffer(widget.buffers[loss["points_buffer"]], "<f8").reshape(2, loss["points"])
+    np.testing.assert_array_equal(values, [range(1, 13), other.history.losses])
+    assert {("accuracy", "validation")} <= {(one["name"], one["part"]) for one in longer["curves"]}
+    assert widget.model is not model_of(curves_of(made)), "the panel shows this training alone"
+    widget.close()
+
+
+def test_a_training_that_goes_on_is_compared_as_it_is() -> None:
+    made, other = trainer(), trainer()
+    made.fit(loader())
+    other.fit(loader())
+    widget = wb.widgets.training(made, other)
+    other.fit(loader(), epochs=1, resume=True)
+    widget.draw()
+    assert widget.state["others"][0]["curves"][0]["points"] == len(other.history.losses) > 0
+    widget.close()
+
+
+def test_trainers_of_one_name_are_told_apart() -> None:
+    made = trainer(name="a")
+    widget = wb.widgets.training(made, [trainer(name="a"), trainer(name="b"), trainer(name="a")])
+    assert [one["name"] for one in widget.state["others"]] == ["a", "b", "a (2)"]
+    widget.close()
+
+
+def test_what_cannot_be_compared_is_refused_in_words() -> None:
+    made = trainer()
+    with pytest.raises(TypeError, match=r'a History has no name; give it one: against=\{"before": history\}'):
+        wb.widgets.training(made, [made.history])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="trainers and histories by name, got list"):
+        wb.widgets.training(made, {"x": [0.5]})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match=r"against takes trainers, or .* got int"):
+        wb.widgets.training(made, 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at most 7 others, got 8"):
+        wb.widgets.training(made, [trainer() for _ in range(8)])
+
+
+def test_a_long_training_that_is_compared_travels_coarsely() -> None:
+    made, other = trainer(), trainer()
+    for name in ("losses", "rates", "norms", "speeds"):
+        setattr(other.history, name, [1.0, 2.0] * 50_000)
+    widget = wb.widgets.training(made, other)
+    assert all(one["points"] <= 257 for one in widget.state["others"][0]["curves"])
+    widget.close()

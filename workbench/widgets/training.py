@@ -6,7 +6,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,15 @@ from workbench.live.messages import (
     TrainingCurve,
     TrainingFailure,
     TrainingMark,
+    TrainingRun,
     TrainingSpike,
     TrainingState,
     TrainingStrip,
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
-from workbench.train import LiveCurves, Trainer, payload
+from workbench.train import History, LiveCurves, Trainer, payload
+from workbench.train.lines import Lines
 from workbench.widgets.base import HearingWidget
 
 __all__ = ["TrainingModel", "TrainingWidget", "training"]
@@ -38,6 +40,12 @@ LONGEST = 200
 
 LONGEST_MESSAGE = 2_000
 """Most characters of what an error says that travel."""
+
+MOST_OTHERS = 7
+"""Most trainings that one is compared with: no more colours can be told apart."""
+
+OTHER_STRETCHES = 128
+"""Stretches of steps that are kept apart of each of them: they travel with every picture."""
 
 BEGIN = "trainer.fit(loader, validation, epochs=5)"
 """What fills the view."""
@@ -51,10 +59,13 @@ class TrainingModel(ViewModel):
 
     view = "training"
 
-    def __init__(self, curves: LiveCurves, source: str = "") -> None:
+    def __init__(
+        self, curves: LiveCurves, source: str = "", others: Mapping[str, History] | None = None
+    ) -> None:
         super().__init__()
         self._curves = weakref.ref(curves)
         self._source = source
+        self._others = {name: Lines(history, OTHER_STRETCHES) for name, history in (others or {}).items()}
         self._lock = threading.Lock()
         self._last: payload.TrainingState | None = None
 
@@ -103,6 +114,10 @@ class TrainingModel(ViewModel):
             strips=[_strip(one, buffers) for one in found.strips],
             spikes=[TrainingSpike(**vars(one)) for one in found.spikes],
             epochs=[TrainingMark(**vars(one)) for one in found.epochs],
+            others=[
+                TrainingRun(name[:LONGEST], [_curve(one, buffers) for one in lines.curves()])
+                for name, lines in self._others.items()
+            ],
             advice=_advice(found, self._curves()),
         )
         if not found.complete:
@@ -216,21 +231,63 @@ _models: weakref.WeakKeyDictionary[LiveCurves, weakref.ref[TrainingModel]] = wea
 class TrainingWidget(HearingWidget):
     """A training in a cell: it can be watched, paused and stopped while another cell runs it."""
 
-    def __init__(self, curves: LiveCurves, **traits: Any) -> None:
-        super().__init__(model_of(curves), TOPIC, curves, **traits)
+    def __init__(
+        self, curves: LiveCurves, others: Mapping[str, History] | None = None, **traits: Any
+    ) -> None:
+        model = TrainingModel(curves, others=others) if others else model_of(curves)
+        super().__init__(model, TOPIC, curves, **traits)
 
 
-def training(trainer: Trainer) -> TrainingWidget:
+Others = Trainer | Iterable[Trainer] | Mapping[str, Trainer | History]
+
+
+def training(trainer: Trainer, against: Others = ()) -> TrainingWidget:
     """Show the training of `trainer` in this cell, before, while and after it runs.
 
+    `against` are trainings to compare it with, drawn over the same axes: trainers, which have names of their own, or
+    trainers and histories by name, ``{"lr 0.1": history}``.
+
     Raises:
-        TypeError: `trainer` is no `Trainer`.
+        TypeError: `trainer` is no `Trainer`, or something in `against` is neither a trainer nor a history.
+        ValueError: there are more than 7 in `against`.
     """
     if not isinstance(trainer, Trainer):
         raise TypeError(
             f"training shows a Trainer, got {type(trainer).__name__}: wb.train.Trainer(model, loss, …)"
         )
-    return TrainingWidget(_curves_of(trainer))
+    return TrainingWidget(_curves_of(trainer), _histories(against))
+
+
+def _histories(against: Others) -> dict[str, History]:
+    """Return the histories by name; of two trainers with one name the second gets a number."""
+    named: dict[str, Any]
+    if isinstance(against, Mapping):
+        named = {str(name): one for name, one in against.items()}
+    else:
+        named = _by_their_names([against] if not isinstance(against, Iterable) else against)
+    if len(named) > MOST_OTHERS:
+        raise ValueError(
+            f"a training is compared with at most {MOST_OTHERS} others, got {len(named)}: colours of more cannot be "
+            "told apart"
+        )
+    wrong = next((one for one in named.values() if not isinstance(one, Trainer | History)), None)
+    if wrong is not None:
+        raise TypeError(
+            f"against takes trainers, or trainers and histories by name, got {type(wrong).__name__}"
+        )
+    return {name: one.history if isinstance(one, Trainer) else one for name, one in named.items()}
+
+
+def _by_their_names(trainers: Iterable[Any]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for one in trainers:
+        if isinstance(one, History):
+            raise TypeError('a History has no name; give it one: against={"before": history}')
+        name, alike = getattr(one, "name", ""), 1
+        while (own := f"{name} ({alike})" if alike > 1 else name) in named:
+            alike += 1
+        named[own] = one
+    return named
 
 
 def _curves_of(trainer: Trainer) -> LiveCurves:

@@ -517,6 +517,12 @@ export interface TrainingCurve {
   readonly missing: number;
 }
 
+/** Another training that this one is compared with. */
+export interface TrainingRun {
+  readonly name: string;
+  readonly curves: readonly TrainingCurve[];
+}
+
 /** One number a layer, over the steps at which it was looked at. */
 export interface TrainingStrip {
   readonly name: 'update / weight' | 'gradient norm' | 'dead units';
@@ -591,6 +597,8 @@ export interface TrainingState {
   readonly strips: readonly TrainingStrip[];
   readonly spikes: readonly TrainingSpike[];
   readonly epochs: readonly TrainingMark[];
+  /** Trainings that this one is compared with, at most 7. */
+  readonly others: readonly TrainingRun[];
   /** Code that would begin the training, or go on with it; empty where it runs. */
   readonly advice: string;
 }

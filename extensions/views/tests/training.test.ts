@@ -3,16 +3,29 @@ import { StateError } from '../src/common/buffers';
 import { duration } from '../src/common/numbers';
 import { Scale } from '../src/common/scales';
 import type { TrainingCounters, TrainingCurve, TrainingStrip } from '../src/protocol';
-import { Axis, logTicks } from '../src/training/axis';
-import { pathOf, roundUp } from '../src/training/chart';
-import { arrange, decode, epochOf, extent, isFine, nearest, smooth, type Line } from '../src/training/series';
+import { Axis, logTicks, stepTicks } from '../src/training/axis';
+import { colourOf, pathOf, prepare } from '../src/training/lines';
+import { roundUp } from '../src/training/marks';
+import {
+  arrange,
+  decode,
+  epochOf,
+  extent,
+  isFine,
+  nearest,
+  smooth,
+  within,
+  type Line
+} from '../src/training/series';
 import { done, saying, whereabouts } from '../src/training/status';
 import { decodeStrip, shortNames, toned } from '../src/training/strip';
+import { Window } from '../src/training/window';
 
 function line(values: number[], more: Partial<Line> = {}): Line {
   const steps = Float64Array.from(values, (_, index) => index + 1);
   const own = Float64Array.from(values);
   return {
+    run: 0,
     name: 'loss',
     kind: 'loss',
     part: 'train',
@@ -122,6 +135,39 @@ describe('charts', () => {
     expect(logTicks(0.3, 0.5, 3).length).toBeGreaterThan(1);
   });
 
+  it('tick steps with SI prefixes for all, or for none', () => {
+    const texts = (low: number, high: number): string[] => stepTicks(low, high, 5).map(([, text]) => text);
+    expect(texts(1, 20_480)).toEqual(['5 K', '10 K', '15 K', '20 K']);
+    expect(texts(1, 4000)).toEqual(['1,000', '2,000', '3,000', '4,000']);
+    expect(texts(1_000_100, 1_000_400)).toContain('1,000,200');
+    expect(texts(1, 1)).toEqual(['1']);
+  });
+
+  it('write small values without zeros that say nothing', () => {
+    const texts = (high: number): string[] =>
+      new Axis(0, high, false, 100, 0).ticks(2).map(([, text]) => text);
+    expect(texts(0.0004)).toEqual(['0', '0.0002', '0.0004']);
+    expect(texts(4e-5)).toEqual(['0', '2e−5', '4e−5']);
+    expect(texts(4)).toEqual(['0', '2', '4']);
+  });
+
+  it('reach over what is shown, and over one point more at each side', () => {
+    const steps = Float64Array.of(10, 20, 30, 40, 50);
+    const values = Float64Array.of(1, 2, 3, 4, 5);
+    expect([...within(steps, values, { low: 18, high: 32 })]).toEqual([1, 2, 3, 4]);
+    expect([...within(steps, values, { low: 22, high: 38 })]).toEqual([2, 3, 4]);
+    expect([...within(steps, values, { low: 1, high: 99 })]).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('have the colour of their part, or of their run where several are compared', () => {
+    const own = prepare(line([1, 2], { part: 'validation' }), 0.9, false, false);
+    expect([own.colour, own.dashes]).toEqual([colourOf({ kind: 'loss', part: 'validation' }, false), null]);
+    const [first, second] = [0, 1].map(run => prepare(line([1, 2], { run }), 0.9, false, true));
+    expect(first!.colour).not.toBe(second!.colour);
+    expect([first!.raw, second!.raw]).toEqual([true, false]);
+    expect(prepare(line([1], { part: 'validation', run: 1 }), 0.9, false, true).dashes).not.toBeNull();
+  });
+
   it('number epochs roundly', () => {
     expect([0.2, 1, 1.4, 3, 7, 30, 51].map(roundUp)).toEqual([1, 1, 2, 5, 10, 50, 100]);
   });
@@ -176,10 +222,59 @@ describe('layers over time', () => {
 
   it('are named by what tells them apart, where names are long', () => {
     const long = [0, 1].map(layer => `encoder.layers.${layer}.attention.out_proj`);
-    expect(shortNames(long)).toEqual(['…0…', '…1…']);
-    expect(shortNames(['fc1', 'fc2'])).toEqual(['fc1', 'fc2']);
-    expect(shortNames([long[0]!])).toEqual([long[0]]);
-    expect(shortNames(['a.very.long.name.of.a.layer', 'a.very.long.name.of.a'])).toEqual(['…a.layer', '…a']);
+    expect(shortNames(long)).toEqual({ names: ['0', '1'], around: 'encoder.layers.*.attention.out_proj' });
+    expect(shortNames(['fc1', 'fc2'])).toEqual({ names: ['fc1', 'fc2'], around: '' });
+    expect(shortNames([long[0]!])).toEqual({ names: [long[0]], around: '' });
+    expect(shortNames(['a.very.long.name.of.a.layer', 'a.very.long.name.of.a'])).toEqual({
+      names: ['a.layer', 'a'],
+      around: 'a.very.long.name.of.*'
+    });
+    const apart = ['the.name.of.the.first.layer.a', 'another.name.of.a.layer.b'];
+    expect(shortNames(apart)).toEqual({ names: apart, around: '' });
+  });
+});
+
+describe('the steps that are shown', () => {
+  const all = { low: 1, high: 1000 };
+
+  it('are all, or a part at whole steps, with a way back', () => {
+    const window = new Window();
+    expect(window.of(all)).toEqual(all);
+    expect(window.show({ low: 300.4, high: 100.2 }, all)).toBe(true);
+    expect([window.of(all), window.narrow]).toEqual([{ low: 100, high: 300 }, true]);
+    expect(window.show({ low: 100, high: 300 }, all)).toBe(false);
+    expect(window.show({ low: -50, high: 5000 }, all)).toBe(true);
+    expect([window.of(all), window.narrow]).toEqual([all, false]);
+    expect([window.undo(), window.of(all)]).toEqual([true, { low: 100, high: 300 }]);
+    expect([window.undo(), window.of(all)]).toEqual([true, all]);
+    expect(window.undo()).toBe(false);
+  });
+
+  it('are at least two, and are left alone by what is too small', () => {
+    const window = new Window();
+    expect(window.show({ low: 5, high: 5.2 }, all)).toBe(false);
+    expect(window.show({ low: 2000, high: 3000 }, all)).toBe(false);
+    expect(window.narrow).toBe(false);
+  });
+
+  it('become fewer and more around a step that stays where it is', () => {
+    const window = new Window();
+    window.show({ low: 100, high: 300 }, all);
+    expect(window.scale(0.5, 150, all)).toBe(true);
+    expect(window.of(all)).toEqual({ low: 125, high: 225 });
+    window.scale(2, 150, all);
+    expect(window.of(all)).toEqual({ low: 100, high: 300 });
+    for (let turn = 0; turn < 20; turn++) {
+      window.scale(0.5, 200, all);
+    }
+    expect(window.of(all).high - window.of(all).low).toBe(2);
+  });
+
+  it('stay while new steps come, and are all again where a training begins anew', () => {
+    const window = new Window();
+    window.show({ low: 100, high: 300 }, all);
+    expect(window.of({ low: 1, high: 5000 })).toEqual({ low: 100, high: 300 });
+    expect(window.of({ low: 1, high: 20 })).toEqual({ low: 1, high: 20 });
   });
 });
 

@@ -23,7 +23,7 @@ def test_a_training_shows_where_it_is_and_draws_loss_and_metrics_apart(harness: 
     words = root.get_by_test_id("wb-progress-words")
     expect(words).to_have_text("epoch 5 of 10batch 12 of 100step 412 of 1,000")
     expect(root.get_by_test_id("wb-progress")).to_have_attribute("aria-valuenow", "41")
-    expect(root.get_by_test_id("wb-figures")).to_contain_text("time leftabout 30.6 s")
+    expect(root.get_by_test_id("wb-figures")).to_contain_text("time leftabout 31 s")
     charts = root.get_by_test_id("wb-chart")
     names = charts.evaluate_all("charts => charts.map(chart => chart.dataset.chart)")
     assert names == ["loss", "metric accuracy", "rate", "norm", "throughput"]
@@ -80,7 +80,7 @@ def test_exact_values_are_read_by_pointer_and_by_keys(harness: Harness) -> None:
     loss.press("Home")
     expect(readout).to_contain_text("step 1 · epoch 1")
     loss.press("Escape")
-    expect(readout).to_contain_text("for exact values; s: next spike")
+    expect(readout).to_contain_text("to zoom; s: next spike")
     assert harness.events() == []
 
 
@@ -208,3 +208,144 @@ def test_a_training_whose_buffers_are_too_short_is_refused_in_place(harness: Har
     harness.do("show('short')")
     expect(root.get_by_test_id("wb-wrong")).to_contain_text("did not arrive")
     expect(root.get_by_test_id("wb-chart")).to_have_count(5)
+
+
+def shown_steps(harness: Harness) -> tuple[str, str]:
+    """The steps that the fields say are shown."""
+    return harness.at("wb-first-step").input_value(), harness.at("wb-last-step").input_value()
+
+
+def test_a_part_of_the_steps_is_marked_by_dragging_and_given_back(harness: Harness) -> None:
+    root = harness.open("training")
+    loss = root.locator("[data-chart=loss] svg")
+    before = curve(harness, "rate", "train")
+    harness.drag(loss, 100)
+    low, high = map(int, shown_steps(harness))
+    assert 1 < low < high < 412
+    assert curve(harness, "rate", "train") != before, "all charts show the same steps"
+    assert harness.page.evaluate("() => getSelection().toString()") == "", "a drag selects no text"
+    expect(root.get_by_test_id("wb-all-steps")).to_be_enabled()
+    loss.dblclick(position={"x": 200, "y": 60})
+    harness.settle()
+    assert shown_steps(harness) == ("1", "412")
+    assert curve(harness, "rate", "train") == before
+    expect(root.get_by_test_id("wb-all-steps")).to_be_disabled()
+    assert harness.events() == []
+
+
+def test_a_part_of_the_steps_is_typed_or_chosen_with_keys_and_undone(harness: Harness) -> None:
+    root = harness.open("training")
+    first = root.get_by_test_id("wb-first-step")
+    first.fill("200")
+    first.press("Enter")
+    harness.settle()
+    assert shown_steps(harness) == ("200", "412")
+    first.fill("5000")
+    first.press("Enter")
+    harness.settle()
+    assert shown_steps(harness) == ("200", "412"), "what cannot be shown is taken back"
+    loss = root.locator("[data-chart=loss] svg")
+    loss.focus()
+    loss.press("Home")
+    expect(root.get_by_test_id("wb-readout")).to_contain_text("step 200")
+    loss.press("+")
+    harness.settle()
+    assert shown_steps(harness) == ("200", "306")
+    loss.press("-")
+    harness.settle()
+    assert shown_steps(harness) == ("200", "412")
+    loss.press("Control+z")
+    loss.press("Control+z")
+    harness.settle()
+    assert shown_steps(harness) == ("200", "412")
+    loss.press("0")
+    harness.settle()
+    assert shown_steps(harness) == ("1", "412")
+    loss.press("Control+z")
+    harness.settle()
+    assert shown_steps(harness) == ("200", "412")
+
+
+def test_new_steps_leave_the_part_that_is_shown(harness: Harness) -> None:
+    root = harness.open("training")
+    harness.drag(root.locator("[data-chart=loss] svg"), 100)
+    before = shown_steps(harness)
+    harness.do("show('finished')")
+    harness.settle()
+    assert shown_steps(harness) == before
+    root.get_by_test_id("wb-all-steps").click()
+    harness.settle()
+    assert shown_steps(harness) == ("1", "1000")
+
+
+def test_what_is_not_finite_is_marked_counted_and_jumped_to(harness: Harness) -> None:
+    root = harness.open("training", "strange")
+    norm = root.locator("[data-chart=norm]")
+    expect(norm.locator("[data-mark=missing]")).to_have_count(1)
+    expect(norm.locator("figcaption")).to_contain_text("✕ 39 not finite")
+    svg = norm.locator("svg")
+    svg.focus()
+    svg.press("n")
+    expect(root.get_by_test_id("wb-readout")).to_contain_text("gradient norm not finite")
+    root.get_by_test_id("wb-scale").get_by_role("radio", name="log").click()
+    harness.settle()
+    expect(root.locator("[data-chart=loss] figcaption")).to_contain_text("what is not above 0 is not drawn")
+    expect(root.locator("[data-chart=rate] figcaption")).to_contain_text("linear: nothing is above 0")
+
+
+def test_runs_are_compared_and_put_away(harness: Harness) -> None:
+    root = harness.open("training", "compared")
+    loss = root.locator("[data-chart=loss]")
+    expect(loss.locator("[data-run='2'][data-curve=train]")).to_have_count(1)
+    colours = loss.locator("path[data-curve=train]").evaluate_all(
+        "paths => paths.map(path => path.getAttribute('stroke'))"
+    )
+    assert len(set(colours)) == 3
+    expect(loss.locator("figcaption")).to_contain_text("lr 0.1")
+    own, first, _ = root.get_by_test_id("wb-run").all()
+    expect(own).to_be_disabled()
+    first.click()
+    harness.settle()
+    expect(first).to_have_attribute("aria-pressed", "false")
+    expect(loss.locator("[data-run='1']")).to_have_count(0)
+    expect(loss.locator("[data-run='2'][data-curve=train]")).to_have_count(1)
+    first.press("Enter")
+    harness.settle()
+    expect(loss.locator("[data-run='1'][data-curve=train]")).to_have_count(1)
+    harness.picture("training-compared")
+
+
+def test_one_of_many_charts_is_found(harness: Harness) -> None:
+    root = harness.open("training", "many", height=800)
+    root.locator("[data-chart=loss] svg").focus()
+    harness.page.keyboard.press("/")
+    search = root.get_by_test_id("wb-find-chart")
+    expect(search).to_be_focused()
+    search.fill("Suite 31")
+    harness.settle()
+    assert root.get_by_test_id("wb-chart").filter(visible=True).count() == 1
+    search.fill("no such chart")
+    expect(root.get_by_text("No chart has this in its name.")).to_be_visible()
+    search.press("Escape")
+    harness.settle()
+    assert root.get_by_test_id("wb-chart").filter(visible=True).count() == 64
+    harness.picture("training-many")
+
+
+def test_layers_with_long_names_are_told_apart(harness: Harness) -> None:
+    root = harness.open("training", "deep")
+    strip = root.locator(".wb-strip")
+    expect(strip.locator("code")).to_have_text(
+        "model.backbone.encoder.stages.*.attention_with_relative_positions.out_proj"
+    )
+    expect(root.get_by_test_id("wb-strip-words")).to_contain_text("100 more layers are not drawn")
+    root.get_by_test_id("wb-strip").hover(position={"x": 300, "y": 8})
+    expect(root.get_by_test_id("wb-strip-words")).to_contain_text("out_proj · update / weight")
+
+
+def test_two_views_on_one_page_clip_their_own_curves(harness: Harness) -> None:
+    root = harness.open("training")
+    names = root.locator("clipPath").evaluate_all("clips => clips.map(clip => clip.id)")
+    harness.page.reload()
+    again = root.locator("clipPath").evaluate_all("clips => clips.map(clip => clip.id)")
+    assert not set(names) & set(again), "bundles that share a page would take each other's clips"

@@ -53,6 +53,7 @@ from workbench.live.messages.training import (
     TrainingCurve,
     TrainingFailure,
     TrainingMark,
+    TrainingRun,
     TrainingSpike,
     TrainingState,
     TrainingStrip,
@@ -66,6 +67,6 @@ __all__ = [
     "ObserverRow", "PROTOCOL_VERSION", "PauseEvent", "Picture", "RedoEvent", "Refusal", "Reply", "Request",
     "ResetRangeEvent", "ResumeEvent", "SampleEvent", "ScatterState", "SelectEvent", "SelectPointsEvent",
     "SetMetricEvent", "SetRangeEvent", "SliceEvent", "Slider", "Sprite", "Statistics", "StopEvent",
-    "TensorState", "TrainingCounters", "TrainingCurve", "TrainingFailure", "TrainingMark", "TrainingSpike",
-    "TrainingState", "TrainingStrip", "Trouble", "UndoEvent", "VIEWS", "Welcome", "Withdrawal",
+    "TensorState", "TrainingCounters", "TrainingCurve", "TrainingFailure", "TrainingMark", "TrainingRun",
+    "TrainingSpike", "TrainingState", "TrainingStrip", "Trouble", "UndoEvent", "VIEWS", "Welcome", "Withdrawal",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from workbench.live.messages.common import Head
 
 __all__ = [
     "PauseEvent", "ResumeEvent", "StopEvent", "TrainingCounters", "TrainingCurve", "TrainingFailure",
-    "TrainingMark", "TrainingSpike", "TrainingState", "TrainingStrip",
+    "TrainingMark", "TrainingRun", "TrainingSpike", "TrainingState", "TrainingStrip",
 ]  # fmt: skip
 
 
@@ -30,6 +30,14 @@ class TrainingCurve:
     """float64 [3, stretches]: last step of each stretch, mean of its values, and how many steps it has"""
     missing: int
     """Values that are not finite."""
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """Another training that this one is compared with."""
+
+    name: str
+    curves: list[TrainingCurve]
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,8 @@ class TrainingState:
     strips: list[TrainingStrip]
     spikes: list[TrainingSpike]
     epochs: list[TrainingMark]
+    others: list[TrainingRun]
+    """Trainings that this one is compared with, at most 7."""
     advice: str
     """Code that would begin the training, or go on with it; empty where it runs."""
 

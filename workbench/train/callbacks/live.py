@@ -14,8 +14,9 @@ from workbench.train.callbacks.base import Callback
 from workbench.train.callbacks.layers import LayerWatch
 from workbench.train.control import Control
 from workbench.train.errors import TrainingError
-from workbench.train.payload import Counters, Curve, Failure, Mark, Spike, Strip, StripName, TrainingState
-from workbench.train.series import Peaks, Series
+from workbench.train.lines import Lines
+from workbench.train.payload import Counters, Failure, Mark, Spike, Strip, StripName, TrainingState
+from workbench.train.series import Peaks
 
 __all__ = ["LiveCurves"]
 
@@ -27,13 +28,6 @@ MOST_LAYERS = 200
 MOST_MARKS = 100
 """Most epochs whose ends are marked; of more every second, fourth, eighth …"""
 STRIPS: tuple[StripName, ...] = ("update / weight", "gradient norm", "dead units")
-CURVES: tuple[tuple[str, Any, str], ...] = (
-    ("loss", "loss", "losses"),
-    ("learning rate", "rate", "rates"),
-    ("gradient norm", "norm", "norms"),
-    ("throughput", "throughput", "speeds"),
-)
-"""Name, kind and list of the history of what there is of every step."""
 
 
 class LiveCurves(Callback):
@@ -57,7 +51,7 @@ class LiveCurves(Callback):
         self._failure: Failure | None = None
         self._lock = threading.Lock()
         self._looking = threading.Lock()
-        self._series: dict[str, Series] = {}
+        self._lines: Lines | None = None
         self._peaks = Peaks()
 
     # -------------------------------------------------------------------------------------------- watching
@@ -138,9 +132,9 @@ class LiveCurves(Callback):
             raise RuntimeError("these curves belong to no training yet: give them to a Trainer, and call fit")
         history, control = trainer.history, trainer.control
         with self._lock:
-            count = min(len(getattr(history, name)) for _, _, name in CURVES)
-            complete = self._peaks.follow(history.losses, count)
-            steps = [self._by_step(history, name, kind, series, count) for name, kind, series in CURVES]
+            if self._lines is None or self._lines.history is not history:
+                self._lines = Lines(history)
+            complete = self._peaks.follow(history.losses, self._lines.count)
             epochs = list(history.epochs)
             every = 1 << max(0, math.ceil(math.log2(max(1, len(epochs)) / MOST_MARKS)))
             return TrainingState(
@@ -150,7 +144,7 @@ class LiveCurves(Callback):
                 counters=_counters(trainer),
                 asked="stop" if control.asked_to_stop() else "pause" if _is_to_wait(control) else "",
                 failure=self._failure,
-                curves=[*steps, *self._by_epoch(epochs)],
+                curves=self._lines.curves(),
                 strips=self._drawn(),
                 spikes=[
                     Spike(history.first + one.position, one.value, one.usual) for one in self._peaks.found
@@ -158,34 +152,6 @@ class LiveCurves(Callback):
                 epochs=[Mark(one.number, one.step) for one in epochs if one.number % every == 0],
                 complete=complete,
             )
-
-    def _by_step(self, history: Any, name: str, kind: Any, list_name: str, count: int) -> Curve:
-        series = self._series.setdefault(name, Series())
-        series.follow(getattr(history, list_name), count)
-        places, values = series.points()
-        ends, means, counts = series.means()
-        first = history.first
-        return Curve(
-            name, kind, "train", [first + i for i in places], values,
-            [first + i for i in ends], means, counts, series.missing,
-        )  # fmt: skip
-
-    def _by_epoch(self, epochs: list[Any]) -> list[Curve]:
-        """The curves with a value an epoch: validation, and the metrics."""
-        found: list[Curve] = []
-        part: Any
-        for part, entries in (
-            ("train", [epoch.metrics for epoch in epochs]),
-            ("validation", [epoch.validation for epoch in epochs]),
-        ):
-            for name in dict.fromkeys(key for entry in entries for key in entry):
-                series = Series()
-                series.follow([entry.get(name, math.nan) for entry in entries], len(entries))
-                places, values = series.points()
-                kind: Any = "loss" if name == "loss" else "metric"
-                steps = [epochs[i].step for i in places]
-                found.append(Curve(name, kind, part, steps, values))
-        return found
 
     def _drawn(self) -> list[Strip]:
         strips = []

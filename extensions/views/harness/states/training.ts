@@ -172,6 +172,7 @@ function training(more: Partial<TrainingState> = {}, wish: Wish = {}): Example {
     strips,
     spikes: [{ step: spiked, value: loss[spiked - 1]!, usual: base(spiked) }],
     epochs: ends.map(step => ({ epoch: step / perEpoch, step })),
+    others: [],
     advice: '',
     ...more
   };
@@ -239,13 +240,87 @@ export const trainingStates: Record<string, () => Example> = {
     // 512 stretches of 40: as a million steps travel, in proportion.
     return training({}, { taken: 20480, planned: 24000, perEpoch: 240, length: 40, layers, columns: 120 });
   },
+  many: () => {
+    // Sixty metrics, with names as programs make them.
+    const made = training();
+    const state = made.state as TrainingState;
+    const one = state.curves.filter(curve => curve.kind === 'metric');
+    const names = Array.from(
+      { length: 60 },
+      (_, index) =>
+        `validation_suite_${index}.mean_average_precision_at_iou_0.${50 + (index % 10) * 5}_of_small_objects`
+    );
+    const metrics = names.flatMap(name => one.map(curve => ({ ...curve, name })));
+    return {
+      state: { ...state, curves: [...state.curves.filter(curve => curve.kind !== 'metric'), ...metrics] },
+      buffers: made.buffers
+    };
+  },
+  deep: () => {
+    const layers = Array.from(
+      { length: 200 },
+      (_, index) =>
+        `model.backbone.encoder.stages.${index >> 4}.blocks.${index}.attention_with_relative_positions.out_proj`
+    );
+    const made = training({}, { layers });
+    const state = made.state as TrainingState;
+    return {
+      state: { ...state, strips: state.strips.map(one => ({ ...one, left_out: 100 })) },
+      buffers: made.buffers
+    };
+  },
+  strange: () => {
+    // A loss below zero, a metric that is not finite in the middle, a rate of zero.
+    const made = training({ spikes: [] });
+    const state = made.state as TrainingState;
+    const buffers = [...made.buffers];
+    const change = (name: string, part: string, how: (value: number, index: number) => number): void => {
+      const curve = state.curves.find(each => each.name === name && each.part === part)!;
+      const pairs = new Float64Array(buffers[curve.points_buffer]!.buffer.slice(0));
+      for (let index = 0; index < curve.points; index++) {
+        pairs[curve.points + index] = how(pairs[curve.points + index]!, index);
+      }
+      buffers[curve.points_buffer] = new DataView(pairs.buffer);
+      const means = new Float64Array(buffers[curve.means_buffer]!.buffer.slice(0));
+      for (let index = 0; index < curve.stretches; index++) {
+        means[curve.stretches + index] = how(means[curve.stretches + index]!, index);
+      }
+      buffers[curve.means_buffer] = new DataView(means.buffer);
+    };
+    change('loss', 'train', value => value - 1);
+    change('loss', 'validation', value => value - 1);
+    change('accuracy', 'validation', (value, index) => (index === 1 ? Number.NaN : value));
+    change('gradient norm', 'train', (value, index) => (index > 200 && index < 240 ? Number.NaN : value));
+    change('learning rate', 'train', () => 0);
+    const missing = { accuracy: 1, 'gradient norm': 39 } as Record<string, number>;
+    const curves = state.curves.map(each => ({ ...each, missing: missing[each.name] ?? 0 }));
+    return { state: { ...state, curves }, buffers };
+  },
+  compared: () => {
+    const made = training();
+    const state = made.state as TrainingState;
+    const buffers = [...made.buffers];
+    const others = ['lr 0.1', 'lr 0.01, with a name that goes on and on'].map((name, run) => {
+      const other = training({}, { taken: 300 + 250 * run, planned: 1000 + 700 * run });
+      const start = buffers.length;
+      buffers.push(...other.buffers);
+      const moved = (other.state as TrainingState).curves.map(each => ({
+        ...each,
+        points_buffer: each.points_buffer + start,
+        means_buffer: each.means_buffer + start
+      }));
+      return { name, curves: moved };
+    });
+    return { state: { ...state, others }, buffers };
+  },
   hostile: () => {
     const made = training({
       head: head(HOSTILE),
       status: 'failed',
       message: HOSTILE,
       failure: { kind: HOSTILE, step: 300, culprit: HOSTILE },
-      advice: HOSTILE
+      advice: HOSTILE,
+      others: [{ name: HOSTILE, curves: [] }]
     });
     const state = made.state as TrainingState;
     const renamed = {

@@ -35,7 +35,7 @@ export function freshness(
 /** The head of one view. */
 export class HeadLine {
   readonly element: HTMLElement;
-  private readonly title = h('h2', { class: 'wb-head-title', 'data-testid': 'wb-title' });
+  private readonly title = h('h2', { class: 'wb-head-title', 'data-testid': 'wb-title', hidden: true });
   private readonly dot = h('span', { class: 'wb-dot', 'aria-hidden': 'true' });
   private readonly age = h('span', {});
   private readonly status: HTMLElement;
@@ -82,6 +82,7 @@ export class HeadLine {
     this.head = head;
     setText(this.title, head.title);
     this.title.title = head.title;
+    this.title.hidden = false;
     this.refreshSource(head.source);
     this.refresh();
   }

@@ -9,7 +9,7 @@ export const COMMON_CSS = `
   --wb-line: var(--jp-border-color2, var(--wb-line-0));
   --wb-line-strong: var(--jp-border-color1, #b9bec5);
   --wb-accent: var(--jp-brand-color1, #1976d2);
-  --wb-warn: #b45309; --wb-warn-paper: #fff4e0; --wb-wrong: #b3261e; --wb-wrong-paper: #fdecea;
+  --wb-warn: #9a4505; --wb-warn-paper: #fff4e0; --wb-wrong: #b3261e; --wb-wrong-paper: #fdecea;
   --wb-ok: #0b7a5c;
   --wb-clash: #d55e00;
   --wb-nan: #e0007a;
@@ -30,7 +30,7 @@ export const COMMON_CSS = `
   }
 }
 .wb-view[data-theme='dark'], .wb-float[data-theme='dark'] {
-  --wb-warn: #f5b041; --wb-warn-paper: #3a2a0c; --wb-wrong: #ff8a80; --wb-wrong-paper: #411a17; --wb-ok: #35c59b;
+  --wb-warn: #f5b041; --wb-warn-paper: #3a2a0c; --wb-wrong: #ff8a80; --wb-wrong-paper: #411a17; --wb-ok: #35c59b; --wb-nan: #ff5cab;
   --wb-clash: #ff8a3c; --wb-line-strong: var(--jp-border-color1, #565c64); --wb-accent: var(--jp-brand-color1, #64b5f6);
 }
 .wb-view *, .wb-float * { box-sizing: border-box; }

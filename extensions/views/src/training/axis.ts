@@ -1,6 +1,9 @@
-/** An axis for values, straight or logarithmic. */
-import { figure } from '../common/numbers';
+/** The axes: values, straight or logarithmic, and steps. */
+import { figure, grouped, si } from '../common/numbers';
 import { clamp, Scale, ticks, tickText } from '../common/scales';
+
+/** How a value is written at an axis or beside a curve. */
+export type Write = (value: number) => string;
 
 /** Maps values to pixels. */
 export class Axis {
@@ -29,22 +32,36 @@ export class Axis {
     return clamp(this.at(value), Math.min(from, to), Math.max(from, to));
   }
 
-  /** Round values with their texts, about `count` of them. */
-  ticks(count: number): (readonly [number, string])[] {
-    if (!this.log) {
-      const values = ticks(this.low, this.high, count);
-      return values.map(value => [value, tickText(value, values)]);
+  /** Round values with their texts, about `count` of them; `write` for other texts than plain numbers. */
+  ticks(count: number, write?: Write): (readonly [number, string])[] {
+    if (this.log) {
+      return logTicks(this.low, this.high, count).map(value => [value, (write ?? logText)(value)]);
     }
-    return logTicks(this.low, this.high, count).map(value => [value, logText(value)]);
+    const values = ticks(this.low, this.high, count);
+    const largest = Math.max(...values.map(Math.abs));
+    const plain = largest >= 1e5 || largest < 1e-3 ? brief : (value: number) => tickText(value, values);
+    return values.map(value => [value, (write ?? plain)(value)]);
   }
 }
 
+/** Round steps with their texts, about `count` of them: all with an SI prefix, or none. */
+export function stepTicks(low: number, high: number, count: number): (readonly [number, string])[] {
+  const whole = ticks(low, high, count).filter(Number.isInteger);
+  const values = whole.length > 0 ? whole : [low];
+  const short = values.map(value => si(value));
+  const fits = Math.max(...values) >= 10_000 && new Set(short).size === short.length;
+  return values.map((value, index) => [value, fits ? short[index]! : grouped(value)]);
+}
+
+/** A round value without zeros that say nothing: `0.0002`, `5e−5`. */
+function brief(value: number): string {
+  return figure(value)
+    .replace(/(\.\d*?)0+(?=$|e)/, '$1')
+    .replace(/\.(?=$|e)/, '');
+}
+
 function logText(value: number): string {
-  return value >= 1e-3 && value < 1e5
-    ? figure(value)
-        .replace(/(\.\d*?)0+$/, '$1')
-        .replace(/\.$/, '')
-    : power(value);
+  return value >= 1e-3 && value < 1e5 ? brief(value) : power(value);
 }
 
 function power(value: number): string {

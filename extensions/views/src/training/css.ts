@@ -24,12 +24,25 @@ export const TRAINING_CSS = `
 .wb-train-end p { margin: 0; }
 .wb-train-end .wb-notice span { white-space: pre-wrap; }
 .wb-train-end .wb-notice > div { flex: 1; min-width: 0; display: flex; flex-direction: column; gap: 2px; }
-.wb-train-scroll { display: flex; flex-direction: column; gap: 10px; min-height: 0; flex: 1 1 auto; overflow: hidden auto; }
-.wb-train-tools { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center; flex: none; }
-.wb-train-tools .wb-range { width: 110px; }
+.wb-train-scroll { display: flex; flex-direction: column; gap: 10px; min-height: 0; flex: 1 1 auto; overflow: hidden auto;
+  padding: 3px; margin: -3px; }
+.wb-train-tools { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; flex: none; }
+.wb-train-tools .wb-range { width: 90px; }
 .wb-train-tools .wb-input-number { width: 58px; }
-.wb-train-keys { font-size: var(--wb-small); color: var(--wb-quiet); display: inline-flex; gap: 12px; }
-.wb-train-keys i { font-style: normal; color: var(--wb-spike); }
+.wb-train-steps .wb-input-number { width: 62px; appearance: textfield; }
+.wb-train-steps .wb-input-number::-webkit-inner-spin-button { appearance: none; margin: 0; }
+.wb-train-keys { font-size: var(--wb-small); color: var(--wb-quiet); display: inline-flex; flex-wrap: wrap; gap: 0 12px; }
+.wb-train-keys i { font-style: normal; }
+.wb-train-keys [data-key='spike'] i { color: var(--wb-spike); }
+.wb-train-keys [data-key='missing'] i { color: var(--wb-nan); }
+.wb-train-runs { display: inline-flex; flex-wrap: wrap; gap: 4px 6px; align-items: center; font-size: var(--wb-small); color: var(--wb-quiet);
+  flex: 1 1 100%; min-width: 0; }
+.wb-train-runs .wb-button { display: inline-flex; gap: 6px; align-items: center; max-width: 240px; box-shadow: none; border-color: var(--wb-line); color: var(--wb-ink); }
+.wb-train-runs .wb-button span { overflow: hidden; text-overflow: ellipsis; }
+.wb-train-runs .wb-button i { width: 10px; height: 10px; border-radius: 2px; flex: none; }
+.wb-train-runs .wb-button:disabled { opacity: 1; }
+.wb-train-runs .wb-button[aria-pressed='false'] { color: var(--wb-quiet); text-decoration: line-through; }
+.wb-train-runs .wb-button[aria-pressed='false'] i { opacity: 0.25; }
 .wb-training .wb-readout { white-space: normal; overflow-wrap: anywhere; height: 19px; flex: none; position: sticky; top: 0; z-index: 1;
   background: var(--wb-paper); }
 @container (max-width: 760px) { .wb-training .wb-readout { height: 36px; } }
@@ -41,10 +54,11 @@ export const TRAINING_CSS = `
 .wb-chart figcaption { display: flex; flex-wrap: wrap; gap: 0 14px; align-items: baseline; font-size: 12px; padding: 0 10px 2px 0; }
 .wb-chart figcaption b { font-weight: 600; overflow-wrap: anywhere; }
 .wb-chart-legend { display: inline-flex; flex-wrap: wrap; gap: 0 12px; margin-left: auto; color: var(--wb-quiet); }
-.wb-chart-legend i { display: inline-block; width: 12px; height: 3px; border-radius: 2px; vertical-align: middle; margin-right: 5px; }
+.wb-chart-legend i { display: inline-block; width: 12px; height: 3px; border-radius: 2px; vertical-align: middle; margin-right: 5px; background: currentcolor; }
 .wb-chart-legend i[data-part='validation'] { width: 7px; height: 7px; border-radius: 50%; }
+.wb-chart-brush { fill: var(--wb-accent); fill-opacity: 0.14; stroke: var(--wb-accent); stroke-opacity: 0.6; }
 .wb-chart-value { color: var(--wb-ink); font-weight: 600; }
-.wb-chart svg { touch-action: pan-y; cursor: crosshair; max-width: 100%; }
+.wb-chart svg { touch-action: pan-y; cursor: crosshair; max-width: 100%; user-select: none; -webkit-user-select: none; }
 .wb-train-layers { display: flex; flex-direction: column; gap: 6px; flex: none; min-width: 0; }
 .wb-train-layers > div:first-child { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; font-size: 12px; }
 .wb-train-layers b { font-weight: 600; }
@@ -53,6 +67,7 @@ export const TRAINING_CSS = `
 .wb-strip-foot { display: flex; flex-wrap: wrap; gap: 2px 16px; justify-content: space-between; font-size: var(--wb-small); padding-right: 10px; }
 .wb-strip-scale { display: inline-flex; gap: 6px; align-items: center; color: var(--wb-quiet); margin-left: auto; }
 .wb-strip-scale > i { width: 110px; height: 8px; border-radius: 2px; border: 1px solid var(--wb-line); }
+.wb-strip > code { font-family: var(--wb-code); font-size: var(--wb-small); overflow-wrap: anywhere; background: none; padding: 0; }
 @media (prefers-reduced-motion: no-preference) {
   .wb-train-bar > i { transition: width 150ms linear; }
 }

@@ -2,27 +2,35 @@ import type { Host, Mount, MountOptions } from '../host';
 import type { TrainingState, TrainingViewEvent } from '../protocol';
 import { StateError } from '../common/buffers';
 import { categoryColour } from '../common/colours';
-import { h, replace, s, setAttributes, setText } from '../common/dom';
+import { h, replace, setText } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { figure, grouped } from '../common/numbers';
-import { codeBlock, emptyState, Segments } from '../common/parts';
+import { Segments } from '../common/parts';
 import { Picture } from '../common/picture';
 import { clamp } from '../common/scales';
 import { Chart, type Setting } from './chart';
 import { TRAINING_CSS } from './css';
-import { arrange, decode, epochOf, type ChartData, type Line } from './series';
+import { beginning, Ending } from './ending';
+import { isFine, arrange, decode, epochOf, type ChartData, type Line } from './series';
+import { drawSheet } from './sheet';
 import { StatusLine } from './status';
 import { decodeStrip, Strip, type Layers } from './strip';
+import { Tools } from './tools';
+import { Window, type Steps } from './window';
 
 type StripName = Layers['strip']['name'];
 
-const HEIGHTS = { large: 178, small: 112 } as const;
-const HINT = 'Point at a curve, or use the arrow keys, for exact values';
+/** More metrics than this are drawn small. */
+const FEW_METRICS = 4;
+/** More charts than this can be searched. */
+const FEW_CHARTS = 8;
+const HINT =
+  'Point at a curve, or use the arrow keys, for exact values; drag across, or press + and −, to zoom';
 const SPIKE_HINT = '; s: next spike';
 
 class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
   private readonly status = new StatusLine(event => this.send(event));
-  private readonly end = h('div', { class: 'wb-train-end', 'data-testid': 'wb-end' });
+  private readonly end = new Ending(text => this.host.copy(text));
   private readonly readout = h('div', {
     class: 'wb-readout',
     'aria-live': 'polite',
@@ -30,28 +38,17 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
   });
   private readonly large = h('div', { class: 'wb-charts' });
   private readonly small = h('div', { class: 'wb-charts', 'data-size': 'small' });
+  private readonly none = h('p', { class: 'wb-quiet', hidden: true }, 'No chart has this in its name.');
   private readonly strip = new Strip((step, words) => this.point(step, words));
-  private readonly smoothing = h('input', {
-    type: 'range',
-    class: 'wb-range',
-    min: 0,
-    max: 0.99,
-    step: 0.01,
-    value: 0.9,
-    'aria-label': 'Smoothing',
-    'data-testid': 'wb-smoothing'
+  private readonly tools = new Tools({
+    changed: () => this.frame.request(),
+    zoom: part => this.zoom(part),
+    filter: words => {
+      this.wanted = words.trim().toLowerCase();
+      this.placeCharts();
+      this.frame.request();
+    }
   });
-  private readonly smoothingField = h('input', {
-    type: 'number',
-    class: 'wb-input wb-input-number',
-    min: 0,
-    max: 0.99,
-    step: 0.01,
-    value: 0.9,
-    'aria-label': 'Smoothing, as a number',
-    'data-testid': 'wb-smoothing-field'
-  });
-  private readonly keys = h('span', { class: 'wb-train-keys' });
   private readonly layersHead = h('div', {}, h('b', {}, 'layers over time'));
   private readonly layersPart = h(
     'div',
@@ -59,16 +56,32 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.layersHead,
     this.strip.element
   );
-  private readonly scroll: HTMLElement;
+  private readonly scroll = h(
+    'div',
+    { class: 'wb-train-scroll' },
+    this.tools.element,
+    this.readout,
+    this.none,
+    this.large,
+    this.small,
+    this.layersPart
+  );
   private readonly nothing = h('div', {});
-  private readonly page: HTMLElement;
+  private readonly page = h(
+    'div',
+    { style: 'display: contents' },
+    this.status.element,
+    this.end.element,
+    this.nothing,
+    this.scroll
+  );
   private readonly charts = new Map<string, Chart>();
+  private readonly window = new Window();
   private data: ChartData[] = [];
   private layers = new Map<StripName, Layers>();
   private stripChoice: Segments<StripName> | null = null;
   private chosen: StripName | null = null;
-  private weight = 0.9;
-  private log = false;
+  private wanted = '';
   private pointed: { readonly step: number; readonly words: string; readonly chart: Chart | null } | null =
     null;
 
@@ -80,45 +93,13 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
       emptyCode: 'wb.train.Trainer(model, loss, optimizer).fit(loader, epochs=5)'
     };
     super(root, host, identity, options);
-    const scale = new Segments<'linear' | 'log'>(
-      'Scale of loss, learning rate and gradient norm',
-      [
-        ['linear', 'linear'],
-        ['log', 'log']
-      ],
-      'linear',
-      value => {
-        this.log = value === 'log';
-        this.frame.request();
-      },
-      'wb-scale'
-    );
-    const tools = h(
-      'div',
-      { class: 'wb-train-tools' },
-      h('label', { class: 'wb-field' }, 'smoothing', this.smoothing, this.smoothingField),
-      h('span', { class: 'wb-field' }, 'scale', scale.element),
-      this.keys
-    );
-    this.scroll = h(
-      'div',
-      { class: 'wb-train-scroll' },
-      tools,
-      this.readout,
-      this.large,
-      this.small,
-      this.layersPart
-    );
-    this.page = h(
-      'div',
-      { style: 'display: contents' },
-      this.status.element,
-      this.end,
-      this.nothing,
-      this.scroll
-    );
-    this.listeners.on(this.smoothing, 'input', () => this.smooth(Number(this.smoothing.value)));
-    this.listeners.on(this.smoothingField, 'change', () => this.smooth(Number(this.smoothingField.value)));
+    this.listeners.on(this.element, 'keydown', event => {
+      const typing = event.target instanceof HTMLInputElement;
+      if (event.key === '/' && !typing && this.tools.find()) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
+    });
     this.listeners.add(host.onStatus(() => this.writeStatus()));
   }
 
@@ -132,7 +113,8 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     if (state.kind !== 'training') {
       throw new StateError(`the training view knows no state of the kind “${String(state.kind)}”`);
     }
-    const data = arrange(state.curves.map(curve => decode(curve, buffers)));
+    const runs = [state.curves, ...state.others.map(other => other.curves)];
+    const data = arrange(runs.flatMap((curves, run) => curves.map(curve => decode(curve, buffers, run))));
     const layers = new Map(state.strips.map(strip => [strip.name, decodeStrip(strip, buffers)] as const));
     this.data = data;
     this.layers = layers;
@@ -141,13 +123,16 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     }
     this.placeCharts();
     this.writeStatus(state);
-    this.writeEnd(state);
+    this.end.update(state);
     this.writeLayers();
     this.scroll.hidden = data.length === 0;
     this.nothing.hidden = data.length > 0;
     if (data.length === 0 && this.nothing.dataset['status'] !== state.status) {
       this.nothing.dataset['status'] = state.status;
-      replace(this.nothing, this.begin(state));
+      replace(
+        this.nothing,
+        beginning(state, this.identity.emptyCode, text => this.host.copy(text))
+      );
     }
   }
 
@@ -158,11 +143,20 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     }
     this.element.style.setProperty('--wb-spike', categoryColour(5, theme.dark));
     const setting = this.setting(state);
-    this.writeKeys(state);
-    for (const { key, kind } of this.data) {
-      const chart = this.charts.get(key)!;
-      const size = kind === 'loss' || kind === 'metric' ? 'large' : 'small';
-      chart.draw(Math.max(120, chart.element.clientWidth), HEIGHTS[size], setting, theme);
+    const names = runNames(state);
+    this.tools.showSteps(setting, this.all(state), this.window.narrow);
+    this.tools.explain(state, this.window.narrow ? coarseness(this.data) : 1);
+    this.tools.offerRuns(names, theme.dark);
+    // All widths are asked for before anything is drawn: asking in between would lay the page out each time.
+    const shown = this.data
+      .filter(data => this.matches(data))
+      .map(({ key, kind }) => {
+        const chart = this.charts.get(key)!;
+        return { chart, kind, width: Math.max(120, chart.element.clientWidth) };
+      });
+    for (const { chart, kind, width } of shown) {
+      const height = this.isLarge(kind) ? clamp(width * 0.3, 178, 260) : clamp(width * 0.24, 112, 150);
+      chart.draw(width, Math.round(height), setting, theme);
     }
     this.drawCursor();
   }
@@ -172,35 +166,66 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     if (!state || this.data.length === 0) {
       return state ? { json: () => state } : {};
     }
-    const charts = this.data.map(({ key }) => this.charts.get(key)!);
+    const shown = this.data.filter(data => this.matches(data)).map(({ key }) => this.charts.get(key)!);
+    const all = this.data.map(({ key }) => this.charts.get(key)!);
+    const names = runNames(state);
+    const columns = ['curve', 'part', 'step', 'value', ...(names.length > 0 ? ['run'] : [])];
+    const title = `layers over time: ${this.chosen ?? ''}`;
+    const strip = this.layersPart.hidden ? null : { title, picture: this.strip.picture };
+    const base = this.large.hidden ? this.small : this.large;
     return {
-      svg: () => this.sheet(charts),
-      caption: () => [this.status.summary, this.end.innerText].filter(text => text.trim() !== ''),
-      csv: () => csv([['curve', 'part', 'step', 'value'], ...charts.flatMap(chart => chart.rows())]),
+      svg: () => drawSheet({ base, charts: shown, strip }, this.theme),
+      caption: () => [this.status.summary, this.end.element.innerText].filter(text => text.trim() !== ''),
+      csv: () => csv([columns, ...all.flatMap(chart => chart.rows())]),
       json: () => ({
         ...state,
-        curves: this.data.flatMap(chart => chart.lines.map(plain)),
-        strips: [...this.layers.values()].map(({ strip, values }) => ({
-          ...strip,
+        curves: this.data.flatMap(chart => chart.lines.filter(line => line.run === 0).map(plain)),
+        others: state.others.map(({ name }, index) => ({
+          name,
+          curves: this.data.flatMap(chart => chart.lines.filter(line => line.run === index + 1).map(plain))
+        })),
+        strips: [...this.layers.values()].map(({ strip: one, values }) => ({
+          ...one,
           values: Array.from(values)
         }))
       })
     };
   }
 
-  private setting(state: TrainingState): Setting {
+  /** All steps that there is something of. */
+  private all(state: TrainingState): Steps {
     const steps = this.data.flatMap(chart =>
       chart.lines.flatMap(line => [line.steps[0]!, line.steps.at(-1)!])
     );
+    return { low: Math.min(...steps), high: Math.max(...steps, state.failure?.step ?? -Infinity) };
+  }
+
+  private setting(state: TrainingState): Setting {
     return {
-      low: Math.min(...steps),
-      high: Math.max(...steps, state.failure?.step ?? -Infinity),
-      weight: this.weight,
-      log: this.log,
+      ...this.window.of(this.all(state)),
+      weight: this.tools.weight,
+      log: this.tools.log,
       marks: state.epochs,
       spikes: state.spikes,
-      failed: state.failure?.step ?? null
+      failed: state.failure?.step ?? null,
+      runs: runNames(state).map((name, run) => (this.tools.hidden.has(run) ? '' : name))
     };
+  }
+
+  private zoom(part: Steps | null): void {
+    if (this.state && this.window.show(part, this.all(this.state))) {
+      this.frame.request();
+    }
+  }
+
+  /** Losses are large; metrics, too, unless there are many. */
+  private isLarge(kind: ChartData['kind']): boolean {
+    const metrics = this.data.filter(data => data.kind === 'metric').length;
+    return kind === 'loss' || (kind === 'metric' && metrics <= FEW_METRICS);
+  }
+
+  private matches({ title }: ChartData): boolean {
+    return this.wanted === '' || title.toLowerCase().includes(this.wanted);
   }
 
   /** Charts stay while their curves do, so that neither focus nor place is lost. */
@@ -216,22 +241,37 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     for (const data of this.data) {
       let chart = this.charts.get(data.key);
       if (!chart) {
-        chart = new Chart(data.key, (step, from) => this.point(step, '', from));
+        chart = new Chart(data.key, {
+          point: (step, from) => this.point(step, '', from),
+          zoom: part => this.zoom(part),
+          scale: (factor, around) => {
+            if (this.state && this.window.scale(factor, around, this.all(this.state))) {
+              this.frame.request();
+            }
+          },
+          undo: () => {
+            if (this.window.undo()) {
+              this.frame.request();
+            }
+          }
+        });
         this.charts.set(data.key, chart);
       }
       chart.accept(data);
+      chart.element.hidden = !this.matches(data);
     }
+    this.tools.offerSearch(this.data.length > FEW_CHARTS);
+    this.none.hidden = this.data.some(data => this.matches(data));
     for (const [home, large] of [
       [this.large, true],
       [this.small, false]
     ] as const) {
-      const elements = this.data
-        .filter(({ kind }) => (kind === 'loss' || kind === 'metric') === large)
-        .map(({ key }) => this.charts.get(key)!.element);
-      if (elements.some((element, index) => home.children[index] !== element)) {
+      const own = this.data.filter(({ kind }) => this.isLarge(kind) === large);
+      const elements = own.map(({ key }) => this.charts.get(key)!.element);
+      if (elements.length !== home.children.length || elements.some((one, at) => home.children[at] !== one)) {
         replace(home, ...elements);
       }
-      home.hidden = elements.length === 0;
+      home.hidden = !own.some(data => this.matches(data));
     }
   }
 
@@ -246,11 +286,11 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
       return;
     }
     const step = pointed?.step ?? null;
-    this.charts.forEach(chart => chart.show(step, theme));
+    this.charts.forEach(chart => chart.show(step));
     this.strip.show(step);
     if (!this.layersPart.hidden) {
-      const { low, high } = this.setting(state);
-      this.strip.draw(Math.max(120, this.strip.element.clientWidth), low, high, theme);
+      const width = Math.max(120, this.strip.element.clientWidth);
+      this.strip.draw(width, this.window.of(this.all(state)), state.counters.step, theme);
     }
     if (!pointed) {
       setText(this.readout, HINT + (state.spikes.length > 0 ? SPIKE_HINT : ''));
@@ -271,86 +311,11 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.readout.title = this.readout.textContent ?? '';
   }
 
-  private smooth(weight: number): void {
-    this.weight = Number.isFinite(weight) ? clamp(weight, 0, 0.99) : this.weight;
-    this.smoothing.value = String(this.weight);
-    this.smoothingField.value = String(this.weight);
-    this.frame.request();
-  }
-
   private writeStatus(state: TrainingState | null = this.state): void {
     if (state) {
       const { status } = this.host;
       this.status.update(state, status.kind === 'disconnected' ? status.reason : '');
     }
-  }
-
-  private writeKeys(state: TrainingState): void {
-    const count = state.spikes.length;
-    replace(
-      this.keys,
-      count > 0
-        ? h(
-            'span',
-            {},
-            h('i', {}, '▼ '),
-            `${count === 1 ? 'a spike' : `${count} spikes`} of the loss, by step`
-          )
-        : null,
-      state.epochs.length > 0 ? h('span', {}, '┊ end of an epoch') : null
-    );
-  }
-
-  /** Why it ended, where that was not the plan, and how to go on. */
-  private writeEnd(state: TrainingState): void {
-    const { status, failure, message, advice, counters } = state;
-    const key = JSON.stringify([status, failure, message, advice]);
-    if (this.end.dataset['key'] === key) {
-      return;
-    }
-    this.end.dataset['key'] = key;
-    replace(this.end);
-    const at = `step ${grouped(failure?.step ?? counters.step)}`;
-    if (status === 'failed') {
-      const culprit = failure?.culprit ? [', first seen in ', h('code', {}, failure.culprit)] : [];
-      const what = h('b', {}, `${failure?.kind ?? 'Error'} at ${at}`, ...culprit);
-      const sign = h('span', { 'aria-hidden': 'true' }, '✕');
-      const text = h('div', {}, what, h('span', {}, message || 'The error says nothing.'));
-      this.end.append(
-        h(
-          'div',
-          { class: 'wb-notice', 'data-kind': 'wrong', role: 'alert', 'data-testid': 'wb-failure' },
-          sign,
-          text
-        )
-      );
-    } else if (message !== '') {
-      this.end.append(h('p', {}, `${status === 'stopped' ? 'Stopped' : 'Ended'} at ${at}: ${message}`));
-    }
-    if (advice !== '' && status !== 'idle') {
-      this.end.append(
-        h(
-          'p',
-          { class: 'wb-quiet' },
-          status === 'failed' ? 'To go on, once that is mended:' : 'To go on at the very next batch:'
-        ),
-        codeBlock(advice, text => this.host.copy(text), 'wb-advice')
-      );
-    }
-    this.end.hidden = this.end.childNodes.length === 0;
-  }
-
-  /** What stands in place of the charts before the first step. */
-  private begin({ status, advice }: TrainingState): HTMLElement {
-    const words = {
-      idle: 'Nothing was trained yet. To begin:',
-      running: 'The first step is under way.',
-      paused: 'It waits before its first step.'
-    };
-    const sentence =
-      status in words ? words[status as keyof typeof words] : 'It ended before its first step.';
-    const code = status === 'idle' ? advice || this.identity.emptyCode : '';
-    return emptyState(sentence, code, text => this.host.copy(text));
   }
 
   private writeLayers(): void {
@@ -380,29 +345,17 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     }
     this.strip.accept(this.layers.get(this.chosen)!);
   }
+}
 
-  /** All charts and the strip on one sheet, where they stand on the page: for a file. */
-  private sheet(charts: readonly Chart[]): SVGSVGElement {
-    const { theme } = this;
-    const sheet = s('svg', { 'font-family': theme.font, fill: theme.ink });
-    const base = this.large.hidden ? this.small : this.large;
-    const { left, top } = base.getBoundingClientRect();
-    charts.forEach(chart => sheet.append(...chart.copy(left, top, theme)));
-    let end = charts.at(-1)!.element.getBoundingClientRect();
-    if (!this.layersPart.hidden) {
-      const { picture } = this.strip;
-      end = picture.getBoundingClientRect();
-      const place = { x: end.left - left, y: end.top - top, width: end.width, height: end.height };
-      const title = { x: 0, y: place.y - 12, 'font-size': 12, 'font-weight': 600 };
-      sheet.append(
-        s('text', title, `layers over time: ${this.chosen ?? ''}`),
-        s('image', { ...place, href: picture.toDataURL('image/png') })
-      );
-    }
-    const [width, height] = [Math.ceil(base.clientWidth), Math.ceil(end.bottom - top + 8)];
-    setAttributes(sheet, { width, height, viewBox: `0 0 ${width} ${height}` });
-    return sheet;
-  }
+/** Names of this run and of those it is compared with; none where there are no others. */
+function runNames({ head, others }: TrainingState): readonly string[] {
+  return others.length > 0 ? [head.title, ...others.map(other => other.name)] : [];
+}
+
+/** How many steps have two points between them, of the curve that says least. */
+function coarseness(data: readonly ChartData[]): number {
+  const lines = data.flatMap(chart => chart.lines).filter(line => line.run === 0 && !isFine(line));
+  return Math.max(1, ...lines.map(line => line.counts[0] ?? 1));
 }
 
 function plain(line: Line): Record<string, unknown> {

@@ -1,11 +1,14 @@
 /** The curves of a training as numbers: decoded, smoothed, put together into charts, and read at a step. */
 import type { TrainingCurve, TrainingMark } from '../protocol';
 import { float64, StateError } from '../common/buffers';
+import type { Steps } from './window';
 
 const MOST_POINTS = 100_000;
 
 /** One curve. */
 export interface Line {
+  /** 0 for the run that the view belongs to, then those that it is compared with. */
+  readonly run: number;
   readonly name: string;
   readonly kind: TrainingCurve['kind'];
   readonly part: TrainingCurve['part'];
@@ -26,8 +29,8 @@ export interface ChartData {
   readonly lines: readonly Line[];
 }
 
-/** A curve with its buffers. */
-export function decode(curve: TrainingCurve, buffers: readonly DataView[]): Line {
+/** A curve of a run with its buffers. */
+export function decode(curve: TrainingCurve, buffers: readonly DataView[], run = 0): Line {
   const { points, stretches } = curve;
   if (!(points >= 0 && points <= MOST_POINTS && stretches >= 0 && stretches <= MOST_POINTS)) {
     throw new StateError(`a curve of ${points} points and ${stretches} stretches cannot be drawn`);
@@ -35,6 +38,7 @@ export function decode(curve: TrainingCurve, buffers: readonly DataView[]): Line
   const pairs = float64(buffers, curve.points_buffer, 2 * points, `the curve ${curve.name}`);
   const parts = float64(buffers, curve.means_buffer, 3 * stretches, `the means of ${curve.name}`);
   return {
+    run,
     name: curve.name,
     kind: curve.kind,
     part: curve.part,
@@ -104,6 +108,15 @@ export function nearest(steps: ArrayLike<number>, step: number): number {
     }
   }
   return low > 0 && step - steps[low - 1]! <= steps[low]! - step ? low - 1 : steps.length > 0 ? low : -1;
+}
+
+/** The values of the steps that are shown, and one more at each side: curves go on to the rim. */
+export function within(steps: Float64Array, values: Float64Array, shown: Steps): Float64Array {
+  const first = nearest(steps, shown.low);
+  const last = nearest(steps, shown.high);
+  const from = first > 0 && steps[first]! > shown.low ? first - 1 : first;
+  const until = last + 1 < steps.length && steps[last]! < shown.high ? last + 1 : last;
+  return first < 0 ? values : values.subarray(from, until + 1);
 }
 
 /** The epoch that a step belongs to, in words; a range where not every epoch is marked. */

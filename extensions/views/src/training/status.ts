@@ -137,14 +137,16 @@ export class StatusLine {
     const { rate, seconds, seconds_left: left, skipped } = counters;
     replace(
       this.figures,
-      rate === null ? null : figureItem('speed', `${rate < 1000 ? figure(rate) : si(rate)} samples/s`, rate),
+      rate === null
+        ? null
+        : figureItem('throughput', `${rate < 1000 ? figure(rate) : si(rate)} samples/s`, rate),
       seconds > 0 ? figureItem('trained for', duration(seconds), seconds) : null,
       active && left !== null
         ? h(
             'span',
             { class: 'wb-figure', title: `${exact(left)} s` },
             h('span', {}, 'time left'),
-            `about ${duration(left)}`
+            `about ${duration(left < 10 ? left : Math.round(left))}`
           )
         : null,
       skipped > 0 ? figureItem('skipped by float16', grouped(skipped), skipped) : null

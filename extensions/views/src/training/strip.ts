@@ -3,16 +3,19 @@ import type { TrainingStrip } from '../protocol';
 import { float32, StateError } from '../common/buffers';
 import type { MapName } from '../common/colours';
 import { h, Listeners, setText } from '../common/dom';
-import { exact, figure, grouped, percent, si } from '../common/numbers';
+import { exact, figure, grouped, percent } from '../common/numbers';
 import { bitmap, fitCanvas, gradient, paint } from '../common/raster';
-import { clamp, Scale, ticks } from '../common/scales';
+import { clamp, Scale } from '../common/scales';
 import { middleOut, textWidth } from '../common/text';
 import type { Theme } from '../common/theme';
-import { RIGHT } from './chart';
+import { stepTicks } from './axis';
+import { RIGHT } from './marks';
 import { nearest } from './series';
+import type { Steps } from './window';
 
 const MOST_CELLS = 1 << 20;
-const TALLEST = 260;
+const TALLEST = 400;
+const LINE = 11;
 const BOTTOM = 18;
 const MAP: MapName = 'viridis';
 
@@ -58,11 +61,15 @@ export function toned({ strip, values }: Layers): {
 }
 
 /** Names of layers; where they are long, without what all have in common at their ends. */
-export function shortNames(names: readonly string[]): readonly string[] {
+export function shortNames(names: readonly string[]): {
+  readonly names: readonly string[];
+  /** What was left out, with a star for the rest: `encoder.layers.*.out_proj`; empty where nothing was. */
+  readonly around: string;
+} {
   const parts = names.map(name => name.split('.'));
   const fewest = Math.min(...parts.map(one => one.length));
   if (names.length < 2 || Math.max(...names.map(name => name.length)) <= 26) {
-    return names;
+    return { names, around: '' };
   }
   const same = (at: number): boolean => parts.every(one => one.at(at) === parts[0]!.at(at));
   let front = 0;
@@ -73,15 +80,20 @@ export function shortNames(names: readonly string[]): readonly string[] {
   while (back < fewest - 1 - front && same(-1 - back)) {
     back += 1;
   }
-  const between = parts.map(one => one.slice(front, one.length - back).join('.'));
-  return between.map(name => `${front > 0 ? '…' : ''}${name}${back > 0 ? '…' : ''}`);
+  if (front + back === 0) {
+    return { names, around: '' };
+  }
+  const first = parts[0]!;
+  const around = [...first.slice(0, front), '*', ...first.slice(first.length - back)].join('.');
+  return { names: parts.map(one => one.slice(front, one.length - back).join('.')), around };
 }
 
 /** The heat strip, with names on its left and a colour bar below. */
 export class Strip {
   readonly element: HTMLElement;
   private readonly canvas = h('canvas', { role: 'img', tabindex: 0, 'data-testid': 'wb-strip' });
-  private readonly words = h('span', { class: 'wb-quiet' });
+  private readonly words = h('span', { class: 'wb-quiet', 'data-testid': 'wb-strip-words' });
+  private readonly around = h('code', { class: 'wb-quiet', hidden: true });
   private readonly bar = h('i');
   private readonly ends = [h('span'), h('span')] as const;
   private readonly listeners = new Listeners();
@@ -99,6 +111,7 @@ export class Strip {
     this.element = h(
       'div',
       { class: 'wb-strip' },
+      this.around,
       this.canvas,
       h('div', { class: 'wb-strip-foot' }, this.words, scale)
     );
@@ -116,12 +129,16 @@ export class Strip {
   accept(layers: Layers): void {
     const { strip } = layers;
     this.layers = layers;
-    this.names = shortNames(strip.layers);
+    const short = shortNames(strip.layers);
+    this.names = short.names;
+    setText(this.around, short.around);
+    this.around.hidden = short.around === '';
     this.image = null;
-    const left = strip.left_out > 0 ? ` ${grouped(strip.left_out)} more layers are not drawn.` : '';
-    setText(this.words, WORDS[strip.name] + left);
     if (this.row !== null && this.row >= strip.layers.length) {
       this.row = null;
+    }
+    if (this.row === null) {
+      this.explain('');
     }
     this.canvas.setAttribute(
       'aria-label',
@@ -129,8 +146,8 @@ export class Strip {
     );
   }
 
-  /** Draws at a width, over the steps of the charts. */
-  draw(width: number, low: number, high: number, theme: Theme): void {
+  /** Draws at a width, over the steps of the charts; the last look stands until the step `end`. */
+  draw(width: number, { low, high }: Steps, end: number, theme: Theme): void {
     const { layers } = this;
     if (!layers) {
       return;
@@ -144,12 +161,17 @@ export class Strip {
     const tall = rows * this.rowHeight;
     const context = fitCanvas(this.canvas, width, Math.ceil(tall) + BOTTOM);
     const image = this.painted(layers, theme);
+    context.save();
+    context.beginPath();
+    context.rect(this.left, 0, this.x.to - this.left, tall);
+    context.clip();
     strip.steps.forEach((step, column) => {
       const from = this.x.at(step);
-      const until = column + 1 < strip.steps.length ? this.x.at(strip.steps[column + 1]!) : this.x.to;
+      const until = this.x.at(strip.steps[column + 1] ?? Math.max(end, step + 1));
       // A look stands until the next one, but no wider than can be told from a stripe.
       context.drawImage(image, column, 0, 1, rows, from, 0, Math.max(1, until - from), tall);
     });
+    context.restore();
     this.drawNames(context, theme);
     this.drawSteps(context, tall, theme);
     this.drawCursor(context, tall, theme);
@@ -192,20 +214,26 @@ export class Strip {
     context.font = `10.5px ${theme.font}`;
     context.textAlign = 'right';
     context.textBaseline = 'middle';
-    const every = Math.ceil(11 / this.rowHeight);
+    const every = Math.ceil(LINE / this.rowHeight);
     const fits = Math.floor((this.left - 6) / 5.5);
-    this.names.forEach((name, row) => {
-      const here = row === this.row;
-      if (here || (row % every === 0 && (this.row === null || Math.abs(row - this.row) >= every))) {
-        context.fillStyle = here ? theme.ink : theme.quiet;
-        context.fillText(
-          middleOut(name, Math.min(28, fits)),
-          this.left - 6,
-          Math.max(6, (row + 0.5) * this.rowHeight),
-          this.left - 8
-        );
+    const write = (row: number, down: number): void => {
+      context.fillStyle = row === this.row ? theme.ink : theme.quiet;
+      context.fillText(middleOut(this.names[row]!, Math.min(28, fits)), this.left - 6, down, this.left - 8);
+    };
+    const place = (row: number): number => Math.max(LINE / 2, (row + 0.5) * this.rowHeight);
+    const kept = this.row === null ? null : place(this.row);
+    let last = -LINE;
+    // Where not every row has its name, the first one that has it is a little below the top.
+    for (let row = every >> 1; row < this.names.length; row += every) {
+      const down = place(row);
+      if (down - last >= LINE - 0.5 && (kept === null || Math.abs(down - kept) >= LINE - 0.5)) {
+        write(row, down);
+        last = down;
       }
-    });
+    }
+    if (kept !== null) {
+      write(this.row!, kept);
+    }
   }
 
   private drawSteps(context: CanvasRenderingContext2D, tall: number, theme: Theme): void {
@@ -215,17 +243,14 @@ export class Strip {
     context.textAlign = 'right';
     context.fillText('step', this.left - 6, tall + 13);
     context.textAlign = 'center';
-    for (const value of ticks(this.x.low, this.x.high, clamp(this.x.to / 80, 2, 8)).filter(
-      Number.isInteger
-    )) {
-      const words = value >= 10_000 ? si(value) : grouped(value);
+    for (const [value, words] of stepTicks(this.x.low, this.x.high, clamp(this.x.to / 80, 2, 8))) {
       const half = textWidth(words, 10) / 2;
       context.fillText(words, clamp(this.x.at(value), this.left, this.x.to + RIGHT - half), tall + 13);
     }
   }
 
   private drawCursor(context: CanvasRenderingContext2D, tall: number, theme: Theme): void {
-    if (this.step === null) {
+    if (this.step === null || this.step < this.x.low || this.step > this.x.high) {
       return;
     }
     const at = this.x.at(this.step);
@@ -259,6 +284,7 @@ export class Strip {
     const { layers } = this;
     if (!layers || step === null) {
       this.row = null;
+      this.explain('');
       this.point(null, '');
       return;
     }
@@ -273,7 +299,19 @@ export class Strip {
       strip.name === 'dead units'
         ? percent(value)
         : exact(value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(7)));
-    this.point(strip.steps[column]!, `${strip.layers[this.row]} · ${strip.name} ${words}`);
+    const said = `${strip.layers[this.row]} · ${strip.name} ${words}`;
+    const at = strip.steps[column]!;
+    this.explain(`step ${grouped(at)} · ${said}`);
+    this.point(at, said);
+  }
+
+  /** Says below the strip what is pointed at; what the strip tells, where nothing is. */
+  private explain(pointed: string): void {
+    const strip = this.layers?.strip;
+    if (strip) {
+      const left = strip.left_out > 0 ? ` ${grouped(strip.left_out)} more layers are not drawn.` : '';
+      setText(this.words, pointed || WORDS[strip.name] + left);
+    }
   }
 
   private key(event: KeyboardEvent): void {

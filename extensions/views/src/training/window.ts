@@ -1,0 +1,73 @@
+/** The steps that are shown: all of them, or a part that a person chose, with the way back. */
+
+/** From a step to a step. */
+export interface Steps {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What is shown, and what was before. */
+export class Window {
+  private chosen: Steps | null = null;
+  private readonly past: (Steps | null)[] = [];
+
+  /** Whether a part is shown. */
+  get narrow(): boolean {
+    return this.chosen !== null;
+  }
+
+  /** Whether there is something to go back to. */
+  get undoable(): boolean {
+    return this.past.length > 0;
+  }
+
+  /** What to show of all steps. A part stays where it is while new steps come. */
+  of(all: Steps): Steps {
+    const { chosen } = this;
+    return chosen && chosen.low < all.high && chosen.high > all.low ? chosen : all;
+  }
+
+  /** Shows a part of all steps, or all of them again; returns whether that is something else. */
+  show(part: Steps | null, all: Steps): boolean {
+    const next = part && fitted(part, all);
+    if (next === undefined || same(next, this.chosen)) {
+      return false;
+    }
+    this.past.push(this.chosen);
+    this.chosen = next;
+    return true;
+  }
+
+  /** Shows more or less around a step: `factor` 0.5 is half as many steps. */
+  scale(factor: number, around: number, all: Steps): boolean {
+    const { low, high } = this.of(all);
+    const wide = Math.max(2, (high - low) * factor);
+    const share = (around - low) / (high - low || 1);
+    const from = Math.round(around - share * wide);
+    return this.show({ low: from, high: from + Math.round(wide) }, all);
+  }
+
+  /** Goes back to what was shown before. */
+  undo(): boolean {
+    const before = this.past.pop();
+    if (before === undefined) {
+      return false;
+    }
+    this.chosen = before;
+    return true;
+  }
+}
+
+/** A part inside all steps, at whole steps; all of them if nothing is left out, and nothing if it is too small. */
+function fitted(part: Steps, all: Steps): Steps | null | undefined {
+  const low = Math.max(all.low, Math.round(Math.min(part.low, part.high)));
+  const high = Math.min(all.high, Math.round(Math.max(part.low, part.high)));
+  if (!(high - low >= 1)) {
+    return undefined;
+  }
+  return low <= all.low && high >= all.high ? null : { low, high };
+}
+
+function same(a: Steps | null, b: Steps | null): boolean {
+  return a === b || (a !== null && b !== null && a.low === b.low && a.high === b.high);
+}
