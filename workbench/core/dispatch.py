@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DTypeError, NoNumbersError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core import backend, tape
 from workbench.core.bases import call_by, eager
 from workbench.core.dtype_rules import cast, common_dtype, compute, narrowed, settled
@@ -148,6 +149,8 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 _SCALARS = (int, float, complex, np.generic)
+_CODES = frozenset({QuantizedArray, np.ndarray, type(None)})
+"""What integer layers are given, as a rule: nobody else needs to be asked about these."""
 
 
 def _check_operand(op: Op, place: int, value: Any) -> None:
@@ -161,6 +164,8 @@ def _check_operand(op: Op, place: int, value: Any) -> None:
 def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate where some input is not a plain array: a value without numbers, or a quantized one."""
     arrays = [value._array if isinstance(value, Value) else value for value in inputs]
+    if _CODES.issuperset(map(type, arrays)):
+        return _quantized(op, inputs, arrays, params)
     if any(isinstance(array, Abstract) for array in arrays):
         below = [array.beneath() if isinstance(array, Abstract) else None for array in arrays]
         if any(one is not None for one in below):
