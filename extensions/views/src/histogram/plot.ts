@@ -1,25 +1,11 @@
 /** The histogram with the range over it. The handles stay the same elements for ever, so that a drag survives redraws. */
-import type { Candidate, ObserverDetail } from '../protocol';
-import { categoryColour, translucent } from '../common/colours';
+import { translucent } from '../common/colours';
 import { h, replace, s, setAttributes } from '../common/dom';
-import { exact, figure, percent, si } from '../common/numbers';
-import { clamp, Scale, ticks, tickText } from '../common/scales';
+import { exact, figure } from '../common/numbers';
+import { clamp, Scale } from '../common/scales';
 import type { Theme } from '../common/theme';
-import { clipped, domain, levels, whyNot, type Range } from './range';
-
-/** Which end of the range. */
-export type End = 'low' | 'high';
-
-/** What the plot is to show. */
-export interface PlotState {
-  readonly detail: ObserverDetail;
-  readonly counts: Float32Array;
-  readonly range: Range;
-  readonly log: boolean;
-  readonly around: 'all' | 'range';
-  readonly preview: Candidate | null;
-  readonly stale: boolean;
-}
+import { BOTTOM, drawGround, LEFT, RIGHT, TOP, type End, type PlotState } from './ground';
+import { domain, whyNot, type Range } from './range';
 
 /** What the plot reports. */
 export interface PlotEvents {
@@ -28,11 +14,6 @@ export interface PlotEvents {
   /** The range now, which may be ahead of the one drawn last. */
   current(): Range;
 }
-
-const LEFT = 40;
-const RIGHT = 12;
-const TOP = 26;
-const BOTTOM = 34;
 
 /** Height of the plot in pixels. */
 export function plotHeight(width: number): number {
@@ -97,11 +78,7 @@ export class RangePlot {
     setAttributes(this.svg, { width, height, viewBox: `0 0 ${width} ${height}` });
     replace(this.under);
     replace(this.over);
-    this.drawAxis(width, height, theme);
-    this.drawBars(height, theme);
-    this.drawZones(width, height, theme);
-    this.drawLevels(height, theme);
-    this.drawMarks(height, theme);
+    drawGround({ state, across: this.x, width, height, theme, under: this.under, over: this.over });
     this.place('low', height, theme);
     this.place('high', height, theme);
   }
@@ -201,252 +178,6 @@ export class RangePlot {
       event.preventDefault();
       event.stopPropagation();
     }
-  }
-
-  private drawAxis(width: number, height: number, theme: Theme): void {
-    const base = height - BOTTOM;
-    const { low, high } = this.x;
-    const values = ticks(low, high, Math.max(2, Math.floor(width / 90)));
-    for (const tick of values) {
-      const at = this.x.at(tick);
-      this.under.append(
-        s(
-          'text',
-          { x: at, y: height - 6, 'text-anchor': 'middle', fill: theme.quiet, 'font-size': 10 },
-          tickText(tick, values)
-        )
-      );
-    }
-    this.under.append(
-      s('line', {
-        x1: LEFT,
-        x2: width - RIGHT,
-        y1: base + 0.5,
-        y2: base + 0.5,
-        stroke: theme.quiet,
-        'stroke-opacity': 0.6
-      })
-    );
-    if (low < 0 && high > 0) {
-      this.under.append(
-        s('line', {
-          x1: this.x.at(0),
-          x2: this.x.at(0),
-          y1: TOP,
-          y2: base,
-          stroke: theme.line,
-          'stroke-width': 1
-        })
-      );
-    }
-  }
-
-  private drawBars(height: number, theme: Theme): void {
-    const { counts, detail, log, range } = this.state!;
-    const base = height - BOTTOM;
-    const most = counts.reduce((a, b) => Math.max(a, b), 0);
-    const size = (count: number): number => (log ? Math.log10(1 + count) : count);
-    const y = new Scale(0, size(most) || 1, base, TOP + 8);
-    const label = (count: number): void => {
-      const at = y.at(size(count));
-      this.under.append(
-        s('line', { x1: LEFT, x2: this.x.to, y1: at, y2: at, stroke: theme.line, 'stroke-dasharray': '1 3' }),
-        s(
-          'text',
-          { x: LEFT - 5, y: at + 3, 'text-anchor': 'end', fill: theme.quiet, 'font-size': 10 },
-          si(count)
-        )
-      );
-    };
-    const marks = log
-      ? [1, 2, 3, 4, 5, 6, 7, 8, 9].map(power => 10 ** power).filter(count => count < most)
-      : ticks(0, most, 3).filter(count => count > 0);
-    marks.forEach(label);
-    const width = (detail.observed_high - detail.observed_low) / Math.max(1, counts.length);
-    const inside = this.bars(
-      counts,
-      width,
-      y,
-      size,
-      base,
-      value => value >= range.low && value <= range.high
-    );
-    const outside = this.bars(counts, width, y, size, base, value => value < range.low || value > range.high);
-    const blue = theme.dark ? '#4aa3df' : '#0072b2';
-    this.under.append(
-      s('path', { d: inside, fill: blue, 'fill-opacity': 0.85 }),
-      s('path', { d: outside, fill: theme.quiet, 'fill-opacity': 0.5 })
-    );
-  }
-
-  private bars(
-    counts: Float32Array,
-    width: number,
-    y: Scale,
-    size: (count: number) => number,
-    base: number,
-    taken: (middle: number) => boolean
-  ): string {
-    const { observed_low: start } = this.state!.detail;
-    // Bins narrower than a pixel are joined; the highest of them is drawn.
-    const pixels = Math.abs(this.x.at(start + width) - this.x.at(start));
-    const group = Math.max(1, Math.floor(1 / Math.max(1e-6, pixels)));
-    let path = '';
-    for (let bin = 0; bin < counts.length; bin += group) {
-      let count = 0;
-      for (let index = bin; index < Math.min(counts.length, bin + group); index++) {
-        count = Math.max(count, counts[index]!);
-      }
-      const middle = start + (bin + group / 2) * width;
-      if (count <= 0 || !taken(middle)) {
-        continue;
-      }
-      const left = clamp(this.x.at(start + bin * width), LEFT, this.x.to);
-      const right = clamp(this.x.at(start + (bin + group) * width), LEFT, this.x.to);
-      if (right > left) {
-        const gap = right - left > 3 ? 0.6 : 0;
-        const top = Math.min(base - 0.8, y.at(size(count)));
-        path += `M${left.toFixed(2)} ${base}V${top.toFixed(2)}H${(right - gap).toFixed(2)}V${base}z`;
-      }
-    }
-    return path;
-  }
-
-  /** The parts that are clipped away: shaded, hatched, with how much is in them. */
-  private drawZones(width: number, height: number, theme: Theme): void {
-    const { detail, counts, range, stale } = this.state!;
-    const observed = { low: detail.observed_low, high: detail.observed_high };
-    const local = clipped(counts, observed, range);
-    const fractions = stale ? local : { low: detail.clip_low, high: detail.clip_high };
-    const base = height - BOTTOM;
-    const draw = (end: End, from: number, to: number): void => {
-      const left = clamp(from, LEFT, width - RIGHT);
-      const right = clamp(to, LEFT, width - RIGHT);
-      if (right - left < 1) {
-        return;
-      }
-      let hatch = '';
-      for (let at = left - (base - TOP); at < right; at += 8) {
-        const start = Math.max(at, left);
-        const stop = Math.min(at + (base - TOP), right);
-        if (stop > start) {
-          hatch += `M${start} ${base - (start - at)}L${stop} ${base - (stop - at)}`;
-        }
-      }
-      this.over.append(
-        s('rect', {
-          x: left,
-          y: TOP,
-          width: right - left,
-          height: base - TOP,
-          fill: theme.ink,
-          'fill-opacity': 0.045
-        }),
-        s('path', { d: hatch, stroke: theme.quiet, 'stroke-opacity': 0.22, fill: 'none' })
-      );
-      this.zoneText(end, left, right, base, fractions[end], theme, width);
-    };
-    draw('low', LEFT, this.x.at(range.low));
-    draw('high', this.x.at(range.high), width - RIGHT);
-  }
-
-  private zoneText(
-    end: End,
-    left: number,
-    right: number,
-    base: number,
-    fraction: number,
-    theme: Theme,
-    width: number
-  ): void {
-    const text = `clip ${percent(fraction)}`;
-    const room = right - left > 66;
-    const y = base - 8;
-    const x = room ? (left + right) / 2 : end === 'low' ? Math.min(right + 6, width - RIGHT) : left - 6;
-    const anchor = room ? 'middle' : end === 'low' ? 'start' : 'end';
-    this.over.append(
-      s(
-        'text',
-        {
-          x,
-          y,
-          'text-anchor': anchor,
-          'font-size': 11,
-          'font-weight': 600,
-          fill: theme.ink,
-          stroke: `rgb(${theme.paper.join()})`,
-          'stroke-width': 3,
-          'paint-order': 'stroke',
-          'data-testid': `wb-clip-${end}`,
-          'data-fraction': fraction
-        },
-        text
-      )
-    );
-  }
-
-  /** The values that the quantization can tell apart, as ticks below and, where they are few, as lines over the bars. */
-  private drawLevels(height: number, theme: Theme): void {
-    const { detail, range } = this.state!;
-    if (whyNot(range) !== '') {
-      return;
-    }
-    const pixels = (this.x.to - this.x.from) / (this.x.high - this.x.low);
-    const count = detail.quant_max - detail.quant_min;
-    const { values, every } = levels(range, count, pixels, 4);
-    const base = height - BOTTOM;
-    const inside = values
-      .map(value => this.x.at(value))
-      .filter(at => at >= LEFT - 0.5 && at <= this.x.to + 0.5);
-    const path = inside.map(at => `M${at.toFixed(1)} ${base + 1}v5`).join('');
-    this.over.append(s('path', { d: path, stroke: theme.ink, 'stroke-opacity': 0.55, fill: 'none' }));
-    const spacing = ((range.high - range.low) / Math.max(1, count)) * pixels;
-    if (spacing >= 10) {
-      const lines = inside.map(at => `M${at.toFixed(1)} ${TOP + 8}V${base}`).join('');
-      this.over.append(s('path', { d: lines, stroke: theme.ink, 'stroke-opacity': 0.16, fill: 'none' }));
-    }
-    const words = every === 1 ? `${count + 1} levels` : `${count + 1} levels, every ${every}th ticked`;
-    this.over.append(
-      s(
-        'text',
-        { x: this.x.to, y: base + 16, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet },
-        words
-      )
-    );
-  }
-
-  private drawMarks(height: number, theme: Theme): void {
-    const { detail, preview } = this.state!;
-    detail.candidates.forEach((candidate, index) => {
-      const colour = categoryColour(index + 1, theme.dark);
-      const active = preview?.name === candidate.name;
-      for (const value of [candidate.low, candidate.high]) {
-        const at = this.x.at(value);
-        if (at < LEFT - 4 || at > this.x.to + 4) {
-          continue;
-        }
-        this.over.append(
-          s(
-            'path',
-            { d: `M${at - 4} ${TOP - 1}h8l-4 6z`, fill: colour },
-            s('title', {}, `${candidate.name}: ${figure(candidate.low)} to ${figure(candidate.high)}`)
-          )
-        );
-        if (active) {
-          this.over.append(
-            s('line', {
-              x1: at,
-              x2: at,
-              y1: TOP,
-              y2: height - BOTTOM,
-              stroke: colour,
-              'stroke-width': 2,
-              'stroke-dasharray': '4 3'
-            })
-          );
-        }
-      }
-    });
   }
 
   private place(end: End, height: number, theme: Theme): void {
