@@ -11,7 +11,7 @@ import workbench as wb
 from workbench.base.errors import AutogradError
 from workbench.core import Absent, Op, table
 from workbench.core.tape import needs_of
-from workbench.testing.checks import inputs_of
+from workbench.testing.values import inputs_of
 
 SAVING = [op for op in table() if op.saves.output and not isinstance(op.vjp, Absent)]
 
