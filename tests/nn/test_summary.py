@@ -81,3 +81,66 @@ def test_refusals() -> None:
 def test_views_take_no_memory() -> None:
     found = wb.summary(nn.Flatten(), N=2, C=3, H=4)
     assert found.total.memory == 0
+
+
+class Gathers(nn.Module):
+    """Keeps what it has seen, in ways that a summary must not leave behind."""
+
+    total: wb.Tensor
+    mean: wb.Tensor
+    count: wb.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", wb.zeros(3))
+        self.register_buffer("mean", wb.zeros(3))
+        self.register_buffer("count", wb.tensor(0))
+        self.scale = nn.Parameter(wb.ones(3))
+        self.last: wb.Tensor | None = None
+
+    def forward(self, x: wb.Tensor) -> wb.Tensor:
+        self.count += 1
+        self.total += x.sum(0)
+        self.mean = self.mean * 0.9 + x.mean(0) + 1
+        self.last = x
+        return x * self.scale
+
+
+class Looks(Gathers):
+    def forward(self, x: wb.Tensor) -> wb.Tensor:
+        x = super().forward(x)
+        return x if x.sum().item() >= 0 else -x
+
+
+@pytest.mark.parametrize("make", [Gathers, Looks])
+def test_what_a_model_gathers_while_it_is_run_is_not_kept(make: type[Gathers]) -> None:
+    model = nn.Sequential(make())
+    inner = model[0]
+    before = {**inner.__dict__}
+    wb.summary(model, N=2, C=3)
+    assert inner.__dict__ == before
+    assert (inner.total.tolist(), inner.mean.tolist(), inner.count.item()) == ([0, 0, 0], [0, 0, 0], 0)
+    assert inner.total.names == (None,)
+    model(wb.ones(2, 3))
+    assert (inner.total.tolist(), inner.count.item()) == ([2, 2, 2], 1)
+
+
+def test_lazy_layers_know_their_sizes_from_then_on() -> None:
+    model = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d())
+    wb.summary(model, N=2, C=3)
+    assert repr(model[0]) == "Linear(in_features=3, out_features=4, bias=True)"
+    assert model(wb.randn(2, 3)).shape == (2, 4)
+    assert model[1].running_mean.shape == (4,)
+
+
+def test_the_input_is_of_the_type_of_the_parameters_unless_it_is_told() -> None:
+    assert "input float64[N:2, C:3]" in repr(wb.summary(nn.Linear(3, 4).double(), N=2, C=3))
+    words = nn.Sequential(nn.Embedding(5, 3))
+    assert "input int64[N:2, T:3]" in repr(wb.summary(words, N=2, T=3, dtype=wb.int64))
+    with pytest.raises(wb.DTypeError) as caught:
+        wb.summary(words, N=2, T=3)
+    assert "summary gave an input of type float32: it takes another as dtype=" in caught.value.__notes__[-1]
+
+
+def test_ops_with_parameters_of_any_name_are_counted() -> None:
+    assert wb.summary(nn.ReflectionPad2d(1), N=1, C=1, H=4, W=4).total.outputs[0][0].sizes == (1, 1, 6, 6)

@@ -10,14 +10,15 @@ import numpy as np
 
 from workbench.base import rich
 from workbench.base.dims import Dims
-from workbench.base.dtypes import as_dtype, get_default_dtype
-from workbench.base.errors import NoNumbersError
+from workbench.base.dtypes import DType, as_dtype, dtype_of, get_default_dtype
+from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.figures import byte_figure, si
 from workbench.core import dispatch, scope
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, dims_of, new
 from workbench.nn.images import require_size
 from workbench.nn.module import Module
+from workbench.nn.parameter import is_lazy
 from workbench.tensor import Tensor
 
 __all__ = ["Layer", "Summary", "summary"]
@@ -153,10 +154,12 @@ def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> 
     """Return what a model is made of, when it is called with inputs of some dims.
 
     The input is given by the names and sizes of its dims, ``summary(model, N=1, C=3, H=224, W=224)``, with its type
-    as `dtype`; or as tensors. No numbers are computed: ops follow their rules for dims and types. A model that looks at
-    numbers on its way (which no rule can know) is run on zeros instead.
+    as `dtype`, which is that of the parameters unless it is told; or as tensors. No numbers are computed: ops follow
+    their rules for dims and types. A model that looks at numbers on its way (which no rule can know) is run on zeros
+    instead.
 
-    The model stays as it is. Raises TypeError where there is no input, and whatever the model raises for those dims.
+    The model stays as it is, but for lazy layers, which know their sizes from then on. Raises TypeError where there is
+    no input, and whatever the model raises for those dims.
 
     >>> import workbench as wb
     >>> wb.summary(wb.nn.Linear(3, 2), N=4, C=3)
@@ -180,7 +183,7 @@ def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> 
         )
     if sizes:
         require_size(0, **sizes)
-        found = get_default_dtype() if dtype is None else as_dtype(dtype)
+        found = _own_dtype(model) if dtype is None else as_dtype(dtype)
         dims = Dims(tuple(sizes), tuple(sizes.values()))
         given: tuple[Any, ...] = (new(Abstract(dims.sizes, found.numpy), dims.names),)
     else:
@@ -189,6 +192,18 @@ def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> 
         return _summarised(model, given)
     except NoNumbersError:
         return _summarised(model, inputs if inputs else tuple(_zeros(one) for one in given))
+    except DTypeError as error:
+        if sizes and dtype is None:
+            error.add_note(
+                f"summary gave an input of type {found.name}: it takes another as dtype=, such as dtype=wb.int64"
+            )
+        raise
+
+
+def _own_dtype(model: Module) -> DType:
+    """Return the type that the model computes in: that of its first parameter of real numbers."""
+    types = (dtype_of(one._array) for one in model.parameters())
+    return next((one for one in types if one.is_floating_point), get_default_dtype())
 
 
 def _without_numbers(value: Tensor) -> Any:
@@ -210,9 +225,14 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
     counter = _Counter()
     with ExitStack() as stack:
         for module in model.modules():
-            stack.callback(module.register_forward_hook(note))
+            held = (*module.parameters(recurse=False), *module.buffers(recurse=False))
+            if not any(map(is_lazy, held)):  # a lazy layer keeps the sizes that it takes
+                stack.callback(_put_back, module, dict(module.__dict__))
+        for one in model.buffers():
+            if not is_lazy(one):
+                stack.callback(_fill_back, one, one._array, one._names, one._version, one._array.copy())
         for module in model.modules():
-            stack.callback(object.__setattr__, module, "training", module.training)
+            stack.callback(module.register_forward_hook(note))
         model.eval()
         stack.enter_context(scope.tracking(model))
         stack.enter_context(dispatch.no_grad())
@@ -236,6 +256,19 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
         )
     weights = sum(_bytes(one._array) for one in (*model.parameters(), *model.buffers()))
     return Summary(tuple(layers), tuple(_tensors(inputs)), weights)
+
+
+def _put_back(module: Module, attributes: dict[str, Any]) -> None:
+    """Give a module the attributes that it had before it was run."""
+    module.__dict__.clear()
+    module.__dict__.update(attributes)
+
+
+def _fill_back(buffer: Tensor, array: Any, names: Any, version: int, values: Any) -> None:
+    """Give a buffer the numbers that it had before its module was run."""
+    if buffer._array is not array or buffer._version != version:
+        array[...] = values
+        buffer._array, buffer._names = array, names
 
 
 def _count(value: Tensor) -> int:
