@@ -203,9 +203,19 @@ def test_a_storage_is_declared_once(path: Path) -> None:
 
 
 def test_a_tensor_of_more_values_than_memory_is_never_computed_with(path: Path) -> None:
-    tensor = rebuilt(storage(), 0, (2**40,), (0,))
+    tensor = rebuilt(storage(), 0, (2**28,), (0,))
     negated = tensor.removesuffix(b"tR") + b"}" + text("neg") + b"\x88stR"
     assert "has values more than once" in said_of(path, b"}" + text("w") + negated + b"s")
+    larger = rebuilt(storage(), 0, (2**28 + 1,), (0,))
+    assert "repeats 16 bytes until they are 1073741828" in said_of(path, b"}" + text("w") + larger + b"s")
+
+
+def test_a_tensor_may_repeat_its_values(path: Path) -> None:
+    body = b"}" + text("w") + rebuilt(storage(), 0, (3, 4), (0, 1)) + b"s"
+    path.write_bytes(zipped(b"\x80\x02" + body + b".", data__0=bytes(16)))
+    found = load_pytorch(path)["w"]
+    assert found.shape == (3, 4)
+    assert found.stride() == (0, 1)
 
 
 def test_other_things_that_are_no_weights(path: Path) -> None:

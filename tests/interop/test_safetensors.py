@@ -191,6 +191,7 @@ HOSTILE = {
     "twice within": (file_of(b'{"x": {"dtype": "F32", "dtype": "F32"}}'), "key 'dtype' twice"),
     "fields": (file_of({"x": {"dtype": "F32"}}), "expected its dtype, shape and data_offsets"),
     "number": (file_of({"x": 3}), "expected its dtype"),
+    "key": (file_of({"a\ud800": one()["x"]}, b"0000"), "its key is no text"),
     "type": (file_of(one(dtype="U16"), b"0000"), "type 'U16': there are BOOL"),
     "type of type": (file_of(one(dtype=["F32"]), b"0000"), "of type"),
     "shape": (file_of(one(shape=[2]), b"0000"), "takes 8 bytes, and its place has 4"),

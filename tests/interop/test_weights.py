@@ -44,7 +44,7 @@ def test_a_state_of_pytorchs_goes_into_a_module() -> None:
 def test_more_than_weights_is_refused_with_what_it_is(tmp_path: Path) -> None:
     with pytest.raises(wb.WeightsError, match=r"'state' is a OrderedDict.*load_pytorch\(path\)"):
         wb.load_weights(FILES / "row.pth")
-    (tmp_path / "x").write_bytes(b"<html>not found</html>")
+    (tmp_path / "x").write_bytes(b"<xml>not found</xml>")
     with pytest.raises(wb.WeightsError, match="x: the header claims"):
         wb.load_weights(tmp_path / "x")
     with pytest.raises(FileNotFoundError):
@@ -91,7 +91,17 @@ def test_arrays_that_claim_too_much_together_are_not_read(
     assert [one.shape for one in wb.load_weights(tmp_path / "a.npz").values()] == [(100,), (100,)]
 
 
-@pytest.mark.parametrize("header", ["(", "{'descr':" + "-" * 9000 + "1}", "{'descr': '<f4'\n  }\n x", "\0"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "(",
+        "{'descr':" + "-" * 9000 + "1}",
+        "{'descr': '<f4'\n  }\n x",
+        "\0",
+        "{[]: 1}",
+        "{b'descr': 1, 'shape': 2}",
+    ],
+)
 def test_a_header_that_no_parser_takes_is_refused(header: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         size = len(header).to_bytes(2, "little")
@@ -115,3 +125,28 @@ def test_no_change_of_bytes_brings_another_error(
         wb.load_weights(path)
     except wb.WeightsError:
         return
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"<!DOCTYPE html><html>Not found</html>", "it is a web page"),
+        (b"\n<html>", "it is a web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n", "git lfs pull brings it"),
+        (b"\x1f\x8b\x08" + bytes(50), "packed by gzip"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(50), "it is HDF5"),
+        (b"GGUF" + bytes(50), "it is GGUF"),
+    ],
+)
+def test_what_is_often_taken_for_weights_is_called_by_its_name(
+    content: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(wb.WeightsError, match=f"model.safetensors: .*{words}"):
+        wb.load_weights(tmp_path / "model.safetensors")
+
+
+def test_an_array_of_a_type_that_is_not_there_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", good=np.ones(2), when=np.array(["2020-01-01"], "datetime64[s]"))
+    with pytest.raises(wb.WeightsError, match=r"a\.npz: array 'when': .* is not a data type"):
+        wb.load_weights(tmp_path / "a.npz")

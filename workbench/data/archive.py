@@ -95,7 +95,7 @@ def _parse(data: bytes, name: str) -> np.ndarray[Any, Any]:
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         )
         shape, fortran, dtype = read(buffer)
-    except (ValueError, tokenize.TokenError, RecursionError, MemoryError) as error:  # of what is no header
+    except (ValueError, TypeError, tokenize.TokenError, RecursionError, MemoryError) as error:  # no header
         raise DataError(f"array {name!r} has no readable header: {error}") from None
     if dtype.hasobject:
         raise DataError(f"array {name!r} holds Python objects, which are never read")

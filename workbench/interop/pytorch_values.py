@@ -22,6 +22,9 @@ from workbench.tensor.factories import from_numpy
 
 __all__ = ["STORAGES", "Bytes", "Storage", "TensorRules"]
 
+MAXIMUM_REPEATED = 1 << 30
+"""Most bytes that a tensor comes to which has values of its storage more than once: a copy of it takes that memory."""
+
 Bytes = np.ndarray[Any, Any]
 """Memory: an array of uint8."""
 
@@ -181,6 +184,12 @@ def _rebuild_any(
         raise WeightsError(
             f"a tensor of sizes {short(size)} and strides {short(stride)} from {offset} on does not lie within "
             f"its storage of {room} values"
+        )
+    claimed = math.prod(size) * width
+    if claimed > max(storage.memory.size, MAXIMUM_REPEATED):
+        raise WeightsError(
+            f"a tensor of sizes {short(size)} and strides {short(stride)} repeats {storage.memory.size} bytes until "
+            f"they are {claimed}, more than the {MAXIMUM_REPEATED} that are allowed"
         )
     if 0 in size:
         array = np.empty(size, target.numpy)

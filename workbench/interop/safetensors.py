@@ -266,6 +266,8 @@ def parse_json(text: bytes | str, part: str) -> dict[str, Any]:
 def _read_entry(key: str, told: Any, room: int) -> _Entry:
     """Check what the header tells of one tensor, with `room` bytes of values in the file."""
     called = f"tensor {short(key)}"
+    if not _writable(key):
+        raise WeightsError(f"{called}: its key is no text that could be written")
     if not isinstance(told, dict) or not {"dtype", "shape", "data_offsets"} <= told.keys():
         raise WeightsError(f"{called}: expected its dtype, shape and data_offsets")
     dtype, shape, offsets = told["dtype"], told["shape"], told["data_offsets"]

@@ -46,12 +46,26 @@ def load_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
         zipped = start.startswith(b"PK") and _holds_arrays(path)
     if zipped:
         try:
-            return {name: _own(array) for name, array in read_all(Path(path)).items()}
-        except (DataError, DTypeError) as error:
+            return {name: _own(array, name, path) for name, array in read_all(Path(path)).items()}
+        except DataError as error:
             raise WeightsError(str(error)) from None
     if start.startswith((b"PK\3\4", b"\x80")) and start[8:9] != b"{":
         return _flat(pytorch_files.load_pytorch(path), path)
+    for beginning, what in _OTHERS.items():
+        if start.lstrip().lower().startswith(beginning):
+            raise WeightsError(f"{os.fspath(path)}: {what}")
     return safetensors.load_file(path)
+
+
+_OTHERS = {
+    b"<!doctype": "it is a web page, as what a download gives that did not work: get the file anew",
+    b"<html": "it is a web page, as what a download gives that did not work: get the file anew",
+    b"version h": "it is a pointer of Git LFS, which says where the file is: git lfs pull brings it",
+    b"\x1f\x8b": "it is packed by gzip: unpack it first",
+    b"\x89hdf": "it is HDF5, which is not read: save the arrays with numpy.savez",
+    b"gguf": "it is GGUF, which is not read: take the model's safetensors",
+}
+"""How other files begin that are taken for weights, in lower case, and what is said of them."""
 
 
 def _holds_arrays(path: str | os.PathLike[str]) -> bool:
@@ -63,9 +77,12 @@ def _holds_arrays(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _own(array: np.ndarray[Any, Any]) -> Tensor:
+def _own(array: np.ndarray[Any, Any], name: str, path: str | os.PathLike[str]) -> Tensor:
     """Return a tensor with a copy in this machine's order of bytes: what was read is not writable."""
-    return from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
+    try:
+        return from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
+    except DTypeError as error:
+        raise WeightsError(f"{os.fspath(path)}: array {short(name)}: {error}") from None
 
 
 def _flat(found: Any, path: str | os.PathLike[str]) -> dict[str, Tensor]:
