@@ -56,6 +56,9 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 6, 9, 9), (4, 6, 3, 3), {**PLAIN, "stride": (1, 2), "padding": (2, 2), "dilation": (2, 2)}),
     ((2, 8, 6, 6), (8, 2, 3, 3), {**PLAIN, "groups": 4}),
     ((2, 6, 7, 6), (6, 1, 3, 3), {**PLAIN, "groups": 6}),
+    ((2, 37, 9, 8), (37, 1, 3, 2), {**PLAIN, "groups": 37, "stride": (1, 2), "dilation": (2, 1)}),
+    ((1, 16, 6, 6), (16, 1, 2, 2), {**PLAIN, "groups": 16, "padding": (0, 0)}),
+    ((2, 3, 7, 6), (6, 1, 3, 3), {**PLAIN, "groups": 3}),
     ((1, 3, 5, 5), (1, 3, 1, 1), {**PLAIN, "padding": (0, 0)}),
     # Read in place, more channels than a panel has; more rows than a band has.
     ((2, 8, 7, 9), (117, 8, 1, 1), {**PLAIN, "padding": (0, 0)}),
@@ -119,6 +122,11 @@ def test_extreme_products_do_not_saturate(weight: int, code: int) -> None:
     zero_point = 0 if weight > 0 else 255
     y = packed.run(x, x_scale=1.0, x_zero_point=0, scale=total / 200, zero_point=zero_point)
     assert set(y[:, :, 2:4, 2:4].ravel().tolist()) == {200 if weight > 0 else 55}
+    apart = kernels.PackedQuantizedConv2d(
+        filters[:, :1].repeat(4, 0), np.array([1.0], np.float32), None, groups=64
+    )
+    y = apart.run(x, x_scale=1.0, x_zero_point=0, scale=total / 64 / 200, zero_point=zero_point)
+    assert set(y.ravel().tolist()) == {200 if weight > 0 else 55}
 
 
 @pytest.mark.parametrize("shape", [(1, 3136), (64, 3136), (33, 10), (5, 7), (2, 3, 17), (0, 8)])

@@ -23,6 +23,8 @@ namespace {
 constexpr std::int64_t slack = 64;  // bytes that a last step may read beyond an image
 constexpr std::int64_t worth_a_thread = 4000000;  // products that take as long as waking another thread
 
+Packing for_this_cpu() { return has_vnni() ? Packing::wide : Packing::narrow; }
+
 // Scales and zero points of one call.
 struct Quantization {
     float input_scale, output_scale;
@@ -104,8 +106,12 @@ class PackedQuantizedConv2d {
         copy_strided(last.data(), channels_last_strides(shape_), weight.data(), shape_, strides_of(weight));
         joined_ = groups == 1 && dilation.second == 1;
         const std::int64_t runs = joined_ ? shape_[2] : taps, run = joined_ ? shape_[3] * inputs : inputs;
+        if (groups > 1 && outputs == 1 && inputs == 1) {
+            weights_.emplace_back(last.data(), groups, taps, 1, Packing::apart);
+            return;
+        }
         for (std::int64_t g = 0; g < groups; ++g)
-            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, !has_vnni());
+            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, for_this_cpu());
     }
 
     PackedQuantizedConv2d(const PackedQuantizedConv2d&) = delete;
@@ -160,12 +166,12 @@ class PackedQuantizedConv2d {
         const std::vector<std::int32_t> offsets = step_offsets(input[1], row);
         std::vector<std::vector<std::int32_t>> ordered;
         std::vector<QuantizedPanel> panels;
-        for (std::int64_t g = 0; g < groups_; ++g) {
+        for (std::int64_t g = 0; g < static_cast<std::int64_t>(weights_.size()); ++g) {
             const PackedWeights& weights = weights_[static_cast<std::size_t>(g)];
             for (std::int64_t p = 0; p < weights.panels(); ++p) {
                 ordered.push_back(weights.reorder(p, offsets));
                 panels.push_back(channels_.panel(weights, p, g * (shape_[0] / groups_), q, false));
-                panels.back().input = g * shape_[1];
+                panels.back().input = panels.back().apart ? panels.back().first : g * shape_[1];
                 panels.back().offsets = ordered.back().data();
             }
         }
@@ -202,7 +208,7 @@ class PackedQuantizedConv2d {
             : conv_(conv), input_(input), width_(output[3]), tall_(tall), zero_(zero),
               side_(conv.padding_.second * input[1]), inner_(input[3] * input[1]), row_(inner_ + 2 * side_),
               reach_(conv.dilation_.first * (conv.shape_[2] - 1) + 1) {
-            constexpr std::int64_t bytes = 1 << 16;
+            constexpr std::int64_t bytes = 1 << 17;
             const std::int64_t room = bytes / std::max<std::int64_t>(1, row_) - reach_;
             most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, output[2] / tall);
             const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
@@ -261,7 +267,7 @@ class PackedQuantizedConv2d {
     // Whether images need neither padding nor bytes behind their last one.
     bool reads_in_place() const {
         const std::int64_t run = joined_ ? shape_[3] * shape_[1] : shape_[1];
-        return padding_ == Pair{0, 0} && run % 4 == 0;
+        return padding_ == Pair{0, 0} && run % 4 == 0;  // channels that stay apart are read by sixteen: never
     }
 
     // Where each step of four bytes lies, seen from the first byte under the window.
@@ -291,7 +297,7 @@ class PackedQuantizedLinear {
     PackedQuantizedLinear(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
                           const std::optional<Input<float>>& bias)
         : shape_(checked(shape_of(weight))), channels_(shape_[0], weight_scales, bias),
-          weights_(row_major(weight).data(), shape_[0], 1, shape_[1], !has_vnni()) {
+          weights_(row_major(weight).data(), shape_[0], 1, shape_[1], for_this_cpu()) {
         std::vector<std::int32_t> offsets;
         for (std::int64_t step = 0; step < weights_.steps(); ++step) offsets.push_back(static_cast<std::int32_t>(step * 4));
         for (std::int64_t p = 0; p < weights_.panels(); ++p) offsets_.push_back(weights_.reorder(p, offsets));

@@ -20,7 +20,8 @@ constexpr int most_blocks = 4;       // of a panel
 constexpr int steps_together = 2;    // whose products are added in 16 bits, see PackedWeights
 
 // One to four blocks of sixteen output channels that are summed together: their weights, and what turns sums into
-// results. A step takes four bytes of the input for all of them, weights [blocks][16][4].
+// results. A step takes four bytes of the input for all of them, weights [blocks][16][4]; or, where channels stay apart
+// (a depthwise convolution), a byte of its own for each of one block, weights [16].
 struct QuantizedPanel {
     const std::int8_t* weights;
     const std::int32_t* offsets;  // of each step's four bytes from the pixel's corner
@@ -28,6 +29,7 @@ struct QuantizedPanel {
     std::int64_t channels;        // of the blocks' that exist
     std::int64_t first;           // of the channels, among all outputs
     std::int64_t input;           // of the channels that it reads, among all inputs
+    bool apart;
     std::int32_t start[most_blocks * quantized_lanes];  // minus zero point times the sum of weights
     float scale[most_blocks * quantized_lanes], shift[most_blocks * quantized_lanes];
     float low, high;              // of the result before the zero point is added

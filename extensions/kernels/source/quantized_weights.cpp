@@ -35,9 +35,9 @@ Buffer<std::int8_t> zeros(std::int64_t count) {
 }  // namespace
 
 PackedWeights::PackedWeights(const std::int8_t* weight, std::int64_t outputs, std::int64_t runs, std::int64_t run,
-                             bool narrow)
-    : outputs_(outputs), run_steps_((run + 3) / 4), steps_(runs * run_steps_), widest_(narrow ? 1 : most_blocks),
-      sums_(static_cast<std::size_t>(outputs)) {
+                             Packing packing)
+    : packing_(packing), outputs_(outputs), run_steps_((run + 3) / 4), steps_(runs * run_steps_),
+      widest_(packing == Packing::wide ? most_blocks : 1), sums_(static_cast<std::size_t>(outputs)) {
     const std::int64_t full = widest_ * quantized_lanes;
     for (std::int64_t first = 0; first < outputs; first += full) {
         const std::int64_t channels = std::min(full, outputs - first);
@@ -51,12 +51,13 @@ PackedWeights::PackedWeights(const std::int8_t* weight, std::int64_t outputs, st
                 panel.weights.data()[place(i, run, blocks, channel)] = value;
                 sums_[static_cast<std::size_t>(first + channel)] += value;
             }
-        if (narrow) group(panel);
+        if (packing == Packing::narrow) group(panel);
         panels_.push_back(std::move(panel));
     }
 }
 
 std::int64_t PackedWeights::place(std::int64_t i, std::int64_t run, std::int64_t blocks, std::int64_t channel) const {
+    if (packing_ == Packing::apart) return i * quantized_lanes + channel;
     const std::int64_t step = i / run * run_steps_ + i % run / 4;
     return step * blocks * step_bytes + channel * 4 + i % run % 4;
 }
@@ -94,6 +95,7 @@ void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
     to.blocks = from.blocks;
     to.channels = std::min(full, outputs_ - panel * full);
     to.first = panel * full;
+    to.apart = packing_ == Packing::apart;
 }
 
 std::vector<std::int32_t> PackedWeights::reorder(std::int64_t panel, const std::vector<std::int32_t>& offsets) const {

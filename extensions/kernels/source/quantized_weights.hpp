@@ -11,13 +11,17 @@ namespace workbench {
 // The weights of one group: output channels by runs of input bytes. A run is a stretch of input bytes that lie together;
 // each is cut into steps of four bytes, with zero weights in what is left over. Blocks of sixteen channels make panels.
 //
-// Where products are added in 16 bits first (`narrow`), a panel is one block and steps are taken in groups. A 16-bit lane
+// Where products are added in 16 bits first (narrow packing), a panel is one block and steps are taken in groups. A 16-bit lane
 // then holds two products a step, of weights with bytes up to 127, which fits while neither the positive nor the negative
 // weights that it meets add up to more than 32767 / 127 = 258. Large weights are few, so steps can be grouped that way;
 // where none is left that fits, zeros fill the group. Each block has groups of its own.
+//
+// Channels that stay apart have a step for each tap of the kernel, and panels of one block.
+enum class Packing { narrow, wide, apart };
+
 class PackedWeights {
    public:
-    PackedWeights(const std::int8_t* weight, std::int64_t outputs, std::int64_t runs, std::int64_t run, bool narrow);
+    PackedWeights(const std::int8_t* weight, std::int64_t outputs, std::int64_t runs, std::int64_t run, Packing packing);
     PackedWeights(PackedWeights&&) = default;
 
     std::int64_t panels() const { return static_cast<std::int64_t>(panels_.size()); }
@@ -40,6 +44,7 @@ class PackedWeights {
     std::int64_t place(std::int64_t i, std::int64_t run, std::int64_t blocks, std::int64_t channel) const;
     void group(Panel& panel) const;
 
+    const Packing packing_;
     std::int64_t outputs_, run_steps_, steps_, widest_;  // widest: blocks of a full panel
     std::vector<std::int32_t> sums_;
     std::vector<Panel> panels_;

@@ -46,12 +46,29 @@ static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, const std
     }
 }
 
+// A byte of its own for each channel of a block: as a pair of 16-bit numbers, of which one is zero.
+static WORKBENCH_INLINE void add_apart(const QuantizedPanel& panel, const std::uint8_t* const* pixels,
+                                       __m256i (&sums)[4][2]) {
+    for (std::int64_t step = 0; step < panel.steps; ++step)
+        for (int half = 0; half < 2; ++half) {
+            const __m256i weights = _mm256_cvtepi8_epi32(
+                _mm_loadl_epi64(reinterpret_cast<const __m128i*>(panel.weights + 16 * step + 8 * half)));
+            for (int i = 0; i < 4; ++i) {
+                const __m256i values = _mm256_cvtepu8_epi32(
+                    _mm_loadl_epi64(reinterpret_cast<const __m128i*>(pixels[i] + panel.offsets[step] + 8 * half)));
+                sums[i][half] = _mm256_add_epi32(sums[i][half], _mm256_madd_epi16(values, weights));
+            }
+        }
+}
+
 static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* pixels, bool wide,
                                        __m256i (&sums)[4][2]) {
     for (int i = 0; i < 4; ++i)
         for (int half = 0; half < 2; ++half)
             sums[i][half] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel.start + 8 * half));
-    if (wide) {
+    if (panel.apart) {
+        add_apart(panel, pixels, sums);
+    } else if (wide) {
         add_products(panel, pixels, Part::low_bits, sums);
         add_products(panel, pixels, Part::top_bit, sums);
     } else {
@@ -107,8 +124,11 @@ static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::u
         for (int c = 0; c < 16; ++c) {
             std::int32_t sum = panel.start[c];
             for (std::int64_t step = 0; step < panel.steps; ++step)
-                for (int k = 0; k < 4; ++k)
-                    sum += pixels[i][panel.offsets[step] + k] * panel.weights[step * 64 + c * 4 + k];
+                if (panel.apart)
+                    sum += pixels[i][panel.offsets[step] + c] * panel.weights[step * 16 + c];
+                else
+                    for (int k = 0; k < 4; ++k)
+                        sum += pixels[i][panel.offsets[step] + k] * panel.weights[step * 64 + c * 4 + k];
             sums[i][c / 8].lane[c % 8] = sum;
         }
 }

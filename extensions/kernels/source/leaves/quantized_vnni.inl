@@ -3,11 +3,27 @@
 // A tile is some outputs by all channels of a panel, sixteen to a register: each step reads its weights once for all
 // outputs. Templates are inlined into plain functions, which are compiled for these instructions.
 
+// A byte of its own for each channel of a block: as a pair of 16-bit numbers, of which one is zero.
+template <int pixels>
+static WORKBENCH_INLINE void add_apart(const QuantizedPanel& panel, const std::uint8_t* const* corners,
+                                       __m512i (&sums)[pixels][1]) {
+    for (std::int64_t step = 0; step < panel.steps; ++step) {
+        const __m512i weights =
+            _mm512_cvtepi8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(panel.weights + 16 * step)));
+        for (int i = 0; i < pixels; ++i) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(corners[i] + panel.offsets[step]));
+            sums[i][0] = _mm512_dpwssd_epi32(sums[i][0], _mm512_cvtepu8_epi32(bytes), weights);
+        }
+    }
+}
+
 template <int pixels, int blocks>
 static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* corners,
                                        __m512i (&sums)[pixels][blocks]) {
     for (int i = 0; i < pixels; ++i)
         for (int b = 0; b < blocks; ++b) sums[i][b] = _mm512_loadu_si512(panel.start + 16 * b);
+    if constexpr (blocks == 1)
+        if (panel.apart) return add_apart(panel, corners, sums);
     const std::int8_t* from = panel.weights;
     const std::int32_t* offsets = panel.offsets;
     const std::int32_t* const end = offsets + panel.steps;
