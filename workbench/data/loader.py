@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+from workbench.base import shield
 from workbench.base.lazy import Lazy
 from workbench.base.random import Generator, default_generator
 from workbench.data.collate import default_collate, default_convert
@@ -146,7 +147,8 @@ class DataLoader(Generic[T]):
         assert begun.seed is not None
         pool = self._pool
         if pool is not None and pool.close.alive:
-            pool.begin_pass(begun.seed)
+            with shield.whole():
+                pool.begin_pass(begun.seed)
         else:
             _warn_of_many(self.num_workers)
             pool = Pool(self, begun.seed)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.base import shield
 from workbench.data.fetch import Ended, Fetch, FetchIterable, describe
 from workbench.data.pool import Pool
 from workbench.data.sampler import BatchSampler, order_of
@@ -154,8 +155,9 @@ class ByWorkers(Iterator[Any]):
         """Numbers of the batches that are being made, and by whom."""
         self._again = begun.position if loader.iterable else 0
         self._given = 0
-        while self._issue():
-            pass
+        with shield.whole():  # workers that stay must not get half a message
+            while self._issue():
+                pass
 
     def _issue(self) -> bool:
         """Have one more batch made; say whether there was one to make, and a worker to make it."""
@@ -177,6 +179,16 @@ class ByWorkers(Iterator[Any]):
         return True
 
     def __next__(self) -> Any:
+        try:
+            return self._following()
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt: a message may be cut in two, and what the workers do now, nobody waits for.
+            self._pool.close()
+            raise
+
+    def _following(self) -> Any:
         pool, begun, expected = self._pool, self._begun, self._expected
         if self._loader._pass is not begun and self._loader.persistent_workers:
             raise RuntimeError(
@@ -186,15 +198,8 @@ class ByWorkers(Iterator[Any]):
         if begun.resumed is not None:
             self._loader._started(begun)
         while expected and pool.close.alive:
-            try:
-                member = pool.wait(
-                    [expected[0][1]]
-                    if self._loader.in_order
-                    else [one for one in pool.members if one.pending]
-                )
-            except BaseException:  # an interrupt as well: what the workers do now, nobody waits for
-                pool.close()
-                raise
+            in_order = self._loader.in_order
+            member = pool.wait([expected[0][1]] if in_order else [one for one in pool.members if one.pending])
             task, result = pool.take(member)
             if self._loader.in_order:
                 expected.popleft()

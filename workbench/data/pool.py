@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from workbench.base import shield
 from workbench.base.lazy import Lazy
 from workbench.data.fetch import describe
 from workbench.data.shared import Handle, Slot, anonymous_memory, unpack
@@ -124,40 +125,46 @@ class Pool:
         self.close = weakref.finalize(self, _close, self.members, self._control, os.getpid())
         try:
             for i in range(loader.num_workers):
-                self._start(loader, context, i, seed, control)
-        except BaseException:
+                # An interrupt amid a start would leave a process that nobody ends, or be lost in a hook of the fork.
+                with shield.whole():
+                    self._start(loader, context, i, seed, control)
+        except BaseException as error:
             self.close()
+            if isinstance(error, OSError):
+                error.add_note(
+                    f"while worker {len(self.members) - 1} of {loader.num_workers} was started, which takes a process "
+                    f"and about {self.prefetch + LENT + 4} open files: use fewer workers, or raise the limit"
+                )
             raise
         finally:
             os.close(control)
 
     def _start(self, loader: Any, context: Any, i: int, seed: int, control: int) -> None:
-        task_out, task_in = os.pipe()
-        result_out, result_in = os.pipe()
-        slots = [Slot(k) for k in range(self.prefetch + LENT)]
-        member = _Member(i, None, task_in, result_out, slots, deque(range(len(slots))))
-        self.members.append(member)
+        (task_out, task_in), (result_out, result_in) = _pipes()
+        member = _Member(i, None, task_in, result_out, [], deque(range(self.prefetch + LENT)))
+        self.members.append(member)  # before anything else can fail: what is here is given back
         _ours.update((task_in, result_out))
         method = context.get_start_method()
-        setup = Setup(
-            id=i,
-            num_workers=loader.num_workers,
-            dataset=loader.dataset,
-            collate_fn=loader.collate_fn,
-            batched=loader.batched,
-            iterable=loader.iterable,
-            drop_last=loader.drop_last,
-            init=loader.worker_init_fn,
-            seed=seed,
-            tasks=Handle(task_out),
-            results=Handle(result_in),
-            control=Handle(control),
-            slots=[Handle(slot.descriptor) for slot in slots],
-            foreign=sorted(_ours) if method == "fork" else [],
-            method=method,
-        )
-        process = context.Process(target=work, args=(setup,), name=f"DataLoader worker {i}", daemon=True)
         try:
+            member.slots.extend(Slot(k) for k in member.free)
+            setup = Setup(
+                id=i,
+                num_workers=loader.num_workers,
+                dataset=loader.dataset,
+                collate_fn=loader.collate_fn,
+                batched=loader.batched,
+                iterable=loader.iterable,
+                drop_last=loader.drop_last,
+                init=loader.worker_init_fn,
+                seed=seed,
+                tasks=Handle(task_out),
+                results=Handle(result_in),
+                control=Handle(control),
+                slots=[Handle(slot.descriptor) for slot in member.slots],
+                foreign=sorted(_ours) if method == "fork" else [],
+                method=method,
+            )
+            process = context.Process(target=work, args=(setup,), name=f"DataLoader worker {i}", daemon=True)
             process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             error.add_note(
@@ -337,6 +344,16 @@ class Pool:
         )
 
 
+def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
+    first = os.pipe()
+    try:
+        return first, os.pipe()
+    except OSError:
+        for descriptor in first:
+            os.close(descriptor)
+        raise
+
+
 def _at_work(member: _Member) -> str:
     if not member.pending:
         return "It was at no batch"
@@ -378,9 +395,14 @@ def _raise(body: bytes, place: str) -> NoReturn:
 
 
 def _close(members: list[_Member], control: mmap.mmap, owner: int) -> None:
-    """End workers and give back what they used."""
+    """End workers and give back what they used; an interrupt waits until that is done."""
     if os.getpid() != owner:
         return  # a process that was forked has the object, but the workers are not its own
+    with shield.whole(unbreakable=True):
+        _end(members, control)
+
+
+def _end(members: list[_Member], control: mmap.mmap) -> None:
     CONTROL.pack_into(control, 0, OVER)
     for member in members:
         if member.process is not None and not member.backlog:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.base.errors import AutogradError
+from workbench.base.shield import Shield
 from workbench.core import dispatch
 from workbench.nn import Module
 from workbench.optim import LBFGS
@@ -26,7 +27,6 @@ from workbench.train.position import Position, check_loader
 from workbench.train.precision import Precision, PrecisionName
 from workbench.train.progress import Progress
 from workbench.train.schedule import Schedule
-from workbench.train.shield import Shield
 
 __all__ = ["Trainer"]
 

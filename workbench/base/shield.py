@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Shield"]
+__all__ = ["Shield", "whole"]
 
 
 class Shield:
@@ -70,3 +70,11 @@ class Shield:
         else:
             self._pending = False
             self._before(number, frame)
+
+
+@contextmanager
+def whole(*, unbreakable: bool = False) -> Iterator[None]:
+    """Bring this block to its end before an interrupt is raised; a second one is let through, unless `unbreakable`."""
+    shield = Shield()
+    with shield.installed(), shield.whole(unbreakable=unbreakable):
+        yield
