@@ -1,4 +1,4 @@
-"""Ctrl-C at the worst moments of a loader with workers: it is raised, no process is left, and the next pass is whole."""
+"""Ctrl-C at the worst moments of a loader with workers: it is raised, nothing is left, the next pass is whole."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbers(loader: Any) -> list[int]:
 
 
 def loader(**settings: Any) -> Any:
-    return data.DataLoader(range(24), 4, num_workers=2, timeout=10, **settings)  # type: ignore[arg-type]
+    return data.DataLoader(range(24), 4, num_workers=2, timeout=10, **settings)
 
 
 def test_amid_a_fork_where_an_error_of_a_hook_is_only_printed() -> None:
@@ -71,7 +71,7 @@ def test_amid_a_message_of_workers_that_stay(monkeypatch: pytest.MonkeyPatch) ->
         interrupt_once()
         return chunk
 
-    monkeypatch.setattr(pool.os, "read", cut)
+    monkeypatch.setattr("workbench.data.pool.os.read", cut)
     armed.append(True)
     with pytest.raises(KeyboardInterrupt):
         list(batches)

@@ -70,14 +70,77 @@ def test_the_best_weights_come_back() -> None:
 
 
 def test_what_was_not_measured_is_refused() -> None:
-    made = trainer(callbacks=[EarlyStopping("accurracy")])
+    made = trainer(callbacks=[Callback(), Scripted(1), EarlyStopping("accurracy")])
     with pytest.raises(ValueError, match=r"'accurracy' was not measured; .*Did you mean 'accuracy'"):
         made.fit(loader())
+    assert made.step == 4
     for settings in ({"patience": 0}, {"min_delta": -1.0}, {"mode": "least"}):
         with pytest.raises(ValueError, match=r"must be|mode is"):
             EarlyStopping(**settings)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="keep must be 1 or more"):
         ModelCheckpoint("x", keep=0)
+
+
+@pytest.mark.parametrize(
+    ("monitor", "words"),
+    [
+        ("accurracy", "will not be measured; there are loss, accuracy. Did you mean 'accuracy'"),
+        (
+            "val_loss",
+            r"nothing to validate with: call fit\(loader, validation\), or monitor 'loss', 'accuracy'",
+        ),
+    ],
+)
+def test_what_will_not_be_measured_is_refused_before_an_epoch_is_trained(
+    monitor: str, words: str, tmp_path: Path
+) -> None:
+    for one in (EarlyStopping(monitor), ModelCheckpoint(tmp_path, monitor=monitor)):
+        made = trainer(callbacks=one)
+        with pytest.raises(ValueError, match=words):
+            made.fit(loader())
+        assert (made.step, made.status) == (0, "failed")
+
+
+def test_a_folder_for_checkpoints_is_looked_at_before_an_epoch_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    made = trainer(checkpoint=tmp_path / "file")
+    with pytest.raises(NotADirectoryError, match="file is a file: checkpoints are saved in a folder"):
+        made.fit(loader())
+    monkeypatch.setattr("os.access", lambda *_: False)
+    other = trainer(checkpoint=tmp_path / "made")
+    with pytest.raises(PermissionError, match=r"made: this user may not write there\. Name another folder"):
+        other.fit(loader())
+    assert made.step == other.step == 0
+
+
+def test_the_end_is_told_to_all_callbacks_whatever_one_of_them_raises() -> None:
+    told: list[str] = []
+
+    class Bad(Callback):
+        def on_exception(self, trainer: Any, error: BaseException) -> None:
+            raise KeyError("second")
+
+        def on_end(self, trainer: Any) -> None:
+            raise IndexError("third")
+
+        def on_epoch_end(self, trainer: Any) -> None:
+            raise RuntimeError("first")
+
+    class Good(Callback):
+        def on_exception(self, trainer: Any, error: BaseException) -> None:
+            told.append(str(error))
+
+        def on_end(self, trainer: Any) -> None:
+            told.append(trainer.status)
+
+    with pytest.raises(IndexError, match="third") as raised:
+        trainer(callbacks=[Bad(), Good()]).fit(loader())
+    assert told == ["first", "failed"]
+    second = raised.value.__context__
+    assert isinstance(second, KeyError)
+    assert isinstance(second.__context__, RuntimeError)
 
 
 def test_the_last_checkpoints_and_the_best_stay(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def _mode_of(path: Path) -> int | None:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
         return None
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a folder cannot be replaced: the system says so
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{path} is a folder, not a file")
+    if not stat.S_ISREG(mode):
         raise OSError(f"{path} is no regular file: it is not replaced")
     return stat.S_IMODE(mode)
 

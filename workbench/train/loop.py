@@ -7,8 +7,6 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workbench.base.errors import AutogradError
 from workbench.train import blame, gradients, randomness
 from workbench.train.errors import TrainingError
@@ -185,10 +183,7 @@ class Loop:
         if scaler is None:
             loss.backward()
         else:
-            with np.errstate(
-                over="ignore", invalid="ignore"
-            ):  # what overflows is found, and the step left out
-                scaler.scale(loss).backward()
+            scaler.scale(loss).backward()  # what overflows is found, and the step left out
 
     def _count(self, output: Output, loss: float) -> None:
         progress, count = self.trainer.progress, output.count

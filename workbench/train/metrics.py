@@ -278,7 +278,12 @@ def _metric(asked: MetricLike, name: str) -> Metric:
         return KNOWN[asked]()
     if isinstance(asked, Metric):
         return asked
-    if isinstance(asked, type) or not callable(asked):
+    if isinstance(asked, type):
+        raise TypeError(
+            "a metric is a Metric, its name or a function(predictions, targets), got the class "
+            f"{asked.__name__} itself: make one, {asked.__name__}()"
+        )
+    if not callable(asked):
         raise TypeError(f"a metric is a Metric, its name or a function(predictions, targets), got {asked!r}")
     return _Mean(name, asked)
 
@@ -324,7 +329,11 @@ def _scores(predictions: Any, targets: Any, name: str) -> tuple[Array, Array]:
         if last:
             return scores, labels
     raise DimensionError(
-        "scores are [N, classes] and labels [N], with the same dims after N in both, or before the classes.",
+        "scores are [N, classes] and labels [N], with the same dims after N in both, or before the classes. Where "
+        "there is one score a sample, a function measures it.",
         op=name,
         operands=_operands(predictions, targets),
+        fix="metrics={'accuracy': lambda scores, labels: ((scores > 0) == (labels > 0)).float().mean()}"
+        if scores.shape == labels.shape
+        else "",
     )

@@ -96,6 +96,8 @@ def sample_count(batch: Any) -> int:
 def join(parts: list[Any]) -> Any:
     """Put batches of predictions together along ``N``, or the first dim; tuples and dicts entry by entry.
 
+    A list of texts, which is how a loader gives those of a batch, is joined with the next one.
+
     >>> import workbench as wb
     >>> join([wb.zeros(N=2, C=3), wb.zeros(N=1, C=3)]).shape
     (3, 3)
@@ -106,6 +108,9 @@ def join(parts: list[Any]) -> Any:
         return cat([one.reshape(1) if not one.ndim else one for one in parts], dim)
     if isinstance(first, Mapping):
         return {key: join([part[key] for part in parts]) for key in first}
+    if isinstance(first, list) and all(isinstance(one, str | bytes) for part in parts for one in part):
+        return [one for part in parts for one in part]
     if isinstance(first, tuple | list):
-        return tuple(join([part[i] for part in parts]) for i in range(len(first)))
+        joined = [join([part[i] for part in parts]) for i in range(len(first))]
+        return type(first)(*joined) if hasattr(first, "_fields") else tuple(joined)
     return [one for part in parts for one in (part if isinstance(part, list) else [part])]

@@ -24,6 +24,7 @@ def check_loader(label: str, loader: Any) -> None:
     if not hasattr(loader, "__iter__"):
         raise TypeError(
             f"{label} gives batches, and {type(loader).__name__} cannot be gone over: pass a DataLoader, or a list"
+            + (f". So many epochs are fit(…, epochs={loader})" if type(loader) is int else "")
         )
 
 

@@ -16,11 +16,17 @@ class Schedule:
     def __init__(self, scheduler: Any, every: Literal["step", "epoch"]) -> None:
         if every not in ("step", "epoch"):
             raise ValueError(f"schedule is 'step' or 'epoch', got {every!r}")
+        if isinstance(scheduler, type):
+            raise TypeError(
+                f"a scheduler is made of the optimizer, got the class {scheduler.__name__} itself: make one, "
+                f"{scheduler.__name__}(optimizer, …)"
+            )
         if scheduler is not None and not all(
             hasattr(scheduler, name) for name in ("step", "state_dict", "load_state_dict")
         ):
             raise TypeError(
-                f"a scheduler has step, state_dict and load_state_dict, and {type(scheduler).__name__} does not"
+                f"a scheduler has step, state_dict and load_state_dict, and {type(scheduler).__name__} does not: "
+                "several become one by SequentialLR or ChainedScheduler"
             )
         self.scheduler = scheduler
         self._by_metric = scheduler is not None and "metrics" in inspect.signature(scheduler.step).parameters

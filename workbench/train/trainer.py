@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from workbench.base.errors import AutogradError
+from workbench.base.dims import near_miss
 from workbench.base.shield import Shield
 from workbench.core import dispatch
 from workbench.nn import Module
-from workbench.optim import LBFGS
 from workbench.tensor import Tensor
 from workbench.train import gradients, randomness, state
-from workbench.train.callbacks import ModelCheckpoint, default_callbacks
+from workbench.train.callbacks import default_callbacks
 from workbench.train.callbacks.base import Callback
+from workbench.train.checks import check_count, check_model, check_settings, folder_of, kind_of, listed
 from workbench.train.control import Control, State
 from workbench.train.evaluate import Evaluation, measure
 from workbench.train.history import Epoch, History
@@ -72,7 +72,7 @@ class Trainer:
         metrics: MetricLike | Iterable[MetricLike] | Mapping[str, MetricLike] | None = None,
         scheduler: Any = None,
         schedule: Literal["step", "epoch"] = "step",
-        callbacks: Iterable[Callback] = (),
+        callbacks: Callback | Iterable[Callback] | None = (),
         precision: PrecisionName = "float32",
         accumulate: int = 1,
         clip_norm: float | None = None,
@@ -82,7 +82,8 @@ class Trainer:
         seed: int | None = None,
         name: str | None = None,
     ) -> None:
-        _check(model, loss, optimizer, accumulate, clip_norm)
+        check_model(model, loss, optimizer)
+        check_settings(accumulate, clip_norm, seed)
         self.model = model
         self.loss = loss
         self.optimizer = optimizer
@@ -119,11 +120,8 @@ class Trainer:
         self.loop: Loop | None = None
         self._where: dict[str, Any] | None = None
         self.loss_is_sum = getattr(loss, "reduction", "mean") == "sum"
-        given = list(callbacks)
-        for one in given:
-            if not isinstance(one, Callback):
-                raise TypeError(f"callbacks are Callback objects, got {type(one).__name__}")
-        self.folder = _folder(given, checkpoint)
+        given = listed(callbacks)
+        self.folder = folder_of(given, checkpoint)
         made = default_callbacks(given, folder=self.folder, log=log, progress=progress)
         self.callbacks = sorted([*given, *made], key=lambda one: one.order)
         """In the order in which they are called."""
@@ -137,8 +135,13 @@ class Trainer:
         """
         if not isinstance(batch, tuple | list) or len(batch) < 2:
             raise TypeError(
-                f"a batch is (inputs, targets), got {_kind(batch)}: override training_step(self, batch) in a class "
+                f"a batch is (inputs, targets), got {kind_of(batch)}: override training_step(self, batch) in a class "
                 "made from Trainer, and return the loss"
+                + (
+                    ". Data that are one batch go into a list, [(inputs, targets)]"
+                    if isinstance(batch, Tensor)
+                    else ""
+                )
             )
         if self.loss is None:
             raise TypeError(
@@ -179,11 +182,13 @@ class Trainer:
         `CheckpointError` for a checkpoint that cannot be used.
         """
         epochs = 1 if epochs is None and steps is None else epochs
-        _check_count("epochs", epochs)
-        _check_count("steps", steps)
+        check_count("epochs", epochs)
+        check_count("steps", steps)
         check_loader("loader", loader)
         if validation is not None:
             check_loader("validation", validation)
+            if Position(validation).length == 0:
+                raise ValueError("there is nothing to validate with: the validation loader has no batches")
         if not isinstance(resume, bool | str | Path | None):
             raise TypeError(f"resume is True, 'last', 'best' or a path, got {type(resume).__name__}")
         position = Position(loader)
@@ -206,12 +211,12 @@ class Trainer:
                     self._where = position.state_dict()
                     ended = "stopped" if isinstance(error, KeyboardInterrupt) else "failed"
                     self.message = "interrupted" if ended == "stopped" else str(error)
-                    self.call("on_exception", error)
+                    self.call_all("on_exception", error)
                     raise
         finally:
             self.position = None
             self.control.end(ended)
-            self.call("on_end")
+            self.call_all("on_end")
         return self.history
 
     def _enter(self, position: Position, resume: Resume) -> None:
@@ -231,6 +236,10 @@ class Trainer:
     def _load_any(self, resume: str | Path, position: Position) -> bool:
         """Take over a checkpoint; return False where there is none yet to go on from."""
         if resume not in ("last", "best"):
+            if isinstance(resume, str) and (near := near_miss(resume, ("last", "best"))):
+                raise ValueError(
+                    f"resume is True, 'last', 'best' or a path, got {resume!r}. Did you mean {near!r}?"
+                )
             state.load(self, resume, position)
             return True
         if self.folder is None:
@@ -300,9 +309,18 @@ class Trainer:
         return self.progress.epoch
 
     def call(self, hook: str, *arguments: Any) -> None:
-        """Call a hook of every callback."""
+        """Call a hook of every callback, in order, until one raises."""
         for callback in self.callbacks:
             getattr(callback, hook)(self, *arguments)
+
+    def call_all(self, hook: str, *arguments: Any, after: int = 0) -> None:
+        """Call a hook of every callback, also where one raises; the last error is raised in the end."""
+        for i, callback in enumerate(self.callbacks[after:], after + 1):
+            try:
+                getattr(callback, hook)(self, *arguments)
+            except BaseException:
+                self.call_all(hook, *arguments, after=i)
+                raise
 
     def step_scheduler(self, epoch: Epoch | None = None) -> None:
         """Have the scheduler go one step further, if it does so now: after a step, or after `epoch`."""
@@ -349,52 +367,3 @@ class Trainer:
             f"<Trainer {self.name}: {self.status}, {self.epoch} epochs, {self.step} steps, "
             f"{type(self.optimizer).__name__}, {self.precision.name}>"
         )
-
-
-def _folder(given: list[Callback], checkpoint: str | Path | None) -> Path | None:
-    """Return the one folder for checkpoints: that of a `ModelCheckpoint` among the callbacks, or the one named."""
-    own = next((one.folder for one in given if isinstance(one, ModelCheckpoint)), None)
-    if checkpoint is None or own is None:
-        return own if checkpoint is None else Path(checkpoint)
-    if own != Path(checkpoint):
-        raise ValueError(
-            f"checkpoint={str(checkpoint)!r}, and the ModelCheckpoint among the callbacks saves to {str(own)!r}: "
-            "leave one of the two away"
-        )
-    return own
-
-
-def _check_count(label: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise ValueError(f"{label} must be 1 or more, got {value!r}")
-
-
-def _kind(batch: Any) -> str:
-    return (
-        f"{type(batch).__name__} of {len(batch)}" if isinstance(batch, tuple | list) else type(batch).__name__
-    )
-
-
-def _check(model: Any, loss: Any, optimizer: Any, accumulate: Any, clip_norm: Any) -> None:
-    if not isinstance(model, Module):
-        raise TypeError(f"a Trainer trains an nn.Module, got {type(model).__name__}")
-    if loss is not None and not callable(loss):
-        raise TypeError(f"loss is called as loss(predictions, targets), and {type(loss).__name__} cannot be")
-    if not all(hasattr(optimizer, name) for name in ("step", "zero_grad", "param_groups", "state_dict")):
-        raise TypeError(
-            f"optimizer is an Optimizer, such as wb.optim.Adam(model.parameters()), got {type(optimizer).__name__}"
-        )
-    if isinstance(optimizer, LBFGS):
-        raise TypeError(
-            "LBFGS computes the loss several times in a step, by a closure, which a Trainer does not do: write that "
-            "loop yourself, or take another optimizer"
-        )
-    own = {id(one) for one in model.parameters()}
-    if not any(id(one) in own for one in gradients.parameters_of(optimizer)):
-        raise AutogradError(
-            "the optimizer changes none of the model's parameters: it was made of another model, or before this one "
-            "was made anew. Make it again of model.parameters()"
-        )
-    _check_count("accumulate", accumulate)
-    if clip_norm is not None and not clip_norm > 0:
-        raise ValueError(f"clip_norm must be above 0, got {clip_norm!r}")

@@ -62,6 +62,7 @@ class EarlyStopping(Callback):
 
     def on_fit_start(self, trainer: Any) -> None:
         """Be patient anew, where training goes on after this stopped it."""
+        self.monitor.check(trainer)
         if self.waited >= self.patience:
             self.waited = 0
 

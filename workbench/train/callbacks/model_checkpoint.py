@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ class ModelCheckpoint(Callback):
 
     def on_fit_start(self, trainer: Any) -> None:
         """Make the folder, and remove what a crash left."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.monitor.check(trainer)
+        _make_writable(self.folder)
         checkpoint.clean(self.folder)
         self._saved = _place(trainer)
 
@@ -80,7 +82,14 @@ class ModelCheckpoint(Callback):
         name = None if value is None else self.monitor.named(trainer)
         with alone(self.folder):  # of two trainings in one folder none takes the other's place
             path = checkpoint.place(self.folder, trainer.step)
-            state.save(trainer, path, monitor=name, value=value, mode=self.monitor.mode(trainer))
+            try:
+                state.save(trainer, path, monitor=name, value=value, mode=self.monitor.mode(trainer))
+            except OSError as error:
+                error.add_note(
+                    f"while {path} was saved. Nothing that was trained is lost: once that is mended, "
+                    "fit(…, resume=True) goes on"
+                )
+                raise
             self._saved = _place(trainer)
             self._let_go(trainer.run_id)
         return path
@@ -102,6 +111,19 @@ class ModelCheckpoint(Callback):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Nothing is to be taken over."""
+
+
+def _make_writable(folder: Path) -> None:
+    """Make a folder where there is none; OSError, before anything is trained, where no file can be made in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(f"{folder} is a file: checkpoints are saved in a folder") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"no checkpoint can be saved in {folder}: this user may not write there. Name another folder, or mend its "
+            "rights"
+        )
 
 
 def _place(trainer: Any) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from workbench.base.dims import near_miss
@@ -24,16 +25,28 @@ class Monitor:
         self.name = name
         self._mode = mode
 
+    def check(self, trainer: Any) -> None:
+        """Raise ValueError, before an epoch is trained, for a figure that this training will not have."""
+        if not all(map(_ours, [type(trainer).evaluate, *map(type, trainer.callbacks)])):
+            return  # a callback, or an evaluation, of somebody else's may add figures of its own
+        name, validated = self.name, trainer.loop.validation is not None
+        figures = ["loss", *trainer.metrics]
+        known = [*figures, *(f"val_{one}" for one in figures if validated)]
+        if name is None or name in known:
+            return
+        if name.startswith("val_") and not validated:
+            raise ValueError(
+                f"{name!r} will not be measured, as there is nothing to validate with: call fit(loader, validation), "
+                f"or monitor {', '.join(map(repr, known))}"
+            )
+        raise _missing(name, "will not be measured", known)
+
     def look(self, trainer: Any) -> float:
         """Return the figure of the last epoch; ValueError where it was not measured."""
         values = trainer.history.epochs[-1].values
         name = self.named(trainer)
         if name not in values:
-            near = near_miss(name, values)
-            raise ValueError(
-                f"{name!r} was not measured; there are {', '.join(values)}"
-                + (f". Did you mean {near!r}?" if near else "")
-            )
+            raise _missing(name, "was not measured", values)
         return float(values[name])
 
     def named(self, trainer: Any) -> str:
@@ -60,3 +73,14 @@ class Monitor:
         if best is None:
             return True
         return value < best - min_delta if self.mode(trainer) == "min" else value > best + min_delta
+
+
+def _ours(made: Any) -> bool:
+    return str(made.__module__).startswith("workbench.train.")
+
+
+def _missing(name: str, told: str, known: Iterable[str]) -> ValueError:
+    near = near_miss(name, known)
+    return ValueError(
+        f"{name!r} {told}; there are {', '.join(known)}" + (f". Did you mean {near!r}?" if near else "")
+    )
