@@ -42,6 +42,73 @@ def test_a_schedule_goes_on_from_its_state(label: str) -> None:
     assert advance(second, other, 9) == advance(first, schedule, 9)
 
 
+SPOILT: dict[str, Any] = {
+    "unexpected": lambda state: {**state, "step_sise": 3},
+    "the optimizer": lambda state: {**state, "optimizer": None},
+    "missing": lambda state: {
+        key: value for key, value in state.items() if key in ("_last_lr", "_schedulers")
+    },
+    "text": lambda state: {
+        **state,
+        **{key: "x" for key in ("last_epoch", "base_lrs") if key in state},
+        "_last_lr": "x",
+    },
+    "a part": lambda state: {**state, "_last_lr": ["x"]},
+}
+
+
+@pytest.mark.parametrize("label", SCHEDULES)
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_a_state_of_garbage_is_refused_and_changes_nothing(label: str, spoilt: str) -> None:
+    kind, settings = SCHEDULES[label]
+    schedule = make_schedule(OURS, two_groups(), kind, settings)
+    before = json.dumps(schedule.state_dict())
+    state = SPOILT[spoilt](json.loads(before))
+    if spoilt == "missing" and kind == "ChainedScheduler":  # which has nothing else
+        state.pop("_schedulers")
+    with pytest.raises(ValueError, match=r"this is no state of a|made of 0 schedules"):
+        schedule.load_state_dict(state)
+    assert json.dumps(schedule.state_dict()) == before
+
+
+def test_the_state_of_another_kind_of_schedule_says_all_that_is_wrong() -> None:
+    stairs, cosine = lr_scheduler.StepLR(one(), 2), lr_scheduler.CosineAnnealingLR(one(), 5)
+    with pytest.raises(ValueError) as raised:
+        cosine.load_state_dict(stairs.state_dict())
+    assert str(raised.value) == (
+        "this is no state of a CosineAnnealingLR (nothing was changed):\n"
+        "\tmissing: T_max, eta_min\n\tunexpected: gamma, step_size"
+    )
+    whole = lr_scheduler.SequentialLR(ONE, [other(), lr_scheduler.StepLR(ONE, 1)][1:], [])
+    state = {**whole.state_dict(), "last_epoch": 7, "_schedulers": [cosine.state_dict()]}
+    with pytest.raises(ValueError, match="no state of a StepLR"):
+        whole.load_state_dict(state)
+    assert whole.last_epoch == 0
+
+
+def test_a_schedule_of_ones_own_keeps_what_it_likes() -> None:
+    class Halves(lr_scheduler.LRScheduler):
+        def get_lr(self) -> list[Any]:
+            return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+
+    first, second = Halves(one()), Halves(one())
+    first.note = "mine"  # type: ignore[attr-defined]
+    second.load_state_dict(first.state_dict())
+    assert second.note == "mine"  # type: ignore[attr-defined]
+
+
+def test_a_step_whose_rule_fails_is_not_counted() -> None:
+    optimizer = one()
+    schedule = lr_scheduler.LambdaLR(optimizer, lambda step: 1.0 if step < 2 else 1 / 0)
+    optimizer.step()
+    schedule.step()
+    before = dict(schedule.state_dict())
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            schedule.step()
+        assert schedule.state_dict() == before
+
+
 def test_stepping_before_the_optimizer_is_warned_about_once() -> None:
     optimizer = one()
     schedule = lr_scheduler.StepLR(optimizer, 2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.optim.recipe import OURS, SCHEDULES, make_schedule, two_groups
 from workbench import nn, optim
 from workbench.testing import assert_close
 
@@ -132,3 +133,27 @@ def test_schedules_agree(schedule: str, settings: dict[str, Any]) -> None:
         a.step()
         peer.step()
         b.step()
+
+
+@pytest.mark.parametrize("label", SCHEDULES)
+def test_a_schedule_goes_on_from_the_state_of_the_peers(label: str) -> None:
+    kind, settings = SCHEDULES[label]
+    theirs = (torch.optim.lr_scheduler, torch.optim.swa_utils)
+    parts = [{"params": [torch.ones(1, requires_grad=True)]} for _ in range(2)]
+    optimizer = torch.optim.SGD([parts[0], {**parts[1], "lr": 0.05}], lr=0.1, momentum=0.9)
+    peer = make_schedule(theirs, optimizer, kind, settings)
+
+    def advance(one: Any, schedule: Any, count: int) -> list[Any]:
+        seen = []
+        for _ in range(count):
+            one.step()
+            schedule.step(3.0) if kind == "ReduceLROnPlateau" else schedule.step()
+            seen += [(float(group["lr"]), float(group["momentum"])) for group in one.param_groups]
+        return seen
+
+    advance(optimizer, peer, 8)
+    mine = two_groups()
+    schedule = make_schedule(OURS, mine, kind, settings)
+    mine.load_state_dict(optimizer.state_dict())
+    schedule.load_state_dict(peer.state_dict())
+    np.testing.assert_allclose(advance(mine, schedule, 9), advance(optimizer, peer, 9), rtol=1e-12)

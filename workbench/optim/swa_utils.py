@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -286,7 +286,3 @@ class SWALR(LRScheduler):
             start = goal if before == 1 else (group["lr"] - before * goal) / (1 - before)
             rates.append(goal * now + start * (1 - now))
         return rates
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from where another was."""
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "anneal_func"})

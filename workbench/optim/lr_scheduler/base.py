@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from workbench.optim.lr_scheduler.loading import LEFT_ASIDE, differences
 from workbench.optim.optimizer import Optimizer
 from workbench.optim.settings import number
 from workbench.tensor import Tensor
@@ -121,10 +122,15 @@ class LRScheduler:
         """Go one step further, or (deprecated) to the step `epoch`."""
         if self._step_count == 1:
             self._check_order()
-        self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
-        self._update_lr(epoch)
+        before = self._step_count, self.last_epoch
+        self._step_count += 1
+        try:
+            self._update_lr(epoch)
+        except BaseException:  # of a rule, which may be anybody's: this step was not made
+            self._step_count, self.last_epoch = before
+            raise
 
     def _check_order(self) -> None:
         """Warn where the first rate is skipped because the optimizer has made no step with it."""
@@ -174,21 +180,33 @@ class LRScheduler:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from where another was; the optimizer's own state holds the rates, load that too.
 
-        Raises ValueError where the other schedule had another number of groups.
+        All is checked before anything changes. Raises ValueError, which lists what does not fit, for the state of
+        another kind of schedule, or of one with another number of groups. A schedule of your own keeps what it likes.
         """
-        self._check_groups(state_dict)
-        self.__dict__.update(state_dict)
+        self._check_state(state_dict)
+        self._take(state_dict)
 
-    def _check_groups(self, state_dict: Mapping[str, Any]) -> None:
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(
-                f"expected the state of a schedule, which is a dict, got {type(state_dict).__name__}"
-            )
-        there = state_dict.get("base_lrs")
-        if there is not None and hasattr(self, "base_lrs") and len(there) != len(self.base_lrs):
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        """Refuse a state that does not fit."""
+        if not isinstance(state, Mapping):
+            raise TypeError(f"expected the state of a schedule, which is a dict, got {type(state).__name__}")
+        there = state.get("base_lrs")
+        if isinstance(there, list | tuple) and hasattr(self, "base_lrs") and len(there) != len(self.base_lrs):
             raise ValueError(
                 f"the schedule was of {len(there)} parameter groups, this one is of {len(self.base_lrs)}"
             )
+        if type(self).__module__.startswith("workbench.") and (
+            problems := differences(self.state_dict(), state)
+        ):
+            raise ValueError(
+                f"this is no state of a {type(self).__name__} (nothing was changed):\n\t"
+                + "\n\t".join(problems)
+            )
+
+    def _take(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that fits."""
+        aside = {*self._not_saved, *LEFT_ASIDE}
+        self.__dict__.update({key: value for key, value in state.items() if key not in aside})
 
 
 def check_optimizer(optimizer: Any) -> Optimizer:

@@ -44,15 +44,19 @@ class _Composed(LRScheduler):
         """Return where the schedule is, with the states of those that it is made of."""
         return {**super().state_dict(), "_schedulers": [one.state_dict() for one in self._schedulers]}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from where another was. Raises ValueError where it was made of another number of schedules."""
-        parts = state_dict.get("_schedulers", ())
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        super()._check_state(state)
+        parts = state.get("_schedulers", ())
         if len(parts) != len(self._schedulers):
             raise ValueError(
                 f"the schedule was made of {len(parts)} schedules, this one is of {len(self._schedulers)}"
             )
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for one, part in zip(self._schedulers, parts, strict=True):
+            one._check_state(part)
+
+    def _take(self, state: Mapping[str, Any]) -> None:
+        super()._take(state)
+        for one, part in zip(self._schedulers, state["_schedulers"], strict=True):
             one.load_state_dict(part)
 
 

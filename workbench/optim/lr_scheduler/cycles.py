@@ -138,12 +138,10 @@ class CyclicLR(_Cycling):
         )
         return {**super().state_dict(), "_scale_fn_custom": described}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from where another was."""
-        rest = {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
-        super().load_state_dict(rest)
+    def _take(self, state: Mapping[str, Any]) -> None:
+        super()._take(state)
         if self._scale_fn_custom is not None:
-            restore_functions([self._scale_fn_custom], [state_dict.get("_scale_fn_custom")])
+            restore_functions([self._scale_fn_custom], [state.get("_scale_fn_custom")])
 
 
 class OneCycleLR(_Cycling):
@@ -212,7 +210,8 @@ class OneCycleLR(_Cycling):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(
-                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}: make it of as "
+                "many as the training has"
             )
         begin, phase = 0.0, self._schedule_phases[0]
         for later in self._schedule_phases[1:]:

@@ -70,11 +70,9 @@ class LambdaLR(LRScheduler):
         """Return where the schedule is, with the attributes of callable objects."""
         return {**super().state_dict(), "lr_lambdas": describe_functions(self.lr_lambdas)}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from where another was."""
-        rest = {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
-        super().load_state_dict(rest)
-        restore_functions(self.lr_lambdas, state_dict.get("lr_lambdas"))
+    def _take(self, state: Mapping[str, Any]) -> None:
+        super()._take(state)
+        restore_functions(self.lr_lambdas, state.get("lr_lambdas"))
 
 
 class MultiplicativeLR(LambdaLR):
@@ -156,9 +154,8 @@ class MultiStepLR(LRScheduler):
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [rate * self.gamma**passed for rate in self.base_lrs]
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from where another was."""
-        super().load_state_dict(state_dict)
+    def _take(self, state: Mapping[str, Any]) -> None:
+        super()._take(state)
         self.milestones = Counter({int(step): count for step, count in self.milestones.items()})
 
 

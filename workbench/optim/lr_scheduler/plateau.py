@@ -127,10 +127,9 @@ class ReduceLROnPlateau(LRScheduler):
         """Return where the schedule is, and its settings."""
         return {**super().state_dict(), "mode_worse": self.mode_worse}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from where another was."""
-        _check_modes(state_dict.get("mode", self.mode), state_dict.get("threshold_mode", self.threshold_mode))
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "mode_worse"})
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        super()._check_state(state)
+        _check_modes(state.get("mode", self.mode), state.get("threshold_mode", self.threshold_mode))
 
 
 def _check_modes(mode: Any, threshold_mode: Any) -> None:
