@@ -28,6 +28,7 @@ from workbench.train import (
 from workbench.train.position import Position
 from workbench.train.schedule import Schedule
 from workbench.train.state import apply
+from workbench.train.state import save as save_state
 
 EPOCHS = 3
 
@@ -267,6 +268,32 @@ def test_a_damaged_checkpoint_is_refused_and_changes_nothing(place: int, tmp_pat
     assert made.step == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "changed"),
+    [
+        (b"1.5", b"1.4"),
+        (b"val_loss", b"val_lost"),
+        (b"time", b"tine"),
+        (b"max", b"mix"),
+        (b"out_features", b"our_features"),
+    ],
+)
+def test_no_byte_of_what_a_checkpoint_says_of_itself_changes_unseen(
+    before: bytes, changed: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.safetensors"
+    save_state(trainer(), path, monitor="val_loss", value=1.5, mode="max")
+    content = path.read_bytes()
+    summary = content.index(b"val_loss") - 200
+    place = content.index(before, 0 if before == b"out_features" else summary)
+    path.write_bytes(content[:place] + changed + content[place + len(before) :])
+    with pytest.raises(CheckpointError, match=r"this checkpoint is damaged, .*(checksum|cannot be read)"):
+        checkpoint.load(path)
+    if before != b"out_features":
+        with pytest.raises(CheckpointError, match="this checkpoint is damaged"):
+            checkpoint.read_summary(path)
+
+
 def test_a_checkpoint_cut_short_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path)[-1]
     path.write_bytes(path.read_bytes()[:-100])
@@ -293,6 +320,40 @@ def test_weights_alone_are_no_checkpoint(tmp_path: Path) -> None:
     save_file(trainer().model.state_dict(), path)
     with pytest.raises(CheckpointError, match="is no checkpoint of a Trainer"):
         trainer().load(path)
+
+
+def test_the_weights_of_a_checkpoint_can_be_had_alone(tmp_path: Path) -> None:
+    made = trainer()
+    made.fit(loader())
+    made.save(tmp_path / "a.safetensors")
+    other = trainer(seed=1)
+    other.model.load_state_dict(wb.load_weights(tmp_path / "a.safetensors"))
+    same(weights(other), weights(made))
+
+
+def test_the_state_of_another_optimizer_is_refused_and_says_how_the_weights_are_had(tmp_path: Path) -> None:
+    made = trainer()
+    model = made.model
+    for first, second in ((optim.SGD, optim.Adam), (optim.AdamW, optim.Adam)):
+        Trainer(model, made.loss, first(model.parameters())).save(tmp_path / "a.safetensors")
+        other = Trainer(model, made.loss, second(model.parameters()))
+        words = f"trained with {first.__name__}, and the trainer has Adam. The model's weights alone .*load_weights"
+        with pytest.raises(CheckpointError, match=words):
+            other.load(tmp_path / "a.safetensors")
+    Trainer(model, made.loss, optim.AdamW(model.parameters())).load_state_dict(other.state_dict())
+
+
+def test_other_data_are_refused_and_it_says_how_to_train_on_with_them(tmp_path: Path) -> None:
+    made = trainer(checkpoint=tmp_path)
+    made.fit(loader())
+    again = trainer(checkpoint=tmp_path)
+    with pytest.raises(
+        CheckpointError, match=r"batch_size=16, and this one has 10: .* call load\(path\), then fit"
+    ):
+        again.fit(loader(size=10), epochs=2, resume="last")
+    again.load(checkpoint.files(tmp_path)[-1].path)
+    again.fit(loader(size=10), epochs=1)
+    assert (again.epoch, again.step) == (2, 10)
 
 
 def test_the_state_of_another_model_is_refused_and_changes_nothing(tmp_path: Path) -> None:

@@ -288,7 +288,9 @@ def changed(path: Path, old: str | None = None, new: str = "", **summary: Any) -
     text = metadata[checkpoint.STATE] if old is None else new
     if "state" not in summary and old is not None:
         summary["state"] = checkpoint.zlib.crc32(text.encode())
-    metadata |= {checkpoint.STATE: text, checkpoint.SUMMARY: json.dumps({**told, **summary})}
+    lie = json.dumps({**told, **summary})
+    checksum = str(checkpoint.zlib.crc32(lie.encode()))
+    metadata |= {checkpoint.STATE: text, checkpoint.SUMMARY: lie, checkpoint.CHECKSUM: checksum}
     save_file(load_file(path), path, metadata)
     return path
 

@@ -19,15 +19,18 @@ from workbench.nn import Module
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
-__all__ = ["load_weights", "save_weights"]
+__all__ = ["CHECKPOINT", "load_weights", "save_weights"]
+
+CHECKPOINT = "workbench.checkpoint"
+"""The metadata of a checkpoint have the state of a training by this key; the model's tensors are ``model.…``."""
 
 
 def load_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     """Return the tensors of a file by name: safetensors, a ``state_dict`` of PyTorch's in .pt or .pth, or .npz.
 
     What the file is, it says itself; nothing that stands in it is run. ``module.load_state_dict(load_weights(path))``
-    copies them into a module, once all fit. What else a checkpoint of PyTorch's holds, such as an optimizer's state,
-    is read by ``interop.pytorch_files.load_pytorch``.
+    copies them into a module, once all fit. Of a checkpoint of a `Trainer` they are its model's. What else a checkpoint
+    of PyTorch's holds, such as an optimizer's state, is read by ``interop.pytorch_files.load_pytorch``.
 
     Raises `WeightsError` for a file that is damaged, of another kind, or holds more than tensors.
 
@@ -54,7 +57,10 @@ def load_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     for beginning, what in _OTHERS.items():
         if start.lstrip().lower().startswith(beginning):
             raise WeightsError(f"{os.fspath(path)}: {what}")
-    return safetensors.load_file(path)
+    found = safetensors.load_file(path)
+    if CHECKPOINT not in safetensors.read_metadata(path):
+        return found
+    return {name.removeprefix("model."): one for name, one in found.items() if name.startswith("model.")}
 
 
 _OTHERS = {

@@ -1,7 +1,7 @@
 """Checkpoints: everything a training needs to go on, in one safetensors file each, which nothing can run from.
 
-A file is replaced whole or not at all. Its state is JSON in the metadata, which names the tensors; checksums of both
-stand beside it, so that a damaged file is told from a good one.
+A file is replaced whole or not at all. Its state is JSON in the metadata, which names the tensors. A summary beside it
+has the checksums of both, and a third entry that of the summary, so that a damaged file is told from a good one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from workbench.base.errors import WeightsError, short
 from workbench.base.files import alone
 from workbench.interop.safetensors import load_file, read_metadata, save_file
+from workbench.interop.weights import CHECKPOINT
 from workbench.tensor import Tensor
 from workbench.train.errors import CheckpointError
 from workbench.train.packing import pack, unpack
@@ -37,8 +38,8 @@ __all__ = [
     "save",
 ]
 
-FORMAT = 1
-STATE, SUMMARY = "workbench.checkpoint", "workbench.checkpoint.summary"
+FORMAT = 2
+STATE, SUMMARY, CHECKSUM = CHECKPOINT, f"{CHECKPOINT}.summary", f"{CHECKPOINT}.checksum"
 """Keys of the metadata."""
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -102,12 +103,17 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str], summary: Summar
         "state": zlib.crc32(text.encode()),
         "tensors": {key: _checksum(value) for key, value in tensors.items()},
     }
-    save_file(tensors, path, metadata={STATE: text, SUMMARY: json.dumps(told)})
+    summary_text = json.dumps(told)
+    checksum = str(zlib.crc32(summary_text.encode()))
+    save_file(tensors, path, metadata={STATE: text, SUMMARY: summary_text, CHECKSUM: checksum})
 
 
 def _checksum(value: Any) -> int:
-    array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    """Return a checksum of values, type, sizes and names."""
+    array, names = (value.detach().cpu().numpy(), value.names) if isinstance(value, Tensor) else (value, None)
+    kind = f"{array.dtype.str} {array.shape} {names if names and any(names) else None}"
+    values = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return zlib.crc32(values, zlib.crc32(kind.encode()))
 
 
 def read_summary(path: str | os.PathLike[str]) -> Summary:
@@ -127,7 +133,7 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
     if STATE not in metadata or SUMMARY not in metadata:
         raise CheckpointError(
             f"{os.fspath(path)} is no checkpoint of a Trainer: its metadata has no {SUMMARY!r}. Weights alone are "
-            "loaded with model.load_state_dict(interop.safetensors.load_file(path))"
+            "loaded with model.load_state_dict(wb.load_weights(path))"
         )
     try:
         told = json.loads(metadata[SUMMARY])
@@ -141,6 +147,10 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
         raise CheckpointError(
             f"{os.fspath(path)} is a checkpoint of format {version}, and this version reads {FORMAT}"
         )
+    if zlib.crc32(metadata[SUMMARY].encode()) != _whole(metadata.get(CHECKSUM)):
+        raise CheckpointError(
+            f"{os.fspath(path)}: this checkpoint is damaged, the checksum of its summary does not fit"
+        )
     if missing:
         raise CheckpointError(
             f"{os.fspath(path)}: this checkpoint is damaged, its summary lacks {sorted(missing)}"
@@ -151,6 +161,10 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
             f"{os.fspath(path)}: this checkpoint is damaged, its summary has {wrong[0]}={short(told[wrong[0]])}"
         )
     return dict(told)
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -47,7 +47,11 @@ def collect(trainer: Trainer) -> dict[str, Any]:
     parameters = gradients.parameters_of(trainer.optimizer)
     return {
         "run": trainer.run_id,
-        "settings": {"accumulate": trainer.accumulate, "precision": trainer.precision.name},
+        "settings": {
+            "accumulate": trainer.accumulate,
+            "precision": trainer.precision.name,
+            "optimizer": type(trainer.optimizer).__name__,
+        },
         "model": dict(trainer.model.state_dict()),
         "optimizer": trainer.optimizer.state_dict(),
         "scheduler": None if scheduler is None else scheduler.state_dict(),
@@ -89,7 +93,7 @@ def apply(trainer: Trainer, state: Mapping[str, Any], position: Position | None 
     try:
         _apply(trainer, state)
         if position is not None and state["place"] is not None:
-            position.load_state_dict(state["place"])
+            _go_to(position, state["place"])
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
         _apply(trainer, before)
         words = f"it has no {error}" if isinstance(error, KeyError) else str(error)
@@ -99,6 +103,16 @@ def apply(trainer: Trainer, state: Mapping[str, Any], position: Position | None 
     except BaseException:
         _apply(trainer, before)
         raise
+
+
+def _go_to(position: Position, place: Mapping[str, Any]) -> None:
+    try:
+        position.load_state_dict(place)
+    except ValueError as error:
+        raise CheckpointError(
+            f"{error}. To train on with other data, or other batches, from the start of an epoch call load(path), then "
+            "fit(loader) without resume"
+        ) from error
 
 
 def _check(trainer: Trainer, state: Mapping[str, Any]) -> None:
@@ -128,6 +142,13 @@ def _check(trainer: Trainer, state: Mapping[str, Any]) -> None:
                 f"this state does not fit this trainer, and nothing was changed: it has {'no' if one else 'a'} {name}, "
                 f"and the trainer has {'one' if one else 'none'}"
             )
+    used = state["settings"].get("optimizer")
+    if used is not None and used not in [one.__name__ for one in type(trainer.optimizer).__mro__]:
+        raise CheckpointError(
+            f"this state does not fit this trainer, and nothing was changed: it was trained with {used}, and the "
+            f"trainer has {type(trainer.optimizer).__name__}. The model's weights alone are taken over by "
+            "model.load_state_dict(wb.load_weights(path))"
+        )
     theirs = state["settings"]["accumulate"]
     if state["progress"].get("group") and theirs != trainer.accumulate:
         raise CheckpointError(
