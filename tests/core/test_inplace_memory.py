@@ -125,3 +125,15 @@ def test_a_call_is_told_of_changes_as_often_as_it_takes_and_no_more(monkeypatch:
         early.add_(1)
     with pytest.raises(wb.AutogradError, match="modified by an inplace operation"):
         other.sum().backward()
+
+
+def test_a_call_is_told_of_memory_that_was_away_for_a_while() -> None:
+    x = wb.tensor(values(), requires_grad=True) * 1.0
+    F.relu(x, inplace=True)
+    kept = x.detach()
+    x.data = wb.zeros(COUNT)
+    x.mul_(1.0).mul_(1.0)  # of these the call before is told, to which they are nothing
+    x.data = kept
+    x.mul_(3.0)
+    with pytest.raises(wb.AutogradError, match="modified by an inplace operation: output 0 of 'relu'"):
+        x.sum().backward()

@@ -250,6 +250,35 @@ class Same(data.IterableDataset):
         return iter(range(3))
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_samples_draw_the_same_whatever_numpys_random_stands_on(workers: int) -> None:
+    def drawn() -> list[float]:
+        loader = data.DataLoader(Drawing(6), 2, num_workers=workers, generator=wb.Generator(1))
+        return [float(one) for batch in loader for one in batch]
+
+    expected = drawn()
+    before = np.random.get_bit_generator()
+    np.random.set_bit_generator(np.random.PCG64(3))
+    try:
+        assert drawn() == expected
+        assert isinstance(np.random.get_bit_generator(), np.random.PCG64)
+    finally:
+        np.random.set_bit_generator(before)
+
+
+class Drawing(data.Dataset[float]):
+    """Samples by chance, from NumPy's global stream."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> float:
+        return float(np.random.random())
+
+
 def test_kernels_and_blas_in_forked_workers_use_one_thread_and_do_not_hang() -> None:
     before = wb.get_num_threads()
     wb.set_num_threads(2)
