@@ -360,3 +360,30 @@ def test_an_error_in_a_module_that_is_not_held_keeps_what_was_said_further_in() 
     with pytest.raises(wb.DimensionError) as caught:
         wb.nn.Sequential(Borrows())(wb.zeros(1, 4))
     assert caught.value.__notes__ == ["in module 0 (Linear) of Sequential"]
+
+
+def test_a_module_that_holds_itself_is_refused() -> None:
+    class Parent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.child = nn.Sequential(nn.Module())
+
+    parent = Parent()
+    for assign in (
+        lambda: setattr(parent, "own", parent),
+        lambda: parent.add_module("own", parent),
+        lambda: parent.register_module("own", parent),
+    ):
+        with pytest.raises(ValueError, match=r"'own', as it is this module itself: .* self.own = \[module\]"):
+            assign()
+    for assign in (
+        lambda: setattr(parent.child[0], "parent", parent),
+        lambda: parent.child.append(parent),
+        lambda: parent.child.__setitem__(0, parent),
+    ):
+        with pytest.raises(ValueError, match=r"as it holds this (Module|Sequential): modules are a tree"):
+            assign()
+    assert len(list(parent.modules())) == 3
+    parent.child[0].parent = [parent]
+    parent.again = parent.child[0]  # the same one twice is no circle
+    assert repr(parent).count("Module()") == 2

@@ -63,6 +63,7 @@ class Registry:
         kind = "parameter" if isinstance(value, Parameter) else "module"
         registry = self._parameter_names if kind == "parameter" else self._module_names
         value = _watched(kind, self, name, value)
+        self._check_apart(name, value)
         self._forget(name, registry)
         registry[name] = None
         object.__setattr__(self, name, value)
@@ -87,6 +88,17 @@ class Registry:
         if name in self._buffer_names and not isinstance(value, Tensor):
             raise TypeError(
                 f"cannot assign {type(value).__name__!r} object to buffer {name!r} (Tensor or None required)"
+            )
+
+    def _check_apart(self, name: str, value: Any) -> None:
+        """Refuse a module that is this one, or holds it: whoever goes over all modules would never come to an end."""
+        if not isinstance(value, Registry) or not (value is self or value._module_names):
+            return
+        if value is self or any(one is self for one in value.modules()):  # type: ignore[attr-defined]
+            held = "is this module itself" if value is self else f"holds this {type(self).__name__}"
+            raise ValueError(
+                f"cannot assign a {type(value).__name__} to child module {name!r}, as it {held}: modules are a tree. "
+                f"To know another module without holding it keep it in a list, self.{name} = [module]"
             )
 
     def __delattr__(self, name: str) -> None:
@@ -154,7 +166,9 @@ class Registry:
         self._check_new(name, "module")
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._place(name, _watched("module", self, name, module), self._module_names, None)
+        module = _watched("module", self, name, module)
+        self._check_apart(name, module)
+        self._place(name, module, self._module_names, None)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name: another name of `add_module`."""
