@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,23 +17,18 @@ from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
-from workbench.core.value import dims_of
 from workbench.ops.complexes import conjugate
 from workbench.ops.window_geometry import (
     LAYOUT,
     Sizes,
-    batched,
     check_kernel,
     columns,
-    not_negative,
     output_size,
     overlap_add,
-    positive,
-    several,
-    unbatched,
 )
 
 Pair = tuple[int, int]
+"""One number for each of two directions."""
 
 NCHW = LAYOUT[2]
 
@@ -178,6 +173,68 @@ def _cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     return 2.0 * out.numel * math.prod(dims[1].sizes[1:])
 
 
+class _Case(NamedTuple):
+    """Operands of one sample: of the convolution, and of its gradients."""
+
+    x: Any
+    weight: Any
+    params: dict[str, Any]
+
+    def gradient(self) -> Any:
+        """Return a gradient for the output."""
+        sizes = map(
+            output_size,
+            self.x.shape[2:],
+            self.weight.shape[2:],
+            self.params["stride"],
+            self.params["padding"],
+            self.params["dilation"],
+        )
+        return grid(len(self.x), len(self.weight), *sizes)
+
+
+def _cases(n: int) -> tuple[_Case, _Case, _Case]:
+    """Return operands that are padded, that are taken in steps, and in groups with holes in the kernel."""
+    return (
+        _Case(grid(2, 3, *(5,) * n), grid(4, 3, *(3,) * n), _params(n, padding=1)),
+        _Case(grid(2, 3, *(6, 5, 4)[:n]), grid(4, 3, *(3, 2, 2)[:n]), _params(n, stride=2)),
+        _Case(grid(1, 4, *(7, 6, 7)[:n]), grid(6, 2, *(3,) * n), _params(n, padding=2, dilation=2, groups=2)),
+    )
+
+
+def _samples(n: int) -> list[Sample]:
+    """Return the samples of the convolution: two of them with a bias."""
+    padded, strided, grouped = _cases(n)
+    return [
+        Sample((padded.x, padded.weight, grid(4)), padded.params, names=(LAYOUT[n], None, None)),
+        Sample((strided.x, strided.weight), strided.params),
+        Sample((grouped.x, grouped.weight, grid(6)), grouped.params),
+    ]
+
+
+def _bad(n: int) -> list[BadInput]:
+    x, weight, _ = _cases(n)[0]
+    large = grid(4, 3, *(6,) * n)
+    return [
+        BadInput((x, weight[:, :2]), _params(n), DimensionError, "to have 2 channels, but got 3"),
+        BadInput((x, large), _params(n), DimensionError, "can't be greater than the padded"),
+        BadInput((x[0], weight), _params(n), DimensionError, f"Expected {n + 2}D input"),
+    ]
+
+
+def _gradient(name: str, **own: Any) -> Op:
+    """Declare one of the gradients, which are bilinear like the convolution itself."""
+    return Op(
+        name=name,
+        reference="elementary",
+        dtype=LEARNED,
+        saves=Saves(None, output=False),
+        quantized=NOT_QUANTIZED,
+        bad=list,
+        **own,
+    )
+
+
 def convolution(n: int) -> tuple[Op, Op, Op]:
     """Declare the convolution over `n` spatial dims, its gradient for the input and that for the weight."""
     name = f"conv{n}d"
@@ -209,12 +266,6 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         gg = forward(conjugate(x), u, **params) if c.needs[0] else None
         return gg, to_input(conjugate(g), u, input_shape=x._array.shape, **params) if c.needs[1] else None
 
-    small, odd, wide = (5,) * n, (6, 5, 4)[:n], (7, 6, 7)[:n]
-    x, weight = grid(2, 3, *small), grid(4, 3, *(3,) * n)
-    strided, its_weight = grid(2, 3, *odd), grid(4, 3, *(3, 2, 2)[:n])
-    grouped, their_weight = grid(1, 4, *wide), grid(6, 2, *(3,) * n)
-    wide_params = _params(n, padding=2, dilation=2, groups=2)
-    after_stride = tuple(map(output_size, odd, (3, 2, 2), (2,) * n, (0,) * n, (1,) * n))
     forward = Op(
         name=name,
         doc=f"{WORDS[n]}-dimensional cross-correlation with learned weights.",
@@ -228,69 +279,37 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         saves=Saves((0, 1), output=False),
         quantized=NOT_QUANTIZED,
         cost=_cost,
-        samples=lambda: [
-            Sample((x, weight, grid(4)), _params(n, padding=1), names=(LAYOUT[n], None, None)),
-            Sample((strided, its_weight), _params(n, stride=2)),
-            Sample((grouped, their_weight, grid(6)), wide_params),
-        ],
-        bad=lambda: [
-            BadInput((x, weight[:, :2]), _params(n), DimensionError, "to have 2 channels, but got 3"),
-            BadInput(
-                (x, grid(4, 3, *(6,) * n)), _params(n), DimensionError, "can't be greater than the padded"
-            ),
-            BadInput((x[0], weight), _params(n), DimensionError, f"Expected {n + 2}D input"),
-        ],
+        samples=lambda: _samples(n),
+        bad=lambda: _bad(n),
         properties=frozenset({"narrow"}),
     )
-    to_input = Op(
-        name=f"{name}_input_gradient",
+    to_input = _gradient(
+        f"{name}_input_gradient",
         doc=f"Gradient of {name} for its input (transposed convolution).",
         equation=f"gx = ∂⟨g, {name}(x, w)⟩/∂x",
-        reference="elementary",
         dims=lambda g, weight, *, input_shape, **params: Dims(g.names, input_shape),
         rule="names of the gradient, sizes of the convolution's input",
-        dtype=LEARNED,
         forward=_input_gradient,
         vjp=input_vjp,
-        saves=Saves(None, output=False),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 2.0 * dims[0].numel * math.prod(dims[1].sizes[1:]),
         samples=lambda: [
-            Sample(
-                (grid(2, 4, *small), weight),
-                {"input_shape": x.shape, **_params(n, padding=1)},
-                names=(LAYOUT[n], None),
-            ),
-            Sample(
-                (grid(2, 4, *after_stride), its_weight),
-                {"input_shape": strided.shape, **_params(n, stride=2)},
-            ),
-            Sample((grid(1, 6, *wide), their_weight), {"input_shape": grouped.shape, **wide_params}),
+            Sample((one.gradient(), one.weight), {"input_shape": one.x.shape, **one.params}, names=names)
+            for one, names in zip(_cases(n), ((LAYOUT[n], None), None, None), strict=True)
         ],
-        bad=list,
     )
-    to_weight = Op(
-        name=f"{name}_weight_gradient",
+    to_weight = _gradient(
+        f"{name}_weight_gradient",
         doc=f"Gradient of {name} for its weight.",
         equation=f"gw = ∂⟨g, {name}(x, w)⟩/∂w",
-        reference="elementary",
         dims=lambda g, x, *, weight_shape, **params: Dims((None,) * len(weight_shape), weight_shape),
         rule="unnamed, sizes of the weight",
-        dtype=LEARNED,
         forward=_weight_gradient,
         vjp=weight_vjp,
-        saves=Saves(None, output=False),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 2.0 * dims[0].numel * math.prod(out.sizes[1:]),
         samples=lambda: [
-            Sample((grid(2, 4, *small), x), {"weight_shape": weight.shape, **_params(n, padding=1)}),
-            Sample(
-                (grid(2, 4, *after_stride), strided),
-                {"weight_shape": its_weight.shape, **_params(n, stride=2)},
-            ),
-            Sample((grid(1, 6, *wide), grouped), {"weight_shape": their_weight.shape, **wide_params}),
+            Sample((one.gradient(), one.x), {"weight_shape": one.weight.shape, **one.params})
+            for one in _cases(n)
         ],
-        bad=list,
     )
     return forward, to_input, to_weight
 
@@ -298,134 +317,3 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
 CONV1D, CONV1D_INPUT_GRADIENT, CONV1D_WEIGHT_GRADIENT = convolution(1)
 CONV2D, CONV2D_INPUT_GRADIENT, CONV2D_WEIGHT_GRADIENT = convolution(2)
 CONV3D, CONV3D_INPUT_GRADIENT, CONV3D_WEIGHT_GRADIENT = convolution(3)
-
-# ---------------------------------------------------------------------------------- the words people use
-
-
-def pair(value: int | tuple[int, int] | list[int], what: str) -> Pair:
-    """Return one number for both directions, or two, as a pair.
-
-    >>> pair(3, "stride"), pair((1, 2), "stride")
-    ((3, 3), (1, 2))
-    """
-    both: Any = several(value, 2, what)
-    return both  # type: ignore[no-any-return]
-
-
-def _border(x: Any, weight: Any, padding: Any, stride: Sizes, dilation: Sizes, op: str) -> tuple[Any, Sizes]:
-    """Return the input and how far it is to be padded; what is more on one side is added to the input here."""
-    n = len(stride)
-    if not isinstance(padding, str):
-        return x, not_negative(several(padding, n, "padding"), "padding", op)
-    if padding == "valid":
-        return x, (0,) * n
-    if padding != "same":
-        raise ValueError(
-            f"{op}: invalid padding string {padding!r}, padding should be one of 'valid', 'same'"
-        )
-    if max(stride) > 1:
-        raise DimensionError("padding='same' is not supported for strided convolutions.", op=op)
-    kernel = dims_of(weight).sizes[2:]
-    if len(kernel) != n:
-        return x, (0,) * n  # the op refuses this weight
-    total = tuple(d * (k - 1) for d, k in zip(dilation, kernel, strict=True))
-    if any(one % 2 for one in total):
-        widths = ((0, 0), (0, 0), *((0, one % 2) for one in total))
-        x = ops.pad(x, padding=widths, value=0.0)
-    return x, tuple(one // 2 for one in total)
-
-
-def _groups(groups: int, op: str) -> int:
-    if groups < 1:
-        raise DimensionError(f"non-positive groups is not supported, got {groups}.", op=op)
-    return groups
-
-
-def _convolve(
-    n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
-    op = f"conv{n}d"
-    strides = positive(several(stride, n, "stride"), "stride", op)
-    dilations = positive(several(dilation, n, "dilation"), "dilation", op)
-    x, added = batched(input, n, op)
-    x, widths = _border(x, weight, padding, strides, dilations, op)
-    operands = (x, weight) if bias is None else (x, weight, bias)
-    y = getattr(ops, op)(
-        *operands, stride=strides, padding=widths, dilation=dilations, groups=_groups(groups, op)
-    )
-    return unbatched(y, added)
-
-
-def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
-    """One-dimensional cross-correlation.
-
-    y[n, o, p] = b[o] + Σ_{c, i} x[n, c, p·s + i·d - pad]·w[o, c, i]
-
-    Shapes: input [N, C, L] or [C, L], weight [O, C / groups, k], bias [O]. `padding` is also 'valid' or 'same'.
-
-    >>> import workbench as wb
-    >>> wb.conv1d(wb.ones(1, 1, 5), wb.ones(1, 1, 3)).tolist()
-    [[[3.0, 3.0, 3.0]]]
-    """
-    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
-    """Two-dimensional cross-correlation.
-
-    y[n, o, p, q] = b[o] + Σ_{c, i, j} x[n, c, p·s + i·d - pad, q·s + j·d - pad]·w[o, c, i, j]
-
-    Shapes: input [N, C, H, W] or [C, H, W], weight [O, C / groups, kH, kW], bias [O]. `padding` is also 'valid'
-    or 'same'.
-
-    >>> import workbench as wb
-    >>> wb.conv2d(wb.ones(N=1, C=1, H=4, W=4), wb.ones(2, 1, 3, 3)).shape
-    (1, 2, 2, 2)
-    """
-    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
-    """Three-dimensional cross-correlation: `conv2d` with a depth.
-
-    Shapes: input [N, C, D, H, W] or [C, D, H, W], weight [O, C / groups, kD, kH, kW], bias [O].
-
-    >>> import workbench as wb
-    >>> wb.conv3d(wb.ones(1, 1, 4, 4, 4), wb.ones(2, 1, 3, 3, 3)).shape
-    (1, 2, 2, 2, 2)
-    """
-    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-FUNCTIONS: dict[str, Any] = {"conv1d": conv1d, "conv2d": conv2d, "conv3d": conv3d}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = FUNCTIONS
-"""What `workbench.nn.functional` offers of this file."""
