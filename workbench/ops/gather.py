@@ -9,11 +9,11 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast, dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid, unbroadcast
-from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.families import grid, unbroadcast
+from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
-from workbench.ops.moving import NOTHING, move
+from workbench.ops.moving import move
 
 INDEX = Saves((1,), output=False)
 
@@ -227,37 +227,6 @@ SCATTER = move(
 )
 
 
-def _one_hot(x: Any, count: int, dtype: Any) -> Any:
-    if x.size and (x.min() < 0 or x.max() >= count):
-        wrong = int(x.min()) if x.min() < 0 else int(x.max())
-        raise DimensionIndexError(f"class {wrong} is not in [0, {count})", op="one_hot")
-    return (x[..., None] == np.arange(count)).astype(dtype)
-
-
-ONE_HOT = Op(
-    name="one_hot",
-    doc="A vector for each index: one at the index, zero elsewhere.",
-    equation="y[…, k] = [x = k]",
-    reference="elementary",
-    dims=lambda x, count, dtype: Dims((*x.names, None), (*x.sizes, count)),
-    rule="a new unnamed dim at the end",
-    dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
-    forward=_one_hot,
-    vjp=NOT_DIFFERENTIABLE,
-    saves=NOTHING,
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 0.0,
-    samples=lambda: [Sample((np.array([0, 2, 1]),), {"count": 3, "dtype": np.dtype("i8")}, names=(("N",),))],
-    bad=lambda: [
-        BadInput(
-            (np.array([0, 5]),),
-            {"count": 3, "dtype": np.dtype("i8")},
-            DimensionIndexError,
-            "is not in [0, 3)",
-        )
-    ],
-)
-
 # ---------------------------------------------------------------------------------- the words people use
 
 
@@ -341,28 +310,19 @@ def scatter(
         return ops.clone(input)
     if isinstance(source, Value) and source._array.dtype != input._array.dtype:
         raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    if reduce == "multiply":
-        spread = (
-            source
-            if isinstance(source, Value)
-            else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
-        )
-        return ops.reshape(
-            _multiplied(_with_dims(input), _with_dims(index), _cropped(spread, index), at), sizes=own.sizes
-        )
-    if reduce == "add":
-        spread = (
-            source
-            if isinstance(source, Value)
-            else ops.expand(_number(source, input), sizes=dims_of(index).sizes)
-        )
-        return scatter_add(input, at, index, spread)
+    if reduce is not None:
+        spread = source if isinstance(source, Value) else _spread(source, input, index)
+        if reduce == "add":
+            return scatter_add(input, at, index, spread)
+        product = _multiplied(_with_dims(input), _with_dims(index), _cropped(spread, index), at)
+        return ops.reshape(product, sizes=own.sizes)
     result = ops.scatter(_with_dims(input), _cropped(source, index), _with_dims(index), dim=at)
     return result if own.sizes else ops.reshape(result, sizes=())
 
 
-def _number(value: Any, like: Any) -> Any:
-    return new(np.asarray(value, like._array.dtype))
+def _spread(value: Any, like: Any, index: Any) -> Any:
+    """Return a number as a value of the type of `like` for each index."""
+    return ops.expand(new(np.asarray(value, like._array.dtype)), sizes=dims_of(index).sizes)
 
 
 def _cropped(src: Any, index: Any) -> Any:
@@ -416,36 +376,16 @@ def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
     return added if own.sizes else ops.reshape(added, sizes=())
 
 
-def one_hot(input: Any, num_classes: int = -1) -> Any:
-    """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim.
-
-    >>> import workbench as wb
-    >>> wb.one_hot(wb.tensor([0, 2])).tolist()
-    [[1, 0, 0], [0, 0, 1]]
-    """
-    if num_classes < 0 and not dims_of(input).numel:
-        raise DimensionError("Can not infer total number of classes from empty tensor.", op="one_hot")
-    count = num_classes if num_classes >= 0 else int(numbers(input).max()) + 1
-    return ops.one_hot(input, count=count, dtype=np.dtype(np.int64))
-
-
 FUNCTIONS: dict[str, Any] = {
     "gather": gather,
-    "one_hot": one_hot,
     "scatter": scatter,
     "scatter_add": scatter_add,
     "take_along_dim": take_along_dim,
 }
 """What `workbench` offers of this file by name."""
 
-NOT_METHODS = ("one_hot",)
-"""Functions that are no methods of a tensor."""
-
 INPLACE = ("scatter", "scatter_add")
 """Also offered with an underscore."""
 
 OUT = ("gather", "scatter", "scatter_add", "take_along_dim")
 """Functions that take ``out=``."""
-
-NN: dict[str, Any] = {"one_hot": one_hot}
-"""What `workbench.nn.functional` offers of this file."""
