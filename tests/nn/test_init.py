@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,26 @@ def test_complex_values_have_the_variance_in_all() -> None:
     values = drawn(init.normal_, 4000, dtype="complex64", std=2.0)
     assert values.std() == pytest.approx(2.0, rel=0.05)
     assert values.real.std() == pytest.approx(np.sqrt(2), rel=0.05)
+
+
+@pytest.mark.parametrize(("fill", "kind"), [(init.uniform_, "uniform"), (init.normal_, "normal")])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_large_tensor_is_drawn_as_if_at_once(fill: Any, kind: str, turned: bool) -> None:
+    tensor = wb.zeros(301, 501).t() if turned else wb.zeros(501, 301)
+    stream = Generator(3)
+    fill(tensor, -1.0, 2.0, generator=stream)
+    alone = Generator(3).numpy
+    np.testing.assert_array_equal(tensor.numpy(), getattr(alone, kind)(-1.0, 2.0, (501, 301)).astype(np.float32))
+    assert stream.numpy.random() == alone.random()
+
+
+def test_a_large_tensor_is_drawn_without_a_copy_of_it() -> None:
+    tensor = wb.zeros(1 << 21)
+    tracemalloc.start()
+    init.uniform_(tensor)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 21, "drawing took more than a quarter of the tensor's own memory"
 
 
 def test_nothing_is_drawn_where_it_is_skipped() -> None:

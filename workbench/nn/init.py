@@ -111,6 +111,24 @@ def _fill(tensor: Tensor, values: Callable[[Any], Any]) -> Tensor:
     return tensor
 
 
+_PIECE = 1 << 16
+
+
+def _fill_drawn(tensor: Tensor, draw: Callable[[Any], Any]) -> Tensor:
+    """Write ``draw(array)``, a piece at a time: draws are doubles, all at once they take twice the tensor's memory."""
+
+    def values(own: Any) -> Any:
+        if own.size <= _PIECE or not own.flags.c_contiguous or own.dtype.kind == "c":
+            return draw(own)
+        row = own.reshape(-1)
+        for start in range(0, own.size, _PIECE):
+            piece = row[start : start + _PIECE]
+            piece[...] = draw(piece)
+        return own
+
+    return _fill(tensor, values)
+
+
 def _stream(generator: Generator | None) -> Any:
     return (generator or default_generator).numpy
 
@@ -131,7 +149,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     """
     if not a <= b:
         raise ValueError(f"the bounds are a <= b, got a={a}, b={b}")
-    return _fill(tensor, lambda own: _stream(generator).uniform(a, b, own.shape))
+    return _fill_drawn(tensor, lambda own: _stream(generator).uniform(a, b, own.shape))
 
 
 def normal_(
@@ -147,7 +165,7 @@ def normal_(
         part = std / math.sqrt(2)
         return mean + stream.normal(0, part, own.shape) + 1j * stream.normal(0, part, own.shape)
 
-    return _fill(tensor, draw)
+    return _fill_drawn(tensor, draw)
 
 
 def trunc_normal_(

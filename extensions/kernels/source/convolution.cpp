@@ -88,13 +88,26 @@ struct Geometry {
     }
 };
 
-// A primitive with its memories. `weight` is in oneDNN's own layout; `repack` goes between it and the plain layout.
+// A primitive with its memories, which have no storage. `weight` is in oneDNN's own layout; `repack` goes between it and
+// the plain layout. What a call needs beside arrays comes from the pool: kept here, every layer would hold it for good.
 struct Prepared {
     std::mutex mutex;
     dnnl::primitive primitive, repack;
-    dnnl::memory input, weight, plain_weight, bias, output;
+    dnnl::memory input, weight, plain_weight, bias, output, scratchpad;
     dnnl::memory::desc weight_layout;
     std::string implementation;
+};
+
+// Storage from the pool for a memory, as long as this lives.
+class Room {
+   public:
+    explicit Room(dnnl::memory& memory)
+        : floats_(static_cast<std::int64_t>(memory.get_desc().get_size() / sizeof(float)) + 16) {
+        bind(memory, floats_.data());
+    }
+
+   private:
+    Buffer<float> floats_;
 };
 
 using Cache = RecentlyUsed<Prepared>;
@@ -103,8 +116,14 @@ Cache& cache() {
     return *instance;
 }
 
-dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g, bool bias, bool relu) {
+dnnl::primitive_attr own_scratchpad() {
     dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+}
+
+dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g, bool bias, bool relu) {
+    dnnl::primitive_attr attributes = own_scratchpad();
     if (relu) {
         dnnl::post_ops after;
         after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
@@ -123,7 +142,9 @@ void fill(Prepared& prepared, const Geometry& g, const Description& description,
     prepared.implementation = description.impl_info_str();
     prepared.input = unbound(g.input_floats());
     prepared.output = unbound(g.output_floats());
+    prepared.scratchpad = unbound(description.scratchpad_desc());
     prepared.weight_layout = weight_layout;
+    prepared.weight = unbound(weight_layout);
     prepared.plain_weight = unbound(g.plain_weight());
 }
 
@@ -133,7 +154,6 @@ std::shared_ptr<Prepared> prepare_forward(const Geometry& g, bool bias, bool rel
         const auto description = forward_description(g, bias, relu);
         fill(*prepared, g, description, description.weights_desc());
         if (bias) prepared->bias = unbound(describe_floats({g.output[1]}, {1}));
-        prepared->weight = dnnl::memory(prepared->weight_layout, engine());
         prepared->repack = dnnl::reorder(prepared->plain_weight, prepared->weight);
         return prepared;
     });
@@ -144,9 +164,9 @@ std::shared_ptr<Prepared> prepare_input_gradient(const Geometry& g) {
         auto prepared = std::make_shared<Prepared>();
         const auto description = dnnl::convolution_backward_data::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
-            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false));
+            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false),
+            own_scratchpad());
         fill(*prepared, g, description, description.weights_desc());
-        prepared->weight = dnnl::memory(prepared->weight_layout, engine());
         prepared->repack = dnnl::reorder(prepared->plain_weight, prepared->weight);
         return prepared;
     });
@@ -157,9 +177,9 @@ std::shared_ptr<Prepared> prepare_weight_gradient(const Geometry& g) {
         auto prepared = std::make_shared<Prepared>();
         const auto description = dnnl::convolution_backward_weights::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
-            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false));
+            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false),
+            own_scratchpad());
         fill(*prepared, g, description, description.diff_weights_desc());
-        prepared->weight = dnnl::memory(prepared->weight_layout, engine());
         prepared->repack = dnnl::reorder(prepared->weight, prepared->plain_weight);
         return prepared;
     });
@@ -190,8 +210,11 @@ void fill_channels(float* out, const Dims& shape, const float* values, bool relu
 void run_forward(Prepared& prepared, const float* input, const float* bias, float* output, dnnl::memory& weight) {
     bind(prepared.input, input);
     bind(prepared.output, output);
-    std::unordered_map<int, dnnl::memory> arguments{
-        {DNNL_ARG_SRC, prepared.input}, {DNNL_ARG_WEIGHTS, weight}, {DNNL_ARG_DST, prepared.output}};
+    const Room scratchpad(prepared.scratchpad);
+    std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SRC, prepared.input},
+                                                    {DNNL_ARG_WEIGHTS, weight},
+                                                    {DNNL_ARG_DST, prepared.output},
+                                                    {DNNL_ARG_SCRATCHPAD, prepared.scratchpad}};
     if (bias) {
         bind(prepared.bias, bias);
         arguments.emplace(DNNL_ARG_BIAS, prepared.bias);
@@ -214,6 +237,7 @@ nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias&
             const auto weights = row_major(weight);
             const auto prepared = prepare_forward(g, bias.has_value(), relu);
             std::lock_guard lock(prepared->mutex);
+            const Room packed(prepared->weight);
             bind(prepared->plain_weight, weights.data());
             prepared->repack.execute(
                 stream(), {{DNNL_ARG_FROM, prepared->plain_weight}, {DNNL_ARG_TO, prepared->weight}});
@@ -237,14 +261,17 @@ nb::object conv2d_input_gradient(const Input<float>& gradient, const Input<float
             const auto weights = row_major(weight);
             const auto prepared = prepare_input_gradient(g);
             std::lock_guard lock(prepared->mutex);
+            const Room packed(prepared->weight);
             bind(prepared->plain_weight, weights.data());
             prepared->repack.execute(
                 stream(), {{DNNL_ARG_FROM, prepared->plain_weight}, {DNNL_ARG_TO, prepared->weight}});
+            const Room scratchpad(prepared->scratchpad);
             bind(prepared->output, gradients.data());
             bind(prepared->input, out.data());
             prepared->primitive.execute(stream(), {{DNNL_ARG_DIFF_DST, prepared->output},
                                                    {DNNL_ARG_WEIGHTS, prepared->weight},
-                                                   {DNNL_ARG_DIFF_SRC, prepared->input}});
+                                                   {DNNL_ARG_DIFF_SRC, prepared->input},
+                                                   {DNNL_ARG_SCRATCHPAD, prepared->scratchpad}});
             stream().wait();
         }
     }
@@ -265,12 +292,14 @@ nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<floa
             const auto input = channels_last(x);
             const auto prepared = prepare_weight_gradient(g);
             std::lock_guard lock(prepared->mutex);
+            const Room packed(prepared->weight), scratchpad(prepared->scratchpad);
             bind(prepared->output, gradients.data());
             bind(prepared->input, input.data());
             bind(prepared->plain_weight, out.data());
             prepared->primitive.execute(stream(), {{DNNL_ARG_SRC, prepared->input},
                                                    {DNNL_ARG_DIFF_DST, prepared->output},
-                                                   {DNNL_ARG_DIFF_WEIGHTS, prepared->weight}});
+                                                   {DNNL_ARG_DIFF_WEIGHTS, prepared->weight},
+                                                   {DNNL_ARG_SCRATCHPAD, prepared->scratchpad}});
             prepared->repack.execute(
                 stream(), {{DNNL_ARG_FROM, prepared->weight}, {DNNL_ARG_TO, prepared->plain_weight}});
             stream().wait();
