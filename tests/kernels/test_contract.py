@@ -31,6 +31,17 @@ def test_matmul_and_linear(m: int, k: int, n: int, floats: Make) -> None:
     close(kernels.lookup("linear_weight_gradient").run(g, a), exact_g.T @ exact_a)
 
 
+@pytest.mark.parametrize("rows", [1024, 2048])
+def test_columns_that_begin_at_one_place_of_their_pages(rows: int, floats: Make) -> None:
+    wide, other = floats(301, rows), floats(301, 250)
+    a = wide[:, :1024]
+    expected = a.T.astype(np.float64) @ other
+    close(kernels.lookup("matmul").run(a.T, other), expected)
+    close(kernels.lookup("matmul").run(a.T, np.asfortranarray(other)), expected)
+    close(kernels.lookup("matmul").run(a.T, np.pad(other, ((0, 0), (50, 0)))[:, 50:]), expected)
+    close(kernels.lookup("linear_weight_gradient").run(wide, other)[:1024], expected)
+
+
 def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
     a, b = floats(6, 40), floats(40, 9)
     expected = a.astype(np.float64) @ b

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,6 +134,19 @@ def test_packed_keeps_its_weights_and_serves_other_sizes(floats: Make) -> None:
         high, wide = expected.shape[2] // 2, expected.shape[3] // 2
         tiles = expected[:, :, : 2 * high, : 2 * wide].reshape(*expected.shape[:2], high, 2, wide, 2)
         assert_close(packed.run(x, pool=(2, 2)), tiles.max(axis=(3, 5)))
+
+
+def test_nothing_is_kept_between_calls(floats: Make) -> None:
+    def resident() -> int:
+        kernels.release_memory()
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
+
+    x, weight = floats(1, 1000, 2, 2), floats(1000, 1000, 3, 3)
+    before = resident()
+    g = kernels.lookup("conv2d").run(x, weight, None, **PLAIN)
+    kernels.lookup("conv2d_input_gradient").run(g, weight, input_shape=x.shape, **PLAIN)
+    kernels.lookup("conv2d_weight_gradient").run(g, x, weight_shape=weight.shape, **PLAIN)
+    assert resident() - before < weight.nbytes // 2, "a weight in oneDNN's own order, or its gradient, is still there"
 
 
 def test_no_samples(floats: Make) -> None:

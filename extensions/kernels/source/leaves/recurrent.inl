@@ -18,6 +18,10 @@ static WORKBENCH_INLINE void each(std::int64_t size, Step&& step) {
         [&](std::int64_t i, std::int64_t count) { step(i, count); });
 }
 
+// What a row reads and writes comes from far, and the next row's follows on it: it is asked for while this one is computed.
+static WORKBENCH_INLINE void soon_read(const float* next) { __builtin_prefetch(next, 0); }
+static WORKBENCH_INLINE void soon_written(const float* next) { __builtin_prefetch(next, 1); }
+
 static void rnn_row(const float* pre, const float* product, std::int64_t size, bool relu, float* state, float* out) {
     each(size, [&](std::int64_t i, std::int64_t n) {
         const floats sum = some_floats(pre + i, n) + some_floats(product + i, n);
@@ -38,6 +42,7 @@ static void lstm_row(const float* pre, const float* product, std::int64_t size, 
                      float* cells, float* out) {
     each(size, [&](std::int64_t i, std::int64_t n) {
         const auto sum = [&](std::int64_t k) {
+            soon_read(pre + (4 + k) * size + i), soon_written(gates + (4 + k) * size + i);
             return some_floats(pre + k * size + i, n) + some_floats(product + k * size + i, n);
         };
         const floats in = logistic(sum(0)), forget = logistic(sum(1)), candidate = hyperbolic_tangent(sum(2));
@@ -46,6 +51,7 @@ static void lstm_row(const float* pre, const float* product, std::int64_t size, 
         const floats h = shown * hyperbolic_tangent(cell);
         put_floats(gates + i, in, n), put_floats(gates + size + i, forget, n);
         put_floats(gates + 2 * size + i, candidate, n), put_floats(gates + 3 * size + i, shown, n);
+        soon_written(cells + size + i), soon_written(out + size + i);
         put_floats(memory + i, cell, n), put_floats(cells + i, cell, n);
         put_floats(state + i, h, n), put_floats(out + i, h, n);
     });
