@@ -146,7 +146,9 @@ def test_nothing_is_kept_between_calls(floats: Make) -> None:
     g = kernels.lookup("conv2d").run(x, weight, None, **PLAIN)
     kernels.lookup("conv2d_input_gradient").run(g, weight, input_shape=x.shape, **PLAIN)
     kernels.lookup("conv2d_weight_gradient").run(g, x, weight_shape=weight.shape, **PLAIN)
-    assert resident() - before < weight.nbytes // 2, "a weight in oneDNN's own order, or its gradient, is still there"
+    assert resident() - before < weight.nbytes // 2, (
+        "a weight in oneDNN's own order, or its gradient, is still there"
+    )
 
 
 def test_no_samples(floats: Make) -> None:

@@ -94,7 +94,9 @@ def test_a_large_tensor_is_drawn_as_if_at_once(fill: Any, kind: str, turned: boo
     stream = Generator(3)
     fill(tensor, -1.0, 2.0, generator=stream)
     alone = Generator(3).numpy
-    np.testing.assert_array_equal(tensor.numpy(), getattr(alone, kind)(-1.0, 2.0, (501, 301)).astype(np.float32))
+    np.testing.assert_array_equal(
+        tensor.numpy(), getattr(alone, kind)(-1.0, 2.0, (501, 301)).astype(np.float32)
+    )
     assert stream.numpy.random() == alone.random()
 
 
