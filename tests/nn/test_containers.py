@@ -119,6 +119,11 @@ def test_parameters_by_key() -> None:
         (lambda: nn.Sequential(nn.ReLU()) * 1.5, TypeError, "repeated a whole number"),
         (lambda: nn.Sequential().insert(3, nn.ReLU()), IndexError, "Index out of range: 3"),
         (lambda: nn.Sequential().insert(0, 3), TypeError, "int is not a Module subclass"),
+        (
+            lambda: nn.Sequential([nn.ReLU()]),
+            TypeError,
+            "list is not a Module subclass: give them one by one, Sequential(",
+        ),
         (lambda: nn.ModuleList().extend(3), TypeError, "with an iterable of modules, but got int"),
         (lambda: nn.ModuleList([nn.ReLU()]).pop(4), IndexError, "index 4 is out of range"),
         (lambda: nn.ModuleDict({"relu": nn.ReLU()})["rely"], KeyError, "Did you mean 'relu'?"),

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from workbench import nn
 from workbench.core import scope
-from workbench.nn import modules
+from workbench.nn.modules import module as modules
 
 
 class Scaled(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -216,3 +217,38 @@ def test_what_is_taken_back_stands_in_the_memory_where_it_was() -> None:
     assert np.array_equal(memory, start.numpy())
     memory[...] = 5.0
     assert layer.weight.tolist() == [[5, 5]]
+
+
+@pytest.mark.parametrize(
+    ("rename", "words"),
+    [
+        (
+            lambda key: f"module.{key}",
+            r"begin with 'module\.', .* load \{key\.removeprefix\('module\.'\): value",
+        ),
+        (lambda key: f"model.net.{key}", r"begin with 'model\.net\.'"),
+    ],
+)
+def test_keys_behind_a_prefix_are_explained(rename: Callable[[str], str], words: str) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    state = {rename(key): value for key, value in model.state_dict().items()}
+    with pytest.raises(RuntimeError, match=words):
+        model.load_state_dict(state)
+    prefix = rename("")
+    assert not any(model.load_state_dict({key.removeprefix(prefix): one for key, one in state.items()}))
+    outer = nn.ModuleDict({"encoder": model})
+    with pytest.raises(RuntimeError, match=r"module within: load them by encoder\.load_state_dict"):
+        outer.load_state_dict(model.state_dict())
+
+
+def test_what_is_no_state_says_where_it_is() -> None:
+    model = nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match=r"state_dict\['model'\] holds keys of its own: load that"):
+        model.load_state_dict({"epoch": 3, "model": model.state_dict()})
+    with pytest.raises(TypeError, match=r"got <class 'str'>. wb.load_weights\(path\) reads one"):
+        model.load_state_dict("weights.pt")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Give its state_dict\(\)"):
+        model.load_state_dict(model)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError) as caught:
+        model.load_state_dict({"weight": wb.zeros(2, 2)})
+    assert "load" not in str(caught.value).partition("Missing")[2]

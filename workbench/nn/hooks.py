@@ -224,7 +224,7 @@ def register_module_forward_hook(
     module failed. Meant for debugging and profiling: it holds for the whole process.
 
     >>> import workbench as wb
-    >>> from workbench.nn.modules import register_module_forward_hook
+    >>> from workbench.nn.modules.module import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, inputs, output: print(type(module).__name__)):
     ...     y = wb.nn.Sequential(wb.nn.ReLU(), wb.nn.Tanh())(wb.zeros(1))
     ReLU

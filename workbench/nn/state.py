@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.dims import near_miss
 from workbench.core.backend import backend_of, move
 from workbench.core.value import new
+from workbench.nn.keys import key_problems, way_to_state
 from workbench.nn.parameter import Parameter, is_lazy
 from workbench.tensor import Tensor
 
@@ -23,10 +23,6 @@ EXTRA = "_extra_state"
 """The key, after a module's path, of what `get_extra_state` returns."""
 _PLAN = "plan"
 """The key in the local metadata under which modules put what is to be done once all is checked."""
-
-
-_COMPARED = 20
-"""How many unexpected keys are compared with the missing ones: where there are more, it is another model's state."""
 
 
 class StateDict(OrderedDict[str, Any]):
@@ -145,7 +141,9 @@ def _made_known(here: Any, value: Any) -> Callable[[], None]:
 def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
     """Copy `state_dict` into `root`, all or nothing."""
     if not isinstance(state_dict, Mapping):
-        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        raise TypeError(
+            f"Expected state_dict to be dict-like, got {type(state_dict)}.{way_to_state(state_dict)}"
+        )
     if odd := [key for key in state_dict if not isinstance(key, str)]:
         raise TypeError(f"keys of a state_dict are dotted paths, got {odd[0]!r}")
     values = OrderedDict(state_dict)
@@ -153,9 +151,9 @@ def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> Incompati
     found.visit(root, values, "")
     keys = IncompatibleKeys(found.missing, found.unexpected)
     if found.problems:
-        raise _refusal(root, [*(_key_problems(keys) if strict else ()), *found.problems])
+        raise _refusal(root, [*(key_problems(*keys, values) if strict else ()), *found.problems])
     if strict and (keys.missing_keys or keys.unexpected_keys) and not found.after:
-        raise _refusal(root, _key_problems(keys))
+        raise _refusal(root, key_problems(*keys, values))
     undo: list[Callable[[], None]] = []
     try:
         for act in found.extra:
@@ -169,7 +167,7 @@ def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> Incompati
                     "values, if incompatible_keys need to be modified, it should be done inplace."
                 )
         if strict and (keys.missing_keys or keys.unexpected_keys):
-            raise _refusal(root, _key_problems(keys))
+            raise _refusal(root, key_problems(*keys, values))
     except BaseException:
         for act in reversed(undo):
             act()
@@ -274,23 +272,6 @@ def _refusal(root: Module, problems: list[str]) -> RuntimeError:
         f"Error(s) in loading state_dict for {type(root).__name__} (nothing was changed):\n\t"
         + "\n\t".join(problems)
     )
-
-
-def _key_problems(keys: IncompatibleKeys) -> list[str]:
-    problems = []
-    missing, unexpected = keys
-    if missing:
-        problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{key}"' for key in missing) + ".")
-    if unexpected:
-        near = {key: near_miss(key, missing) for key in unexpected[:_COMPARED]}
-        problems.append(
-            "Unexpected key(s) in state_dict: "
-            + ", ".join(
-                f'"{key}"' + (f' (is it "{near[key]}"?)' if near.get(key) else "") for key in unexpected
-            )
-            + "."
-        )
-    return problems
 
 
 def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -> str:

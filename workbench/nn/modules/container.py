@@ -105,6 +105,10 @@ class Sequential(_Ordered):
                 self.add_module(name, module)
         else:
             for i, module in enumerate(modules):
+                if isinstance(module, list | tuple):
+                    raise TypeError(
+                        f"{type(module).__name__} is not a Module subclass: give them one by one, Sequential(*modules)"
+                    )
                 self.add_module(str(i), module)
 
     def __getitem__(self, index: int | slice) -> Any:
