@@ -111,7 +111,8 @@ from workbench.nn.modules.pool_adaptive import (
 from workbench.nn.modules.pool_fractional import FractionalMaxPool2d, FractionalMaxPool3d
 from workbench.nn.modules.pool_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from workbench.nn.modules.rectify import CELU, ELU, SELU, LeakyReLU, PReLU, ReLU, RReLU, Softplus, Threshold
-from workbench.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
+from workbench.nn.modules.recurrent import GRU, LSTM, RNN
+from workbench.nn.modules.recurrent_base import RNNBase
 from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from workbench.nn.modules.response_norm import CrossMapLRN2d, LocalResponseNorm
 from workbench.nn.modules.shrink import Hardshrink, Softshrink, Tanhshrink

@@ -18,15 +18,8 @@ __all__ = [
 ]
 
 
-class MarginRankingLoss(Loss):
-    """max(0, -t·(x₁ - x₂) + margin): x₁ is to be above x₂ where the target t is 1, below it where that is -1.
-
-    All three are [N] or []. Raises `DimensionError` where their number of dims differs.
-
-    >>> import workbench as wb
-    >>> MarginRankingLoss()(wb.tensor([1.0]), wb.tensor([3.0]), wb.tensor([1.0])).item()
-    2.0
-    """
+class _Margin(Loss):
+    """A loss with a margin that is 0 unless it is told."""
 
     def __init__(
         self,
@@ -37,6 +30,17 @@ class MarginRankingLoss(Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
+
+
+class MarginRankingLoss(_Margin):
+    """max(0, -t·(x₁ - x₂) + margin): x₁ is to be above x₂ where the target t is 1, below it where that is -1.
+
+    All three are [N] or []. Raises `DimensionError` where their number of dims differs.
+
+    >>> import workbench as wb
+    >>> MarginRankingLoss()(wb.tensor([1.0]), wb.tensor([3.0]), wb.tensor([1.0])).item()
+    2.0
+    """
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
         """Return the loss."""
@@ -68,7 +72,7 @@ class HingeEmbeddingLoss(Loss):
         return functional.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
-class CosineEmbeddingLoss(Loss):
+class CosineEmbeddingLoss(_Margin):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1.
 
     Inputs [N, D] with target [N], or [D] with []. Raises `DimensionError` for others.
@@ -78,16 +82,6 @@ class CosineEmbeddingLoss(Loss):
     >>> round(CosineEmbeddingLoss()(x, x, wb.tensor([1.0, -1.0])).item(), 4)
     0.5
     """
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
         """Return the loss."""

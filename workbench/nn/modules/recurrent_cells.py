@@ -12,7 +12,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.nn.images import require_size
 from workbench.nn.module import Module
-from workbench.nn.modules.recurrent import draw_evenly
+from workbench.nn.modules.recurrent_base import draw_evenly
 from workbench.nn.parameter import Parameter
 from workbench.nn.places import check_places
 from workbench.ops.contract import LINEAR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,25 +63,44 @@ def _added(x: Any, change: Any) -> Any:
 
 
 class _Layer(Module):
-    """What layers of encoder and decoder share: the map of each place, and how a block's output is added."""
+    """What layers of encoder and decoder share: blocks of attention, the map of each place, and a norm for each."""
 
-    norm_first: bool
-    activation: Callable[[Any], Any]
+    attentions: ClassVar[tuple[str, ...]]
+    """What the blocks of attention are called, in their order."""
+    self_attn: MultiheadAttention
 
-    def _add_map(
-        self, d_model: int, dim_feedforward: int, dropout: float, bias: bool, device: Any, dtype: Any
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = functional.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, device=device, dtype=dtype)
+        super().__init__()
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self.attentions:
+            setattr(
+                self,
+                name,
+                MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made),
+            )
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, device=device, dtype=dtype)
-
-    def _add_norms(
-        self, count: int, d_model: int, eps: float, dropout: float, bias: bool, device: Any, dtype: Any
-    ) -> None:
-        for k in range(1, count + 1):
-            setattr(self, f"norm{k}", LayerNorm(d_model, eps=eps, bias=bias, device=device, dtype=dtype))
-        for k in range(1, count + 1):
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        blocks = range(1, len(self.attentions) + 2)
+        for k in blocks:
+            setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, **made))
+        for k in blocks:
             setattr(self, f"dropout{k}", Dropout(dropout))
+        self.activation = _activation(activation)
 
     def _block(self, x: Any, block: Callable[[Any], Any], k: int) -> Any:
         """Add what `block` makes of `x`, normalised before or after."""
@@ -108,30 +127,14 @@ class TransformerEncoderLayer(_Layer):
     ('N', 'T', 'E')
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = functional.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
-        )
-        self._add_map(d_model, dim_feedforward, dropout, bias, device, dtype)
-        self.norm_first = norm_first
-        self._add_norms(2, d_model, layer_norm_eps, dropout, bias, device, dtype)
-        self.activation = _activation(activation)
-        relu = self.activation is functional.relu or isinstance(self.activation, ReLU)
-        self.activation_relu_or_gelu = 1 if relu else 2 if self.activation is functional.gelu else 0
+    attentions = ("self_attn",)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 where the activation is ReLU, 2 where it is GELU, 0 for another."""
+        if self.activation is functional.gelu:
+            return 2
+        return int(self.activation is functional.relu or isinstance(self.activation, ReLU))
 
     def forward(
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
@@ -157,31 +160,8 @@ class TransformerDecoderLayer(_Layer):
     ('N', 'T', 'E')
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = functional.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
-        )
-        self.multihead_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
-        )
-        self._add_map(d_model, dim_feedforward, dropout, bias, device, dtype)
-        self.norm_first = norm_first
-        self._add_norms(3, d_model, layer_norm_eps, dropout, bias, device, dtype)
-        self.activation = _activation(activation)
+    attentions = ("self_attn", "multihead_attn")
+    multihead_attn: MultiheadAttention
 
     def forward(
         self,
