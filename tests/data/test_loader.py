@@ -404,3 +404,16 @@ def test_attributes_are_what_pytorch_calls_them() -> None:
 def test_options_that_do_not_go_together(options: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         data.DataLoader(**{"dataset": range(4), **options})
+
+
+def test_loaders_and_sets_of_tensors_say_what_they_hold() -> None:
+    data = wb.data.TensorDataset(wb.zeros(N=8, C=3), wb.zeros(8, dtype=wb.int64))
+    assert repr(data) == "<TensorDataset: 8 samples of float32[C:3], int64>"
+    assert repr(wb.data.DataLoader(data, 4, shuffle=True, num_workers=2)) == (
+        "<DataLoader: batches of 4, shuffled, 2 workers, of <TensorDataset: 8 samples of float32[C:3], int64>>"
+    )
+    assert repr(wb.data.DataLoader([1, 2, 3], None)) == "<DataLoader: samples one by one, of list>"
+    by_hand: Any = [[0, 1], [2]]
+    assert repr(wb.data.DataLoader([1, 2, 3], batch_sampler=by_hand)) == (
+        "<DataLoader: batches of own sizes, of list>"
+    )

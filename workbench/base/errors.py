@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import reprlib
-import traceback
 from dataclasses import dataclass, replace
 
 from workbench.base import rich
+from workbench.base.tracebacks import short_traceback
 
 __all__ = [
     "AutogradError",
@@ -23,6 +23,7 @@ __all__ = [
     "Operand",
     "QuantizationError",
     "Shown",
+    "StateDictError",
     "WeightsError",
     "short",
 ]
@@ -92,24 +93,7 @@ class DimensionError(RuntimeError):
         if not self._drawn:
             self._drawn = True  # IPython may ask for the traceback more than once
             rich.display_error(self)
-        return _short_traceback(self)
-
-
-def _short_traceback(error: Exception) -> list[str]:
-    """Return the traceback of `error` without the frames of this package, where there are others."""
-    report = traceback.TracebackException.from_exception(error)
-    own = [frame for frame in report.stack if not _inside(frame.filename)]
-    report.stack = traceback.StackSummary.from_list(own or report.stack)
-    return list(report.format())
-
-
-def _inside(filename: str) -> bool:
-    """Say whether a frame is this package's or the notebook's machinery: nothing the user can mend is there."""
-    path = filename.replace("\\", "/")
-    return path.startswith(_PACKAGE) or "/IPython/core/" in path
-
-
-_PACKAGE = __file__.replace("\\", "/").rpartition("/base/")[0] + "/"
+        return short_traceback(self)
 
 
 class DimensionIndexError(DimensionError, IndexError):
@@ -125,7 +109,7 @@ class Shown(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return the traceback without the frames of this package (IPython calls this)."""
-        return _short_traceback(self)
+        return short_traceback(self)
 
 
 class DTypeError(Shown, TypeError, RuntimeError):
@@ -134,6 +118,10 @@ class DTypeError(Shown, TypeError, RuntimeError):
 
 class NoNumbersError(Shown, RuntimeError):
     """Somebody asked for the numbers of a value that has only a shape and a type, as while tracing."""
+
+
+class StateDictError(Shown, RuntimeError):
+    """A state_dict that does not fit a module."""
 
 
 class UninitializedError(RuntimeError, ValueError):

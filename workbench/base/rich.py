@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["display_again", "display_error", "in_notebook", "mimebundle"]
+__all__ = ["cell_of", "display_again", "display_error", "in_notebook", "mimebundle"]
 
 RENDERERS = {
     "tensor": ("workbench.widgets.html", "tensor_html"),
@@ -31,6 +31,17 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
+
+
+def cell_of(filename: str) -> str | None:
+    """Return what IPython calls the cell that a frame's file stands for, ``Cell In[4]``; None for any other file.
+
+    >>> cell_of(__file__)
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    found = None if shell is None else shell.compile.format_code_name(filename)
+    return None if found is None else " ".join(found)
 
 
 def html(kind: str, thing: object) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from workbench.base import shield
+from workbench.base.errors import short
 from workbench.base.lazy import Lazy
 from workbench.base.random import Generator, default_generator
 from workbench.data.collate import default_collate, default_convert
-from workbench.data.dataset import IterableDataset
+from workbench.data.dataset import Dataset, IterableDataset
 from workbench.data.passes import ENDLESS, ByWorkers, Here, Pass, plan_of
 from workbench.data.pool import Pool
 from workbench.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -130,6 +131,14 @@ class DataLoader(Generic[T]):
                 f"{name} attribute should not be set after {type(self).__name__} is initialized: make a new loader"
             )
         super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        told = isinstance(self.dataset, Dataset) and type(self.dataset).__repr__ is not object.__repr__
+        of = short(self.dataset) if told else type(self.dataset).__name__
+        size = "samples one by one" if not self.batched else f"batches of {self.batch_size or 'own sizes'}"
+        order = ", shuffled" if isinstance(self.sampler, RandomSampler) else ""
+        workers = f", {self.num_workers} workers" if self.num_workers else ""
+        return f"<{type(self).__name__}: {size}{order}{workers}, of {of}>"
 
     def __len__(self) -> int:
         if not self.iterable:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of, new
 from workbench.data.dataset import Dataset, Empty, Whole
@@ -44,6 +45,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
                 )
         self.tensors = tensors
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{one.dtype.name}{_sample_dims(one)}" for one in self.tensors)
+        return f"<{type(self).__name__}: {len(self):,} samples of {kinds}>"
+
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
@@ -64,6 +69,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         if not isinstance(indices, slice):
             indices = checked(np.asarray(indices), len(self))
         return [new(taken(one._array, indices, empty), one._names) for one in self.tensors]
+
+
+def _sample_dims(tensor: Tensor) -> str:
+    names, sizes = dims_of(tensor)
+    return str(Dims(names[1:], sizes[1:])) if sizes[1:] else ""
 
 
 def checked(indices: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.errors import StateDictError
 from workbench.core.backend import backend_of, move
 from workbench.core.value import new
 from workbench.nn.keys import key_problems, way_to_state
@@ -267,8 +268,8 @@ def _load_extra(
         unexpected_keys.append(key)
 
 
-def _refusal(root: Module, problems: list[str]) -> RuntimeError:
-    return RuntimeError(
+def _refusal(root: Module, problems: list[str]) -> StateDictError:
+    return StateDictError(
         f"Error(s) in loading state_dict for {type(root).__name__} (nothing was changed):\n\t"
         + "\n\t".join(problems)
     )

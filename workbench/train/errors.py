@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.base.errors import Shown
+from workbench.base.tracebacks import short_traceback
 
-__all__ = ["CheckpointError", "CheckpointWarning", "TrainingError"]
+__all__ = ["CheckpointError", "CheckpointWarning", "Interrupted", "TrainingError"]
 
 
 class TrainingError(Shown, RuntimeError):
@@ -35,3 +36,11 @@ class CheckpointError(Shown, ValueError):
 
 class CheckpointWarning(UserWarning):
     """A checkpoint that was passed over, and why."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt that reached a training: a notebook shows where it stands, and not how it got out."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the traceback without the frames of this package (IPython calls this)."""
+        return short_traceback(self)

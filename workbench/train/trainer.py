@@ -17,6 +17,7 @@ from workbench.train.callbacks import default_callbacks
 from workbench.train.callbacks.base import Callback
 from workbench.train.checks import check_count, check_model, check_settings, folder_of, kind_of, listed
 from workbench.train.control import Control, State
+from workbench.train.errors import Interrupted
 from workbench.train.evaluate import Evaluation, measure
 from workbench.train.history import Epoch, History
 from workbench.train.loop import Loop
@@ -212,12 +213,18 @@ class Trainer:
                     ended = "stopped" if isinstance(error, KeyboardInterrupt) else "failed"
                     self.message = "interrupted" if ended == "stopped" else str(error)
                     self.call_all("on_exception", error)
+                    if ended == "stopped":
+                        raise self._interrupted().with_traceback(error.__traceback__) from None
                     raise
         finally:
             self.position = None
             self.control.end(ended)
             self.call_all("on_end")
         return self.history
+
+    def _interrupted(self) -> Interrupted:
+        taken = f"{self.step:,} step{'' if self.step == 1 else 's'}"
+        return Interrupted(f"stopped after {taken}, all of them whole; fit(…, resume=True) goes on")
 
     def _enter(self, position: Position, resume: Resume) -> None:
         """Begin a run, or go on with one."""
