@@ -59,6 +59,23 @@ def test_calls_are_counted_and_a_model_may_look_at_numbers() -> None:
     assert "9 of them frozen" in repr(wb.summary(model, wb.zeros(2, 3)))
 
 
+def test_what_is_not_called_says_so_but_a_list_whose_modules_are() -> None:
+    class Listed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(3, 3)])
+            self.unused = nn.Linear(3, 3)
+
+        def forward(self, x: wb.Tensor) -> wb.Tensor:
+            return self.layers[0](x)
+
+    found = wb.summary(Listed(), N=2, C=3)
+    assert (found["layers"].ran, found["layers.0"].ran, found["unused"].ran) == (True, True, False)
+    (line,) = (line for line in repr(found).splitlines() if "not called" in line)
+    assert line.strip().startswith("unused: Linear")
+    assert found._repr_mimebundle_()["text/html"].count("not called") == 1
+
+
 def test_html_is_escaped_and_bounded() -> None:
     evil = type("<script>", (nn.Sequential,), {})
     html = wb.summary(evil(*[nn.ReLU() for _ in range(600)]), N=1, C=3)._repr_mimebundle_()["text/html"]

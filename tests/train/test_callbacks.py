@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -333,3 +334,14 @@ def test_how_it_ended_is_told() -> None:
     assert states == ["running", "running", "stopped"]
     live = next(one for one in made.callbacks if isinstance(one, LiveCurves))
     assert live.payload().message == "enough"
+
+
+def test_a_bar_says_what_there_is_with_units(capsys: pytest.CaptureFixture[str]) -> None:
+    made = trainer(progress=True, scheduler=None)
+    made.fit(loader(), loader(), epochs=2)
+    last = capsys.readouterr().out.replace("\r", "\n").strip().splitlines()[-1]
+    assert re.match(
+        r"epoch 2/2: 100%\|█+\| 4/4 \[00:\d\d<00:00, loss \d\.\d\d\d?, accuracy 0\.\d{3}, val_loss ", last
+    )
+    assert last.endswith(" samples/s]")
+    assert "batch/s" not in last

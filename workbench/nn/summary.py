@@ -45,6 +45,11 @@ class Layer(NamedTuple):
     """How often it was called."""
 
     @property
+    def ran(self) -> bool:
+        """Whether it was called, or at least something inside of it: a list of modules is never called."""
+        return bool(self.calls or self.flops or self.memory)
+
+    @property
     def depth(self) -> int:
         """How many modules it stands in."""
         return self.path.count(".") + 1 if self.path else 0
@@ -109,7 +114,7 @@ class Summary:
 
 def outputs_text(layer: Layer) -> str:
     """Return the dims of what a module returns, as a line of text."""
-    return ", ".join(str(dims) for dims, _ in layer.outputs)
+    return ", ".join(str(dims) for dims, _ in layer.outputs) if layer.ran else "not called"
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

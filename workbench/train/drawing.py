@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.base.figures import si
 from workbench.base.lazy import Lazy
 from workbench.train.curves import smooth, spikes, thin
 
@@ -79,6 +80,15 @@ def charts(history: Any) -> list[Chart]:
     return found
 
 
+def rounded(value: float) -> str:
+    """Return a figure with three significant digits, in letters that every terminal has.
+
+    >>> rounded(0.97612), rounded(1.1), rounded(-140.2), rounded(float("nan"))
+    ('0.976', '1.10', '-140', 'nan')
+    """
+    return f"{value:#.3g}".rstrip(".")
+
+
 # ------------------------------------------------------------------------------------------------- HTML
 
 
@@ -90,19 +100,17 @@ def page(history: Any) -> str:
             "Nothing was trained yet: <code>trainer.fit(loader, epochs=1)</code></div>"
         )
     last = history.epochs[-1] if history.epochs else None
-    words = [f"step {history.steps[-1]:,}", f"loss {history.losses[-1]:.3g}"]
+    steps = len(history.losses)
+    words = [f"{steps:,} step{'' if steps == 1 else 's'}", f"loss {rounded(history.losses[-1])}"]
     if last is not None:
-        words = [
-            f"epoch {last.number}",
-            words[0],
-            *(f"{name} {one:.3g}" for name, one in last.values.items()),
-        ]
-    words.append(f"{history.speeds[-1]:,.0f} samples/s")
+        words[1:] = [f"{name} {rounded(one)}" for name, one in last.values.items()]
+    words.append(f"{si(history.speeds[-1])} samples/s")
+    head = f"epoch {last.number}" if last is not None else "epoch 1, unfinished"
     drawn = "".join(_svg(chart) for chart in charts(history))
     return (
         '<div style="font-family:var(--jp-ui-font-family,sans-serif);font-size:12px;'
         'font-variant-numeric:tabular-nums;color:var(--jp-ui-font-color1,#222)">'
-        f"<div><b>training</b> &nbsp;{html.escape(' · '.join(words))}</div>"
+        f"<div><b>{head}</b> · {html.escape(' · '.join(words))}</div>"
         f'<div style="display:flex;flex-wrap:wrap;gap:8px">{drawn}</div></div>'
     )
 
@@ -120,12 +128,13 @@ def _svg(chart: Chart) -> str:
     parts = [
         f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
         'stroke="var(--jp-border-color2,#ddd)"/>'
-        f'<text x="{LEFT - 4}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.3g}</text>'
-        for value in (low, (low + high) / 2, high)
+        f'<text x="{LEFT - 4}" y="{y(value) + 3.5:.1f}" text-anchor="end">{value:.5g}</text>'
+        for value in _round_values(low, high)
     ]
+    parts.append(f'<text x="{LEFT - 4}" y="{HEIGHT - 6}" text-anchor="end">step</text>')
     parts += [
-        f'<text x="{x(step):.1f}" y="{HEIGHT - 6}" text-anchor="{anchor}">{step:g}</text>'
-        for step, anchor in ((low_x, "start"), (high_x, "end"))
+        f'<text x="{x(step):.1f}" y="{HEIGHT - 6}" text-anchor="{anchor}">{step:,}</text>'
+        for step, anchor in {low_x: "start", high_x: "end"}.items()
     ]
     parts += [
         f'<path d="M{x(step) - 3:.1f} {TOP - 4}h6l-3 5z" fill="{PURPLE}">'
@@ -141,6 +150,20 @@ def _svg(chart: Chart) -> str:
         f'<text x="{LEFT}" y="12" font-size="11" fill="var(--jp-ui-font-color1,#222)">{title}</text>'
         f"{''.join(parts)}</svg>"
     )
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """Return two to five round values from `low` to `high`.
+
+    >>> _round_values(0.0137, 3.28), _round_values(-0.004, 0.004)
+    ([1.0, 2.0, 3.0], [-0.004, -0.002, 0.0, 0.002, 0.004])
+    """
+    power = 10.0 ** math.floor(math.log10((high - low) / 2))
+    step = next(
+        digit * power for digit in (1, 2, 5, 10) if math.floor((high - low) / (digit * power) + 1e-9) <= 4
+    )
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
 
 
 def _legend(chart: Chart) -> str:

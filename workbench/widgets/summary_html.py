@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from workbench.base.dtypes import as_dtype
 from workbench.base.figures import byte_figure, si
 from workbench.live.messages import Dim
 from workbench.widgets.html import BOX, QUIET, dim_chip
@@ -16,23 +17,37 @@ MOST_LAYERS = 400
 FEW = 40
 """A tree of this many modules is shown unfolded."""
 
-_GRID = "display:grid;grid-template-columns:minmax(0,1fr) 7em 7em 7em;gap:0 8px;align-items:baseline"
+_GRID = (
+    "display:grid;grid-template-columns:minmax(0,1fr) repeat(3,clamp(4.8em,13%,7em));gap:0 8px;"
+    "align-items:start"
+)
 _RIGHT = "text-align:right;white-space:nowrap"
+
+_NAME = "min-width:0;overflow-wrap:anywhere"
+
+_COLUMNS = {
+    "parameters": "values that are learned, its own and those of the layers inside",
+    "flop": "floating point operations of one forward pass: a product and its sum are two; the bar is its share",
+    "memory": "bytes of what its operations return: about what a backward pass keeps",
+}
 
 
 def summary_html(summary: Any) -> str:
     """Return a summary as HTML: modules fold, dims have their colours, a bar shows each one's share of the work."""
     layers = summary.layers[:MOST_LAYERS]
     total = summary.total
-    head = (
-        f'<div style="{_GRID};{QUIET}"><span>layer · output</span><span style="{_RIGHT}">parameters</span>'
-        f'<span style="{_RIGHT}">flop</span><span style="{_RIGHT}">memory</span></div>'
+    columns = "".join(
+        f'<span style="{_RIGHT};font-size:11px" title="{escape(what)}">{name}</span>'
+        for name, what in _COLUMNS.items()
     )
+    head = f'<div style="{_GRID};{QUIET}"><span>layer · output</span>{columns}</div>'
     body = _tree(layers, 0, len(layers) <= FEW, total)[0]
     left = len(summary.layers) - len(layers)
-    more = f'<div style="{QUIET}">… {left} more modules</div>' if left else ""
+    more = f'<div style="{QUIET}">… {left:,} more modules: print(…) shows them</div>' if left else ""
     totals = "".join(f"<div>{escape(line)}</div>" for line in summary.totals()[1:])
-    inputs = " ".join(f"<code>{escape(dtype)}</code> " + _chips(dims) for dims, dtype in summary.inputs)
+    inputs = " ".join(
+        f"<code>{escape(as_dtype(dtype).short)}</code> " + _chips(dims) for dims, dtype in summary.inputs
+    )
     return (
         f'<div class="wb-summary" style="{BOX};max-width:980px"><div style="margin-bottom:4px">'
         f'<b>{escape(total.kind)}</b> <span style="{QUIET}">of</span> {inputs}</div>'
@@ -50,10 +65,10 @@ def _tree(layers: Any, at: int, unfolded: bool, total: Any) -> tuple[str, int]:
         inside.append(part)
     row = _row(layer, total)
     if not inside:
-        return f'<div style="padding-left:14px">{row}</div>', after
+        return f'<div style="padding-left:18px">{row}</div>', after
     shown = " open" if unfolded or layer.depth == 0 else ""
     return (
-        f'<details{shown}><summary style="list-style-position:outside;margin-left:14px">{row}</summary>'
+        f'<details{shown}><summary style="list-style-position:outside;margin-left:18px">{row}</summary>'
         f'<div style="margin-left:7px;padding-left:7px;border-left:1px solid var(--jp-border-color2,#ccc)">'
         f"{''.join(inside)}</div></details>"
     ), after
@@ -64,7 +79,7 @@ def _row(layer: Any, total: Any) -> str:
     label = f"<b>{escape(name)}</b> " if name else ""
     shape = " ".join(_chips(dims) for dims, _ in layer.outputs[:4])
     often = f' <span style="{QUIET}">× {layer.calls}</span>' if layer.calls > 1 else ""
-    unused = "" if layer.calls else f' <span style="{QUIET}">not called</span>'
+    unused = "" if layer.ran else f' <span style="{QUIET}">not called</span>'
     share = layer.flops / total.flops if total.flops else 0.0
     bar = (
         f"background:linear-gradient(to left,rgba(127,127,127,.28) {100 * share:.1f}%,transparent 0)"
@@ -74,7 +89,7 @@ def _row(layer: Any, total: Any) -> str:
     frozen = layer.parameters - layer.trainable
     title = f"{layer.parameters:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
     return (
-        f'<span style="{_GRID}"><span style="min-width:0"><span style="display:inline-block;min-width:15em">{label}'
+        f'<span style="{_GRID}"><span style="{_NAME}"><span style="display:inline-block;min-width:min(15em,100%)">{label}'
         f'<span style="{QUIET}">{escape(layer.kind)}</span></span> {shape}{often}{unused}</span>'
         f'<span style="{_RIGHT}" title="{escape(title)}">{si(layer.parameters) if layer.parameters else ""}</span>'
         f'<span style="{_RIGHT};{bar}" title="{layer.flops:,.0f} flop, {100 * share:.1f} %">'

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from tqdm.auto import tqdm
 
+from workbench.base.figures import si
 from workbench.train.callbacks.base import Callback
+from workbench.train.drawing import rounded
 
 __all__ = ["ProgressBar"]
+
+SHAPE = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+"""Without the batches a second: samples a second say it."""
 
 
 class ProgressBar(Callback):
@@ -27,9 +33,10 @@ class ProgressBar(Callback):
     def _open(self, trainer: Any) -> None:
         loop = trainer.loop
         of = "" if loop.epochs is None else f"/{loop.epochs}"
+        length = loop.position.length
         self._bar = tqdm(
-            total=loop.position.length, desc=f"epoch {trainer.epoch + 1}{of}", unit="batch", file=sys.stdout,
-            initial=trainer.progress.batch,
+            total=length, desc=f"epoch {trainer.epoch + 1}{of}", unit="batch", file=sys.stdout,
+            initial=trainer.progress.batch, bar_format=None if length is None else SHAPE,
         )  # fmt: skip
 
     def on_batch_end(self, trainer: Any) -> None:
@@ -38,8 +45,7 @@ class ProgressBar(Callback):
             self._open(trainer)
         history = trainer.history
         if history.losses:
-            words = f"loss {history.losses[-1]:.4f}, {history.speeds[-1]:.0f}/s"
-            self._bar.set_postfix_str(words, refresh=False)
+            self._bar.set_postfix_str(_words({"loss": history.losses[-1]}, history.speeds[-1]), refresh=False)
         self._bar.update()
 
     def on_pause(self, trainer: Any) -> None:
@@ -56,8 +62,7 @@ class ProgressBar(Callback):
         """Show the figures, and leave the bar."""
         if self._bar is not None:
             last = trainer.history.epochs[-1]
-            figures = ", ".join(f"{name} {value:.4f}" for name, value in last.values.items())
-            self._bar.set_postfix_str(f"{figures}, {last.rate:.0f}/s")
+            self._bar.set_postfix_str(_words(last.values, last.rate))
             self._close()
 
     def on_end(self, trainer: Any) -> None:
@@ -70,3 +75,8 @@ class ProgressBar(Callback):
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+def _words(figures: Mapping[str, float], rate: float) -> str:
+    told = [f"{name} {rounded(value)}" for name, value in figures.items()]
+    return ", ".join([*told, f"{si(rate)} samples/s"])
