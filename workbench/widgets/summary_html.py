@@ -24,6 +24,7 @@ _GRID = (
 _RIGHT = "text-align:right;white-space:nowrap"
 
 _NAME = "min-width:0;overflow-wrap:anywhere"
+_LABEL = "display:inline-block;min-width:min(15em,100%)"
 
 _COLUMNS = {
     "parameters": "values that are learned, its own and those of the layers inside",
@@ -89,7 +90,7 @@ def _row(layer: Any, total: Any) -> str:
     frozen = layer.parameters - layer.trainable
     title = f"{layer.parameters:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
     return (
-        f'<span style="{_GRID}"><span style="{_NAME}"><span style="display:inline-block;min-width:min(15em,100%)">{label}'
+        f'<span style="{_GRID}"><span style="{_NAME}"><span style="{_LABEL}">{label}'
         f'<span style="{QUIET}">{escape(layer.kind)}</span></span> {shape}{often}{unused}</span>'
         f'<span style="{_RIGHT}" title="{escape(title)}">{si(layer.parameters) if layer.parameters else ""}</span>'
         f'<span style="{_RIGHT};{bar}" title="{layer.flops:,.0f} flop, {100 * share:.1f} %">'
