@@ -128,8 +128,8 @@ def _svg(chart: Chart) -> str:
     parts = [
         f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
         'stroke="var(--jp-border-color2,#ddd)"/>'
-        f'<text x="{LEFT - 4}" y="{y(value) + 3.5:.1f}" text-anchor="end">{value:.5g}</text>'
-        for value in _round_values(low, high)
+        f'<text x="{LEFT - 4}" y="{y(value) + 3.5:.1f}" text-anchor="end">{words}</text>'
+        for value, words in _round_values(low, high)
     ]
     parts.append(f'<text x="{LEFT - 4}" y="{HEIGHT - 6}" text-anchor="end">step</text>')
     parts += [
@@ -152,18 +152,21 @@ def _svg(chart: Chart) -> str:
     )
 
 
-def _round_values(low: float, high: float) -> list[float]:
-    """Return two to five round values from `low` to `high`.
+def _round_values(low: float, high: float) -> list[tuple[float, str]]:
+    """Return two to five round values from `low` to `high`, with their texts.
 
-    >>> _round_values(0.0137, 3.28), _round_values(-0.004, 0.004)
-    ([1.0, 2.0, 3.0], [-0.004, -0.002, 0.0, 0.002, 0.004])
+    >>> _round_values(0.0137, 3.28), _round_values(0.89, 0.93)
+    ([(1.0, '1'), (2.0, '2'), (3.0, '3')], [(0.9, '0.90'), (0.92, '0.92')])
     """
     power = 10.0 ** math.floor(math.log10((high - low) / 2))
     step = next(
         digit * power for digit in (1, 2, 5, 10) if math.floor((high - low) / (digit * power) + 1e-9) <= 4
     )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    shape = f".{decimals}f" if decimals <= 4 and abs(high) < 1e5 else ".3g"
+    values = [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+    return [(value, f"{value:{shape}}") for value in values]
 
 
 def _legend(chart: Chart) -> str:

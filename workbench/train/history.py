@@ -53,7 +53,7 @@ class Epoch:
 
     def __str__(self) -> str:
         figures = ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
-        return f"epoch {self.number}: {figures}, {self.rate:.0f}/s, {self.seconds:.1f} s"
+        return f"epoch {self.number}: {figures}, {self.rate:.0f} samples/s, {self.seconds:.1f} s"
 
 
 @dataclass
