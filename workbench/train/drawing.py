@@ -155,8 +155,8 @@ def _svg(chart: Chart) -> str:
 def _round_values(low: float, high: float) -> list[tuple[float, str]]:
     """Return two to five round values from `low` to `high`, with their texts.
 
-    >>> _round_values(0.0137, 3.28), _round_values(0.89, 0.93)
-    ([(1.0, '1'), (2.0, '2'), (3.0, '3')], [(0.9, '0.90'), (0.92, '0.92')])
+    >>> _round_values(0.0137, 3.28), _round_values(0.895, 0.925)
+    ([(1.0, '1'), (2.0, '2'), (3.0, '3')], [(0.9, '0.90'), (0.91, '0.91'), (0.92, '0.92')])
     """
     power = 10.0 ** math.floor(math.log10((high - low) / 2))
     step = next(
