@@ -62,6 +62,18 @@ void max_pool_tiles(const float* input, const Dims& shape, std::int64_t high, st
 
 namespace {
 
+// Calls `run(from, row, to)` for each row of the output: where its image begins in the input, which of the image's rows
+// it is, and where it lies in the output. `share` says how many values cost as much as one float.
+template <class Run>
+void for_rows(const Windows& windows, std::int64_t share, const Run& run) {
+    if (!count_of(windows.output)) return;
+    const std::int64_t height = windows.output[2], out_row = windows.output[3] * windows.output[1];
+    const std::int64_t image = windows.input[1] * windows.input[2] * windows.input[3];
+    parallel_for(windows.output[0] * height, grain_for(image / height / share), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) run(i / height * image, i % height, i * out_row);
+    });
+}
+
 nb::object max_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
     const Windows windows(shape_of(x), kernel, stride, padding, dilation);
     auto values = Output<float>::channels_last(windows.output);
@@ -70,15 +82,9 @@ nb::object max_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padd
         KernelScope scope;
         const auto input = channels_last(x);
         const PoolPlane plane = windows.plane();
-        const std::int64_t out_height = windows.output[2], image = windows.input[1] * windows.input[2] * windows.input[3];
-        const std::int64_t out_row = windows.output[3] * windows.output[1];
-        const std::int64_t rows = count_of(windows.output) ? windows.output[0] * out_height : 0;
-        parallel_for(rows, grain_for(image / std::max<std::int64_t>(1, out_height)),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i)
-                             LEAF(max_pool_row)(input.data() + i / out_height * image, plane, i % out_height,
-                                          values.data() + i * out_row, indices.data() + i * out_row);
-                     });
+        for_rows(windows, 1, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
+            LEAF(max_pool_row)(input.data() + from, plane, row, values.data() + to, indices.data() + to);
+        });
     }
     return nb::make_tuple(values.to_python(), indices.to_python());
 }
@@ -86,18 +92,13 @@ nb::object max_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padd
 nb::object quantized_max_pool2d(const Input<std::uint8_t>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
     const Windows windows(shape_of(x), kernel, stride, padding, dilation);
     auto values = Output<std::uint8_t>::channels_last(windows.output);
-    if (count_of(windows.output)) {
+    {
         KernelScope scope;
         const auto input = channels_last(x);
         const PoolPlane plane = windows.plane();
-        const std::int64_t out_height = windows.output[2], image = windows.input[1] * windows.input[2] * windows.input[3];
-        const std::int64_t out_row = windows.output[3] * windows.output[1];
-        parallel_for(windows.output[0] * out_height, grain_for(image / out_height / 4),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i)
-                             LEAF(max_pool_bytes_row)(input.data() + i / out_height * image, plane, i % out_height,
-                                                      values.data() + i * out_row);
-                     });
+        for_rows(windows, 4, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
+            LEAF(max_pool_bytes_row)(input.data() + from, plane, row, values.data() + to);
+        });
     }
     return values.to_python();
 }
@@ -151,15 +152,9 @@ nb::object avg_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padd
         KernelScope scope;
         const auto input = channels_last(x);
         const PoolPlane plane = windows.plane();
-        const std::int64_t out_height = windows.output[2], image = windows.input[1] * windows.input[2] * windows.input[3];
-        const std::int64_t out_row = windows.output[3] * windows.output[1];
-        const std::int64_t rows = count_of(windows.output) ? windows.output[0] * out_height : 0;
-        parallel_for(rows, grain_for(image / std::max<std::int64_t>(1, out_height)),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i)
-                             LEAF(average_pool_row)(input.data() + i / out_height * image, plane, i % out_height,
-                                              count_include_pad, values.data() + i * out_row);
-                     });
+        for_rows(windows, 1, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
+            LEAF(average_pool_row)(input.data() + from, plane, row, count_include_pad, values.data() + to);
+        });
     }
     return values.to_python();
 }
