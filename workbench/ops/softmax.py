@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,40 +60,46 @@ def _samples() -> list[Sample]:
     ]
 
 
-SOFTMAX = Op(
-    name="softmax",
-    doc="Exponentials scaled to sum to 1 along a dim, without overflow.",
-    equation="y_i = e^{x_i} / Σ_j e^{x_j}",
-    reference="elementary",
-    dims=lambda x, dim: x,
-    rule="names and sizes pass through",
-    dtype=FLOAT,
-    forward=_softmax,
-    vjp=_softmax_vjp,
-    saves=OUTPUT,
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.numel,
-    samples=_samples,
-    bad=list,
-    properties=frozenset({"wide"}),
-)
+def _declared(
+    name: str,
+    doc: str,
+    equation: str,
+    forward: Callable[[Any, int], Any],
+    vjp: Callable[[Call, Any], tuple[Any, ...]],
+) -> Op:
+    """Declare an op along one dim that passes names and sizes through."""
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference="elementary",
+        dims=lambda x, dim: x,
+        rule="names and sizes pass through",
+        dtype=FLOAT,
+        forward=forward,
+        vjp=vjp,
+        saves=OUTPUT,
+        quantized=NOT_QUANTIZED,
+        cost=lambda dims, out, **params: 5.0 * out.numel,
+        samples=_samples,
+        bad=list,
+        properties=frozenset({"wide"}),
+    )
 
-LOG_SOFTMAX = Op(
-    name="log_softmax",
-    doc="Logarithm of softmax, without overflow.",
-    equation="y_i = x_i - ln Σ_j e^{x_j}",
-    reference="elementary",
-    dims=lambda x, dim: x,
-    rule="names and sizes pass through",
-    dtype=FLOAT,
-    forward=_log_softmax,
-    vjp=_log_softmax_vjp,
-    saves=OUTPUT,
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.numel,
-    samples=_samples,
-    bad=list,
-    properties=frozenset({"wide"}),
+
+SOFTMAX = _declared(
+    "softmax",
+    "Exponentials scaled to sum to 1 along a dim, without overflow.",
+    "y_i = e^{x_i} / Σ_j e^{x_j}",
+    _softmax,
+    _softmax_vjp,
+)
+LOG_SOFTMAX = _declared(
+    "log_softmax",
+    "Logarithm of softmax, without overflow.",
+    "y_i = x_i - ln Σ_j e^{x_j}",
+    _log_softmax,
+    _log_softmax_vjp,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

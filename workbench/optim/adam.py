@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.optim.elementwise import Arrays, Elementwise, settings_of
 from workbench.optim.optimizer import Group
-from workbench.optim.settings import check_betas, check_not_negative, check_rate, check_ways, number, pair
+from workbench.optim.settings import check_moments, number, pair
 
 __all__ = ["Adam", "AdamW", "move_moments"]
 
@@ -69,11 +69,7 @@ class Adam(Elementwise):
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Refuse negative settings, and betas outside [0, 1)."""
-        check_rate(settings)
-        check_not_negative(settings, eps="epsilon")
-        check_betas(settings)
-        check_not_negative(settings, weight_decay="weight_decay")
-        check_ways(settings)
+        check_moments(settings)
 
     def _decoupled(self, group: Group) -> bool:
         return bool(group["decoupled_weight_decay"])

@@ -10,7 +10,9 @@ import numpy as np
 
 from workbench.tensor import Tensor
 
-__all__ = ["check_betas", "check_not_nan", "check_not_negative", "check_rate", "check_ways", "number", "pair"]
+__all__ = [
+    "check_betas", "check_moments", "check_not_nan", "check_not_negative", "check_rate", "check_ways", "number", "pair",
+]  # fmt: skip
 
 
 def number(value: Any) -> Any:
@@ -96,3 +98,12 @@ def check_ways(settings: Mapping[str, Any]) -> None:
         for name, value in tensors:
             if betas and isinstance(value, Tensor):
                 raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+
+
+def check_moments(settings: Mapping[str, Any], **words: str) -> None:
+    """Refuse settings with which Adam and its relatives make no sense; `words` as in `check_not_negative`."""
+    check_rate(settings)
+    check_not_negative(settings, eps="epsilon")
+    check_betas(settings)
+    check_not_negative(settings, weight_decay="weight_decay", **words)
+    check_ways(settings)

@@ -3,7 +3,7 @@
 /** A state that does not fit its buffers, or that no picture can be made of. */
 export class StateError extends Error {}
 
-function bytesOf(buffers: readonly DataView[], index: number, what: string): Uint8Array {
+function bytesOf(buffers: readonly DataView[], index: number, what: string): Uint8Array<ArrayBuffer> {
   const view = buffers[index];
   if (view === undefined) {
     throw new StateError(`${what}: buffer ${index} did not arrive (${buffers.length} did)`);
@@ -19,38 +19,32 @@ function checked<A extends { readonly length: number }>(array: A, length: number
   return array;
 }
 
-/** A buffer of float32. */
-export function float32(
-  buffers: readonly DataView[],
-  index: number,
-  length: number,
-  what: string
-): Float32Array {
-  const bytes = bytesOf(buffers, index, what);
-  return checked(new Float32Array(bytes.buffer, 0, bytes.byteLength >> 2), length, what);
+type Numbers = Float32Array | Float64Array | Uint16Array;
+
+/** Reads a buffer as one type of numbers. */
+type Read<A> = (buffers: readonly DataView[], index: number, length: number, what: string) => A;
+
+function reading<A extends Numbers>(
+  kind: { readonly BYTES_PER_ELEMENT: number } & (new (buffer: ArrayBuffer, from: number, count: number) => A)
+): Read<A> {
+  return (buffers, index, length, what) => {
+    const bytes = bytesOf(buffers, index, what);
+    return checked(
+      new kind(bytes.buffer, 0, Math.floor(bytes.byteLength / kind.BYTES_PER_ELEMENT)),
+      length,
+      what
+    );
+  };
 }
+
+/** A buffer of float32. */
+export const float32 = reading(Float32Array);
 
 /** A buffer of float64. */
-export function float64(
-  buffers: readonly DataView[],
-  index: number,
-  length: number,
-  what: string
-): Float64Array {
-  const bytes = bytesOf(buffers, index, what);
-  return checked(new Float64Array(bytes.buffer, 0, bytes.byteLength >> 3), length, what);
-}
+export const float64 = reading(Float64Array);
 
 /** A buffer of uint16. */
-export function uint16(
-  buffers: readonly DataView[],
-  index: number,
-  length: number,
-  what: string
-): Uint16Array {
-  const bytes = bytesOf(buffers, index, what);
-  return checked(new Uint16Array(bytes.buffer, 0, bytes.byteLength >> 1), length, what);
-}
+export const uint16 = reading(Uint16Array);
 
 /** A buffer of uint8. */
 export function uint8(buffers: readonly DataView[], index: number, length: number, what: string): Uint8Array {
