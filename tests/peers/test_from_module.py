@@ -16,6 +16,7 @@ from workbench.interop.torch import from_module, from_torch
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 tn = torch.nn
+prune = pytest.importorskip("torch.nn.utils.prune")
 F = tn.functional
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -401,3 +402,53 @@ def test_the_random_state_stays() -> None:
     wb.manual_seed(3)
     from_module(tn.Linear(3, 3))
     assert wb.rand(1).item() == first
+
+
+class Symmetric(tn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.triu() + x.triu(1).T
+
+
+def parametrized(layer: Any) -> Any:
+    torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    return layer
+
+
+def without_weight(layer: Any) -> Any:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight = weight
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        (parametrized, "parametrize.remove_parametrizations(module, 'weight')"),
+        (
+            torch.nn.utils.parametrizations.weight_norm,
+            "parametrize.remove_parametrizations(module, 'weight')",
+        ),
+        (
+            torch.nn.utils.parametrizations.spectral_norm,
+            "parametrize.remove_parametrizations(module, 'weight')",
+        ),
+        (
+            lambda layer: prune.l1_unstructured(layer, "weight", 0.5),
+            "prune.remove of torch.nn.utils do",
+        ),
+        (torch.nn.utils.spectral_norm, "remove_weight_norm, remove_spectral_norm and"),
+        (without_weight, "its weight is computed and no parameter of its own"),
+    ],
+)
+def test_a_layer_whose_weight_is_computed_is_refused_with_the_way_out(make: Any, way: str) -> None:
+    theirs = tn.Sequential(make(tn.Linear(3, 3)))
+    with pytest.raises(TypeError, match=r"module '0' (is|has) a") as caught:
+        from_module(theirs)
+    assert way in str(caught.value)
+
+
+def test_a_parametrization_that_is_removed_leaves_a_layer() -> None:
+    theirs = parametrized(tn.Linear(3, 3))
+    torch.nn.utils.parametrize.remove_parametrizations(theirs, "weight")
+    check_same(from_module(theirs), theirs, torch.randn(2, 3))

@@ -69,12 +69,13 @@ class _Conversion:
                 raise self._refusal(theirs, path, "it is compiled: give the module it was made of")
             if _lazy(theirs):
                 raise self._refusal(theirs, path, "it has no sizes yet: call it once first")
+            _check_hooks(theirs, path)
             known = _known(theirs)
             if known is not None and isinstance(own, known) and type(own).__name__ == type(theirs).__name__:
                 known = type(own)
             ours = self._traced(theirs, path) if known is None else self._layer(theirs, known, path)
             found = self._modules[id(theirs)] = ours
-            _carry_hooks(theirs, ours, path)
+            _carry_hooks(theirs, ours)
             ours.__dict__["training"] = theirs.training
         return found
 
@@ -93,6 +94,15 @@ class _Conversion:
         else:
             arguments = made(theirs, lambda name: self.module(theirs.get_submodule(name), _join(path, name)))
             ours = known(**{key: self._setting(theirs, key, value, path) for key, value in arguments.items()})
+        own = (name for name in ours._parameter_names if ours.__dict__[name] is not None)
+        computed = next((name for name in own if name not in theirs._parameters), None)
+        if computed is not None:
+            raise self._refusal(
+                theirs,
+                path,
+                f"its {computed} is computed and no parameter of its own: make it one first, as "
+                f"torch.nn.utils.parametrize.remove_parametrizations(module, {computed!r}) does",
+            )
         self._fill(theirs, ours, path)
         return ours
 
@@ -218,14 +228,18 @@ def _lazy(theirs: Any) -> bool:
     return check is not None and bool(check())
 
 
-def _carry_hooks(theirs: Any, ours: Module, path: str) -> None:
-    """Register the hooks of forward calls; refuse those of PyTorch's own, which compute with its functions."""
+def _check_hooks(theirs: Any, path: str) -> None:
+    """Refuse hooks of PyTorch's own, which compute with its functions."""
     for hook in (*theirs._forward_pre_hooks.values(), *theirs._forward_hooks.values()):
         if (getattr(hook, "__module__", None) or "").startswith("torch."):
             raise TypeError(
                 f"from_module: module {path!r} has a hook of PyTorch's own, {hook!r}: remove it first, as "
-                "torch.nn.utils.remove_weight_norm(module) does"
+                "remove_weight_norm, remove_spectral_norm and prune.remove of torch.nn.utils do"
             )
+
+
+def _carry_hooks(theirs: Any, ours: Module) -> None:
+    """Register the hooks of forward calls."""
     for key, hook in theirs._forward_pre_hooks.items():
         ours.register_forward_pre_hook(hook, with_kwargs=key in theirs._forward_pre_hooks_with_kwargs)
     for key, hook in theirs._forward_hooks.items():
