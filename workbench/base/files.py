@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     before = _mode_of(target)
     name = os.fsdecode(os.fsencode(target.name)[:200])  # of bytes a name has at most 255
-    part = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f".{name}.{os.urandom(4).hex()}.part")
     handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if before is None else 0o600)
     try:
         # without a file before it, what the user's mask leaves
