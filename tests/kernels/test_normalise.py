@@ -18,11 +18,18 @@ def over_channels(values: npt.NDArray[Any], ndim: int) -> npt.NDArray[Any]:
     return values.reshape(1, -1, *[1] * (ndim - 2))
 
 
+def channels_last(values: Floats) -> Floats:
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(values, 1, -1)), -1, 1)
+
+
+@pytest.mark.parametrize("lie", [np.ascontiguousarray, channels_last])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_batch_norm_and_its_gradient(shape: tuple[int, ...], offset: float, floats: Make) -> None:
-    x = floats(*shape) + np.float32(offset)
-    weight, bias, g = floats(shape[1]), floats(shape[1]), floats(*shape)
+def test_batch_norm_and_its_gradient(
+    shape: tuple[int, ...], offset: float, lie: Callable[[Floats], Floats], floats: Make
+) -> None:
+    x = lie(floats(*shape) + np.float32(offset))
+    weight, bias, g = floats(shape[1]), floats(shape[1]), lie(floats(*shape))
     axes = tuple(i for i in range(x.ndim) if i != 1)
     y, mean, rstd = kernels.lookup("batch_norm").run(x, weight, bias, eps=1e-5)
     exact = x.astype(np.float64)
@@ -50,24 +57,40 @@ def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
     x, weight, bias = floats(3, 5, 8, 9), floats(10)[::2], floats(5)
     run = kernels.lookup("batch_norm").run
     y, mean, rstd = run(lay(x), weight, bias, eps=1e-3)
-    again = run(x, weight.copy(), bias, eps=1e-3)
-    np.testing.assert_array_equal(y, again[0])
-    gx, _, _ = kernels.lookup("batch_norm_gradient").run(lay(y), lay(x), mean, rstd, weight)
-    expected, _, _ = kernels.lookup("batch_norm_gradient").run(y.copy(), x, mean, rstd, weight.copy())
-    np.testing.assert_array_equal(gx, expected)
+    np.testing.assert_array_equal(y, run(lay(x), weight.copy(), bias, eps=1e-3)[0])
+    again = run(x, weight, bias, eps=1e-3)
+    np.testing.assert_allclose(y, again[0], rtol=1e-5, atol=1e-6)
+    gradient = kernels.lookup("batch_norm_gradient").run
+    expected = gradient(y.copy(), x, mean, rstd, weight.copy())
+    for part, wanted in zip(gradient(lay(y), lay(x), mean, rstd, weight), expected, strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(2, 5, 8, 9), (3, 4, 40)])
+def test_results_lie_as_the_values_do(shape: tuple[int, ...], floats: Make) -> None:
+    rows, factors = floats(*shape), [floats(shape[1]) for _ in range(4)]
+    run, slope = kernels.lookup("batch_norm").run, kernels.lookup("batch_norm_gradient").run
+    shift, still = kernels.lookup("scale_shift").run, kernels.lookup("batch_norm_inference").run
+    for x in (rows, channels_last(rows)):
+        y, mean, rstd = run(x, *factors[:2], eps=1e-3)
+        gx = slope(rows, x, mean, rstd, factors[0])[0]
+        known = still(x, factors[0], factors[1] ** 2, *factors[2:], eps=1e-3)
+        assert {one.strides for one in (y, gx, known, shift(x, *factors[:2]))} == {x.strides}
+
+
+@pytest.mark.parametrize("lie", [np.ascontiguousarray, channels_last])
 @pytest.mark.parametrize("relu", [False, True])
-def test_scale_shift(relu: bool, floats: Make) -> None:
-    x, scale, shift = floats(3, 17, 8, 9), floats(17), floats(17)
+def test_scale_shift(relu: bool, lie: Callable[[Floats], Floats], floats: Make) -> None:
+    x, scale, shift = lie(floats(3, 17, 8, 9)), floats(17), floats(17)
     y = kernels.lookup("scale_shift").run(x, scale, shift, relu=relu)
     expected = x.astype(np.float64) * over_channels(scale, 4) + over_channels(shift, 4)
     np.testing.assert_allclose(y, np.maximum(expected, 0) if relu else expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("lie", [np.ascontiguousarray, channels_last])
 @pytest.mark.parametrize("relu", [False, True])
-def test_inference(relu: bool, floats: Make) -> None:
-    x, mean, weight, bias = floats(3, 17, 8, 9), floats(17), floats(17), floats(17)
+def test_inference(relu: bool, lie: Callable[[Floats], Floats], floats: Make) -> None:
+    x, mean, weight, bias = lie(floats(3, 17, 8, 9)), floats(17), floats(17), floats(17)
     variance = floats(17) ** 2
     y = kernels.lookup("batch_norm_inference").run(x, mean, variance, weight, bias, eps=1e-3, relu=relu)
     expected = (x.astype(np.float64) - over_channels(mean, 4)) / np.sqrt(over_channels(variance, 4) + 1e-3)

@@ -5,6 +5,8 @@
 // repacks at every call, since the weights change; PackedConv2d packs once.
 #include "convolution.hpp"
 
+#include <atomic>
+
 #include "engine.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
@@ -88,26 +90,74 @@ struct Geometry {
     }
 };
 
-// A primitive with its memories, which have no storage. `weight` is in oneDNN's own layout; `repack` goes between it and
-// the plain layout. What a call needs beside arrays comes from the pool: kept here, every layer would hold it for good.
-struct Prepared {
-    std::mutex mutex;
-    dnnl::primitive primitive, repack;
-    dnnl::memory input, weight, plain_weight, bias, output, scratchpad;
-    dnnl::memory::desc weight_layout;
-    std::string implementation;
+// What a call binds its data to; made once and handed on from call to call.
+struct Seat {
+    dnnl::memory input, weight, plain_weight, bias, output, room;
+    std::unordered_map<int, dnnl::memory> arguments, repacked;
 };
 
-// Storage from the pool for a memory, as long as this lives.
-class Room {
+// A primitive and what its memories look like. `weight` is in oneDNN's own layout; `repack` goes between it and the plain
+// layout.
+struct Prepared {
+    struct Roles {
+        int input, weight, output;  // as oneDNN's primitive calls them
+        bool weight_is_result;
+    };
+    Roles roles;
+    Shared primitive, repack;
+    dnnl::memory::desc input, weight, plain_weight, bias, output;
+    std::string implementation;
+    mutable std::atomic<Seat*> spare{nullptr};
+
+    Prepared() = default;
+    Prepared(const Prepared&) = delete;
+    ~Prepared() { delete spare.load(); }
+
+    std::unique_ptr<Seat> new_seat() const {
+        auto seat = std::make_unique<Seat>();
+        seat->input = unbound(input), seat->output = unbound(output);
+        seat->weight = unbound(weight), seat->plain_weight = unbound(plain_weight);
+        seat->arguments = {{roles.input, seat->input}, {roles.weight, seat->weight}, {roles.output, seat->output}};
+        if (bias) seat->arguments.emplace(DNNL_ARG_BIAS, seat->bias = unbound(bias));
+        if (primitive.room_bytes()) seat->arguments.emplace(DNNL_ARG_SCRATCHPAD, seat->room = unbound(primitive.room()));
+        seat->repacked = {{roles.weight_is_result ? DNNL_ARG_TO : DNNL_ARG_FROM, seat->plain_weight},
+                          {roles.weight_is_result ? DNNL_ARG_FROM : DNNL_ARG_TO, seat->weight}};
+        return seat;
+    }
+    Buffer<float> new_weight() const { return Buffer<float>(static_cast<std::int64_t>(weight.get_size() / sizeof(float)) + 16); }
+};
+
+// One call of a primitive that others may be calling too: it has a seat to itself.
+class Call {
    public:
-    explicit Room(dnnl::memory& memory)
-        : floats_(static_cast<std::int64_t>(memory.get_desc().get_size() / sizeof(float)) + 16) {
-        bind(memory, floats_.data());
+    explicit Call(const Prepared& prepared) : prepared_(prepared), seat_(prepared.spare.exchange(nullptr)) {
+        if (!seat_) seat_ = prepared.new_seat();
+    }
+    Call(const Call&) = delete;
+    ~Call() {
+        Seat* none = nullptr;
+        if (prepared_.spare.compare_exchange_strong(none, seat_.get())) seat_.release();
+    }
+    // Between the plain weight and oneDNN's.
+    void repack(const float* plain, const float* weight) {
+        bind(seat_->plain_weight, plain), bind(seat_->weight, weight);
+        prepared_.repack.with_room(seat_->repacked);
+    }
+    void run(const float* input, const float* weight, const float* output, const float* bias = nullptr) {
+        bind(seat_->input, input), bind(seat_->weight, weight), bind(seat_->output, output);
+        if (bias) bind(seat_->bias, bias);
+        Buffer<std::uint8_t> room;
+        if (seat_->room) {
+            room = Buffer<std::uint8_t>(prepared_.primitive.room_bytes());
+            bind(seat_->room, room.data());
+        }
+        prepared_.primitive(seat_->arguments);
+        stream().wait();
     }
 
    private:
-    Buffer<float> floats_;
+    const Prepared& prepared_;
+    std::unique_ptr<Seat> seat_;
 };
 
 using Cache = RecentlyUsed<Prepared>;
@@ -116,14 +166,8 @@ Cache& cache() {
     return *instance;
 }
 
-dnnl::primitive_attr own_scratchpad() {
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    return attributes;
-}
-
 dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g, bool bias, bool relu) {
-    dnnl::primitive_attr attributes = own_scratchpad();
+    dnnl::primitive_attr attributes = with_own_room();
     if (relu) {
         dnnl::post_ops after;
         after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
@@ -137,51 +181,50 @@ dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g,
 }
 
 template <typename Description>
-void fill(Prepared& prepared, const Geometry& g, const Description& description, const dnnl::memory::desc& weight_layout) {
-    prepared.primitive = dnnl::primitive(description);
-    prepared.implementation = description.impl_info_str();
-    prepared.input = unbound(g.input_floats());
-    prepared.output = unbound(g.output_floats());
-    prepared.scratchpad = unbound(description.scratchpad_desc());
-    prepared.weight_layout = weight_layout;
-    prepared.weight = unbound(weight_layout);
-    prepared.plain_weight = unbound(g.plain_weight());
+std::shared_ptr<Prepared> prepare(const Geometry& g, const Description& description, const dnnl::memory::desc& weight,
+                                  Prepared::Roles roles) {
+    auto prepared = std::make_shared<Prepared>();
+    prepared->roles = roles;
+    prepared->primitive = Shared(description);
+    prepared->implementation = description.impl_info_str();
+    prepared->input = g.input_floats();
+    prepared->output = g.output_floats();
+    prepared->weight = weight;
+    prepared->plain_weight = g.plain_weight();
+    prepared->repack = roles.weight_is_result ? repacking(prepared->weight, prepared->plain_weight)
+                                              : repacking(prepared->plain_weight, prepared->weight);
+    return prepared;
 }
 
-std::shared_ptr<Prepared> prepare_forward(const Geometry& g, bool bias, bool relu) {
+std::shared_ptr<const Prepared> prepare_forward(const Geometry& g, bool bias, bool relu) {
     return cache().get(g.key({0, bias, relu}), [&] {
-        auto prepared = std::make_shared<Prepared>();
         const auto description = forward_description(g, bias, relu);
-        fill(*prepared, g, description, description.weights_desc());
-        if (bias) prepared->bias = unbound(describe_floats({g.output[1]}, {1}));
-        prepared->repack = dnnl::reorder(prepared->plain_weight, prepared->weight);
+        const auto prepared = prepare(g, description, description.weights_desc(),
+                                      {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, false});
+        if (bias) prepared->bias = describe_floats({g.output[1]}, {1});
         return prepared;
     });
 }
 
-std::shared_ptr<Prepared> prepare_input_gradient(const Geometry& g) {
+std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry& g) {
     return cache().get(g.key({1}), [&] {
-        auto prepared = std::make_shared<Prepared>();
         const auto description = dnnl::convolution_backward_data::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
             g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false),
-            own_scratchpad());
-        fill(*prepared, g, description, description.weights_desc());
-        prepared->repack = dnnl::reorder(prepared->plain_weight, prepared->weight);
-        return prepared;
+            with_own_room());
+        return prepare(g, description, description.weights_desc(),
+                       {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, false});
     });
 }
 
-std::shared_ptr<Prepared> prepare_weight_gradient(const Geometry& g) {
+std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry& g) {
     return cache().get(g.key({2}), [&] {
-        auto prepared = std::make_shared<Prepared>();
         const auto description = dnnl::convolution_backward_weights::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
             g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false),
-            own_scratchpad());
-        fill(*prepared, g, description, description.diff_weights_desc());
-        prepared->repack = dnnl::reorder(prepared->weight, prepared->plain_weight);
-        return prepared;
+            with_own_room());
+        return prepare(g, description, description.diff_weights_desc(),
+                       {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, true});
     });
 }
 
@@ -207,22 +250,6 @@ void fill_channels(float* out, const Dims& shape, const float* values, bool relu
         for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : 0.f;
 }
 
-void run_forward(Prepared& prepared, const float* input, const float* bias, float* output, dnnl::memory& weight) {
-    bind(prepared.input, input);
-    bind(prepared.output, output);
-    const Room scratchpad(prepared.scratchpad);
-    std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SRC, prepared.input},
-                                                    {DNNL_ARG_WEIGHTS, weight},
-                                                    {DNNL_ARG_DST, prepared.output},
-                                                    {DNNL_ARG_SCRATCHPAD, prepared.scratchpad}};
-    if (bias) {
-        bind(prepared.bias, bias);
-        arguments.emplace(DNNL_ARG_BIAS, prepared.bias);
-    }
-    prepared.primitive.execute(stream(), arguments);
-    stream().wait();
-}
-
 nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias& bias, Pair stride, Pair padding,
                   Pair dilation, std::int64_t groups, bool relu) {
     const Geometry g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
@@ -236,12 +263,10 @@ nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias&
             const auto input = channels_last(x);
             const auto weights = row_major(weight);
             const auto prepared = prepare_forward(g, bias.has_value(), relu);
-            std::lock_guard lock(prepared->mutex);
-            const Room packed(prepared->weight);
-            bind(prepared->plain_weight, weights.data());
-            prepared->repack.execute(
-                stream(), {{DNNL_ARG_FROM, prepared->plain_weight}, {DNNL_ARG_TO, prepared->weight}});
-            run_forward(*prepared, input.data(), biases ? biases->data() : nullptr, out.data(), prepared->weight);
+            const auto packed = prepared->new_weight();
+            Call call(*prepared);
+            call.repack(weights.data(), packed.data());
+            call.run(input.data(), packed.data(), out.data(), biases ? biases->data() : nullptr);
         }
     }
     return out.to_python();
@@ -260,19 +285,10 @@ nb::object conv2d_input_gradient(const Input<float>& gradient, const Input<float
             const auto gradients = channels_last(gradient);
             const auto weights = row_major(weight);
             const auto prepared = prepare_input_gradient(g);
-            std::lock_guard lock(prepared->mutex);
-            const Room packed(prepared->weight);
-            bind(prepared->plain_weight, weights.data());
-            prepared->repack.execute(
-                stream(), {{DNNL_ARG_FROM, prepared->plain_weight}, {DNNL_ARG_TO, prepared->weight}});
-            const Room scratchpad(prepared->scratchpad);
-            bind(prepared->output, gradients.data());
-            bind(prepared->input, out.data());
-            prepared->primitive.execute(stream(), {{DNNL_ARG_DIFF_DST, prepared->output},
-                                                   {DNNL_ARG_WEIGHTS, prepared->weight},
-                                                   {DNNL_ARG_DIFF_SRC, prepared->input},
-                                                   {DNNL_ARG_SCRATCHPAD, prepared->scratchpad}});
-            stream().wait();
+            const auto packed = prepared->new_weight();
+            Call call(*prepared);
+            call.repack(weights.data(), packed.data());
+            call.run(out.data(), packed.data(), gradients.data());
         }
     }
     return out.to_python();
@@ -291,17 +307,10 @@ nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<floa
             const auto gradients = channels_last(gradient);
             const auto input = channels_last(x);
             const auto prepared = prepare_weight_gradient(g);
-            std::lock_guard lock(prepared->mutex);
-            const Room packed(prepared->weight), scratchpad(prepared->scratchpad);
-            bind(prepared->output, gradients.data());
-            bind(prepared->input, input.data());
-            bind(prepared->plain_weight, out.data());
-            prepared->primitive.execute(stream(), {{DNNL_ARG_SRC, prepared->input},
-                                                   {DNNL_ARG_DIFF_DST, prepared->output},
-                                                   {DNNL_ARG_DIFF_WEIGHTS, prepared->weight},
-                                                   {DNNL_ARG_SCRATCHPAD, prepared->scratchpad}});
-            prepared->repack.execute(
-                stream(), {{DNNL_ARG_FROM, prepared->weight}, {DNNL_ARG_TO, prepared->plain_weight}});
+            const auto packed = prepared->new_weight();
+            Call call(*prepared);
+            call.run(input.data(), packed.data(), gradients.data());
+            call.repack(out.data(), packed.data());
             stream().wait();
         }
     }
@@ -366,31 +375,32 @@ class PackedConv2d {
         }
         const auto input = channels_last(x);
         const auto prepared = prepare_forward(g, static_cast<bool>(bias_), relu);
-        dnnl::memory& weight = packed_for(g, *prepared);
-        std::lock_guard lock(prepared->mutex);
-        run_forward(*prepared, input.data(), bias_.data(), out, weight);
+        const float* packed = packed_for(*prepared);
+        Call(*prepared).run(input.data(), packed, out, bias_.data());
     }
 
     // Different input sizes mostly share one packed layout.
-    dnnl::memory& packed_for(const Geometry& g, const Prepared& prepared) {
-        std::lock_guard lock(mutex_);
-        for (auto& packed : packed_)
-            if (packed.get_desc() == prepared.weight_layout) return packed;
-        dnnl::memory packed(prepared.weight_layout, engine());
-        dnnl::memory plain = unbound(g.plain_weight());
-        bind(plain, plain_.data());
-        dnnl::reorder(plain, packed).execute(stream(), plain, packed);
+    const float* packed_for(const Prepared& prepared) {
+        std::lock_guard lock(packing());
+        for (const auto& [layout, packed] : packed_)
+            if (layout == prepared.weight) return packed.data();
+        auto packed = prepared.new_weight();
+        Call(prepared).repack(plain_.data(), packed.data());
         stream().wait();
-        packed_.push_back(packed);
-        return packed_.back();
+        packed_.emplace_back(prepared.weight, std::move(packed));
+        return packed_.back().second.data();
+    }
+    // One for all layers: they pack once.
+    static ForkMutex& packing() {
+        static auto* instance = new ForkMutex(ForkMutex::packing);
+        return *instance;
     }
 
     const Dims weight_shape_;
     const Pair stride_, padding_, dilation_;
     const std::int64_t groups_;
     Buffer<float> plain_, bias_;
-    std::mutex mutex_;
-    std::list<dnnl::memory> packed_;
+    std::list<std::pair<dnnl::memory::desc, Buffer<float>>> packed_;
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace workbench {
 
 dnnl::engine& engine() {
-    static dnnl::engine instance(dnnl::engine::kind::cpu, 0);
-    return instance;
+    static auto* instance = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // never destroyed: threads may outlive main()
+    return *instance;
 }
 
 dnnl::stream& stream() {

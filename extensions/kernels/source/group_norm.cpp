@@ -103,7 +103,7 @@ nb::object group_norm(const Input<float>& x, const Optional& weight, const Optio
                             rows.data()[c] = centre[g], rows.data()[size.channels + c] = scale,
                             rows.data()[2 * size.channels + c] = shift;
                         else
-                            LEAF_WIDE(scale_shift_run)(from + c * size.places, size.places, centre[g], scale, shift,
+                            LEAF_WIDE(scale_shift_run)(from + c * size.places, size.places, centre[g], scale, shift, false,
                                                        to + c * size.places);
                     }
                 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 
+#define WORKBENCH_LEAVES "leaves/layout.inl"
+#include "dispatch.hpp"
 #include "threads.hpp"
 
 namespace workbench {
@@ -71,39 +74,73 @@ bool lies_as(const Dims& shape, const Dims& strides, const Dims& expected) {
     return true;
 }
 
-template <typename T>
-void copy_strided(T* to, const Dims& target, const T* from, const Dims& shape, const Dims& strides) {
-    const std::int64_t total = count_of(shape);
-    if (total == 0) return;
-    // Walk in the order of the target's memory: the slowest dimensions are split over threads, and within the two
-    // fastest ones the loop runs along the source's denser dimension.
+namespace {
+
+struct Walked {
+    std::int64_t size, from, to;  // steps of both arrays
+};
+
+// Dimensions from slow to fast in the target's memory, merged where both arrays walk them evenly.
+std::vector<Walked> walked(const Dims& target, const Dims& shape, const Dims& strides) {
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     order.erase(std::remove_if(order.begin(), order.end(), [&](std::size_t i) { return shape[i] == 1; }), order.end());
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return target[a] > target[b]; });
-    while (order.size() < 2) order.insert(order.begin(), shape.size());  // stands for a dimension of size 1
-    const auto size_at = [&](std::size_t i) { return i < shape.size() ? shape[i] : 1; };
-    const auto step_at = [&](const Dims& steps, std::size_t i) { return i < shape.size() ? steps[i] : 0; };
-    std::size_t outer = order[order.size() - 2], inner = order[order.size() - 1];
-    if (std::abs(step_at(strides, outer)) < std::abs(step_at(strides, inner)) && step_at(strides, outer) != 0)
-        std::swap(outer, inner);
-    order.resize(order.size() - 2);
-    const std::int64_t rows = size_at(outer), columns = size_at(inner), planes = total / (rows * columns);
-    const std::int64_t from_row = step_at(strides, outer), from_column = step_at(strides, inner);
-    const std::int64_t to_row = step_at(target, outer), to_column = step_at(target, inner);
-    parallel_for(planes, grain_for(rows * columns), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-            const T* source = from;
-            T* sink = to;
-            std::int64_t rest = plane;
-            for (std::size_t i = order.size(); i-- > 0;) {
-                source += rest % shape[order[i]] * strides[order[i]];
-                sink += rest % shape[order[i]] * target[order[i]];
-                rest /= shape[order[i]];
+    std::vector<Walked> dims;
+    for (const std::size_t i : order) {
+        const Walked next{shape[i], strides[i], target[i]};
+        if (!dims.empty() && dims.back().from == next.from * next.size && dims.back().to == next.to * next.size)
+            dims.back() = {dims.back().size * next.size, next.from, next.to};
+        else
+            dims.push_back(next);
+    }
+    return dims;
+}
+
+// One plane: rows and columns, of which the source is the denser along the columns.
+template <typename T>
+void copy_plane(const T* from, T* to, const Walked& rows, const Walked& columns) {
+    if constexpr (std::is_same_v<T, float>)
+        if (columns.from == 1 && rows.to == 1) return LEAF(transpose)(from, rows.from, rows.size, columns.size, to, columns.to);
+    for (std::int64_t r = 0; r < rows.size; ++r)
+        for (std::int64_t c = 0; c < columns.size; ++c) to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];
+}
+
+}  // namespace
+
+template <typename T>
+void copy_strided(T* to, const Dims& target, const T* from, const Dims& shape, const Dims& strides) {
+    const std::int64_t total = count_of(shape);
+    if (total == 0) return;
+    std::vector<Walked> dims = walked(target, shape, strides);
+    while (dims.size() < 2) dims.insert(dims.begin(), Walked{1, 0, 0});
+    // Planes of the target's fastest dimension and that along which the source is densest, or the next fastest.
+    const auto density = [](const Walked& one) { return one.from == 0 ? INT64_MAX : std::abs(one.from); };
+    const Walked fastest = dims.back();
+    dims.pop_back();
+    auto found = std::min_element(dims.begin(), dims.end(), [&](const Walked& a, const Walked& b) { return density(a) < density(b); });
+    if (density(*found) >= density(fastest)) found = dims.end() - 1;
+    Walked rows = *found, columns = fastest;
+    dims.erase(found);
+    if (density(rows) < density(columns)) std::swap(rows, columns);
+    // Bands of a plane are shared out too: there may be one plane only.
+    constexpr std::int64_t band = 64;
+    Walked& longer = rows.size > columns.size ? rows : columns;
+    const std::int64_t whole = longer.size, bands = (whole + band - 1) / band;
+    const Walked other = &longer == &rows ? columns : rows;
+    const bool by_rows = &longer == &rows;
+    const std::int64_t tasks = total / (rows.size * columns.size) * bands;
+    parallel_for(tasks, grain_for(std::min(band, whole) * other.size), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end;) {
+            const std::int64_t first = task % bands, many = std::min(bands - first, end - task);
+            std::int64_t rest = task / bands, source = first * band * longer.from, sink = first * band * longer.to;
+            for (std::size_t i = dims.size(); i-- > 0; rest /= dims[i].size) {
+                source += rest % dims[i].size * dims[i].from;
+                sink += rest % dims[i].size * dims[i].to;
             }
-            for (std::int64_t r = 0; r < rows; ++r)
-                for (std::int64_t c = 0; c < columns; ++c)
-                    sink[r * to_row + c * to_column] = source[r * from_row + c * from_column];
+            const Walked part{std::min(many * band, whole - first * band), longer.from, longer.to};
+            copy_plane(from + source, to + sink, by_rows ? part : other, by_rows ? other : part);
+            task += many;
         }
     });
 }

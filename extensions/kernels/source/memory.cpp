@@ -12,10 +12,11 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <mutex>
 #include <new>
 #include <unordered_set>
 #include <vector>
+
+#include "threads.hpp"
 
 namespace nb = nanobind;
 
@@ -52,7 +53,7 @@ int class_of(std::size_t bytes) {
 }
 
 struct Pool {
-    std::mutex mutex;
+    ForkMutex mutex{ForkMutex::memory};
     std::array<std::vector<void*>, classes> free_blocks;
     std::array<std::uint64_t, classes> asked{};  // the number of the last request for a block of each class
     std::uint64_t requests = 0;
@@ -116,7 +117,7 @@ void* take(std::size_t bytes) noexcept {
 }
 
 // Which blocks NumPy holds: all the pool needs to know whether a pointer that NumPy frees is one of them.
-std::mutex owned_mutex;
+ForkMutex owned_mutex{ForkMutex::ownership};
 std::unordered_set<const void*>& owned_blocks() {
     static auto* instance = new std::unordered_set<const void*>;  // never destroyed, as the pool
     return *instance;

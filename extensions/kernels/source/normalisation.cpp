@@ -1,10 +1,12 @@
-// Batch normalisation over the channel axis: rows of C floats, so that every loop runs along channels.
+// Batch normalisation over the channel axis: rows of C floats, so that every loop runs along channels. What lies channel
+// after channel stays there: see planes.hpp.
 #include "normalisation.hpp"
 
 #include <cmath>
 
 #define WORKBENCH_LEAVES "leaves/normalisation.inl"
 #include "dispatch.hpp"
+#include "planes.hpp"
 #include "threads.hpp"
 
 namespace workbench {
@@ -80,9 +82,13 @@ nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const I
     Buffer<float> weight_copy, bias_copy;
     const float* gain = channel_vector(weight, channels, "weight", weight_copy);
     const float* offset = channel_vector(bias, channels, "bias", bias_copy);
-    auto y = Output<float>::channels_last(shape);
+    const bool planes = lies_in_planes(x);
+    auto y = planes ? Output<float>::row_major(shape) : Output<float>::channels_last(shape);
     auto mean = Output<float>::row_major({channels}), rstd = Output<float>::row_major({channels});
-    {
+    if (planes) {
+        KernelScope scope;
+        normalise_planes(x.data(), Planes(shape), gain, offset, eps, relu, y.data(), mean.data(), rstd.data());
+    } else {
         KernelScope scope;
         const auto input = channels_last(x);
         const Buffer<double> moments(2 * channels);
@@ -115,9 +121,15 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
     const float* gain = channel_vector(weight, channels, "weight", copies[0]);
     const float* centre = channel_vector(mean, channels, "mean", copies[1]);
     const float* inverse = channel_vector(rstd, channels, "rstd", copies[2]);
-    auto gx = Output<float>::channels_last(shape);
+    const bool planes = lies_in_planes(x);
+    auto gx = planes ? Output<float>::row_major(shape) : Output<float>::channels_last(shape);
     auto gain_gradient = Output<float>::row_major({channels}), offset_gradient = Output<float>::row_major({channels});
-    {
+    if (planes) {
+        KernelScope scope;
+        const auto gradients = row_major(gradient);
+        normalise_planes_gradient(gradients.data(), x.data(), Planes(shape), centre, inverse, gain, gx.data(),
+                                  gain_gradient.data(), offset_gradient.data());
+    } else {
         KernelScope scope;
         const auto input = channels_last(x);
         const auto gradients = channels_last(gradient);
@@ -180,6 +192,12 @@ void move_statistics(const InPlace<float>& running_mean, const InPlace<float>& r
 // y = (x - centre) * scale + shift, channel by channel.
 Output<float> affine(const Input<float>& x, const Rows& size, const float* centre, const float* scale, const float* shift,
                      bool relu) {
+    if (lies_in_planes(x)) {
+        auto y = Output<float>::row_major(shape_of(x));
+        KernelScope scope;
+        scale_shift_planes(x.data(), Planes(shape_of(x)), centre, scale, shift, relu, y.data());
+        return y;
+    }
     auto y = Output<float>::channels_last(shape_of(x));
     KernelScope scope;
     const auto input = channels_last(x);

@@ -68,44 +68,35 @@ class Product {
         prepared_ = cache().get({batch, inner_, outer_, transposed, alone ? 1 : threads}, [&] {
             if (alone) omp_set_num_threads(1);
             auto made = std::make_shared<Prepared>();
-            dnnl::primitive_attr attributes;  // several threads run it at once: each brings room of its own
-            attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
             const dnnl::matmul::primitive_desc description(engine(), describe_floats({batch, inner_}, {inner_, 1}),
                                                            any_floats({inner_, outer_}),
-                                                           describe_floats({batch, outer_}, {outer_, 1}), attributes);
-            made->scratchpad = description.scratchpad_desc();
+                                                           describe_floats({batch, outer_}, {outer_, 1}), with_own_room());
             made->source = description.src_desc(), made->layout = description.weights_desc();
             made->result = description.dst_desc();
-            made->multiply = dnnl::matmul(description);
-            made->repack = dnnl::reorder(dnnl::reorder::primitive_desc(engine(), plain, engine(), made->layout));
+            made->multiply = Shared(description);
+            made->repack = repacking(plain, made->layout);
             if (alone) omp_set_num_threads(threads);
             return made;
         });
-        packed_ = Buffer<float>(static_cast<std::int64_t>(prepared_->layout.get_size() / sizeof(float)) + 16);
-        dnnl::memory from = unbound(plain), to = unbound(prepared_->layout);
-        bind(from, weight), bind(to, packed_.data());
-        prepared_->repack.execute(stream(), from, to);
+        packed_.emplace(prepared_->layout);
+        prepared_->repack.with_room({{DNNL_ARG_FROM, bound(plain, weight)}, {DNNL_ARG_TO, packed_->memory()}});
     }
 
     // What one thread multiplies with.
     class Caller {
        public:
         explicit Caller(const Product& product)
-            : product_(product), source_(unbound(product.prepared_->source)), weight_(unbound(product.prepared_->layout)),
-              result_(unbound(product.prepared_->result)), scratchpad_(unbound(product.prepared_->scratchpad)),
-              room_(static_cast<std::int64_t>(product.prepared_->scratchpad.get_size() / sizeof(float)) + 16) {
-            bind(weight_, product.packed_.data()), bind(scratchpad_, room_.data());
-        }
+            : product_(product), source_(unbound(product.prepared_->source)), result_(unbound(product.prepared_->result)),
+              room_(product.prepared_->multiply.room()) {}
         void operator()(const float* values, std::int64_t count, float* out) {
             const Product& p = product_;
             if (count <= 0) return;
             if (count == p.batch_) {
                 bind(source_, values), bind(result_, out);
-                p.prepared_->multiply.execute(
-                    stream(), {{DNNL_ARG_SRC, source_},
-                               {DNNL_ARG_WEIGHTS, weight_},
-                               {DNNL_ARG_DST, result_},
-                               {DNNL_ARG_SCRATCHPAD, scratchpad_}});
+                p.prepared_->multiply({{DNNL_ARG_SRC, source_},
+                                       {DNNL_ARG_WEIGHTS, p.packed_->memory()},
+                                       {DNNL_ARG_DST, result_},
+                                       {DNNL_ARG_SCRATCHPAD, room_.memory()}});
             } else if (dnnl_sgemm('N', p.transposed_ ? 'T' : 'N', count, p.outer_, p.inner_, 1.f, values, p.inner_, p.weight_,
                                   p.columns_, 0.f, out, p.outer_) != dnnl_success) {
                 throw std::runtime_error("oneDNN's gemm failed");
@@ -114,15 +105,14 @@ class Product {
 
        private:
         const Product& product_;
-        dnnl::memory source_, weight_, result_, scratchpad_;
-        Buffer<float> room_;
+        dnnl::memory source_, result_;
+        Room room_;
     };
 
    private:
     struct Prepared {
-        dnnl::matmul multiply;
-        dnnl::reorder repack;
-        dnnl::memory::desc layout, source, result, scratchpad;
+        Shared multiply, repack;
+        dnnl::memory::desc layout, source, result;
     };
     static RecentlyUsed<Prepared>& cache() {
         static auto* instance = new RecentlyUsed<Prepared>(primitives_kept);
@@ -132,8 +122,8 @@ class Product {
     const float* weight_;
     std::int64_t columns_, inner_, outer_, batch_;
     bool transposed_;
-    std::shared_ptr<Prepared> prepared_;
-    Buffer<float> packed_;
+    std::shared_ptr<const Prepared> prepared_;
+    std::optional<Room> packed_;
 };
 
 // A layer's sizes: `gates` values a row come in for each of `size` of the state.

@@ -1,10 +1,13 @@
 #include "threads.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -13,21 +16,67 @@ namespace {
 
 std::atomic<int> threads{std::max(1, std::min(omp_get_max_threads(), omp_get_num_procs()))};
 
+// Mutexes by rank; never destroyed, as those who hold them are not.
+struct Mutexes {
+    std::mutex mutex;
+    std::array<std::vector<ForkMutex*>, 4> ranks;
+};
+Mutexes& mutexes() {
+    static auto* instance = new Mutexes;
+    return *instance;
+}
+
+void before_fork() {
+    mutexes().mutex.lock();
+    for (const auto& rank : mutexes().ranks)
+        for (ForkMutex* one : rank) one->lock();
+}
+void after_fork() {
+    for (const auto& rank : mutexes().ranks)
+        for (ForkMutex* one : rank) one->unlock();
+    mutexes().mutex.unlock();
+}
+
 // libgomp's workers do not survive fork(); a child that asked for them would wait for ever.
-void single_threaded_after_fork() { threads.store(1); }
+std::atomic<bool> forked{false};
+void after_fork_in_child() {
+    after_fork();
+    threads.store(1);
+    forked.store(true);
+}
 
 }  // namespace
+
+ForkMutex::ForkMutex(Rank rank) {
+    std::lock_guard lock(mutexes().mutex);
+    mutexes().ranks[rank].push_back(this);
+}
+
+void stay_for_ever() {
+    for (;;) pause();
+}
+
+GilRelease::~GilRelease() {
+    try {
+        PyEval_RestoreThread(state_);
+    } catch (...) {
+        stay_for_ever();
+    }
+}
 
 int thread_count() { return threads.load(std::memory_order_relaxed); }
 
 void set_thread_count(int count) {
     if (count < 1 || count > 1024)
         throw std::invalid_argument("number of threads is " + std::to_string(count) + "; give 1 to 1024");
+    if (count > 1 && forked.load())
+        throw std::runtime_error("this process was forked, and the kernels' threads were not: it has 1, not " +
+                                 std::to_string(count) + "; a process started by 'spawn' has threads of its own");
     threads.store(count);
 }
 
 void bind_threads(nb::module_& module) {
-    pthread_atfork(nullptr, nullptr, single_threaded_after_fork);
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
     module.def("get_num_threads", &thread_count);
     module.def("set_num_threads", &set_thread_count, nb::arg("count"));
 }

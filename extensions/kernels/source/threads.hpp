@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 
 #include <nanobind/nanobind.h>
 
@@ -13,6 +14,36 @@ namespace workbench {
 int thread_count();
 void set_thread_count(int count);
 void bind_threads(nanobind::module_& module);
+
+// A mutex that no other thread holds while this process forks: in the child nobody would ever give it back. Mutexes of one
+// rank are never held together; one of a higher rank may be taken while one of a lower rank is held.
+class ForkMutex {
+   public:
+    enum Rank { packing, caches, memory, ownership };
+    explicit ForkMutex(Rank rank);
+    ForkMutex(const ForkMutex&) = delete;
+    void lock() { mutex_.lock(); }
+    void unlock() { mutex_.unlock(); }
+
+   private:
+    std::mutex mutex_;
+};
+
+// Where a thread stays that Python ends. Before 3.14 a thread that asks for the lock while the interpreter ends is ended by
+// unwinding its stack: that would give references back without the lock, or meet code that ends the process instead. So
+// whatever may ask for the lock is called with `catch (...) { stay_for_ever(); }` around it.
+[[noreturn]] void stay_for_ever();
+
+// Lets other Python threads run.
+class GilRelease {
+   public:
+    GilRelease() : state_(PyEval_SaveThread()) {}
+    GilRelease(const GilRelease&) = delete;
+    ~GilRelease();
+
+   private:
+    PyThreadState* state_;
+};
 
 // Entered by every heavy kernel: lets other Python threads run, and tells OpenMP (whose setting is per thread) how many
 // workers this call may use; oneDNN reads the same setting. A call with few products stays on one thread: waking another
@@ -28,7 +59,7 @@ class KernelScope {
     }
 
    private:
-    nanobind::gil_scoped_release release_;
+    GilRelease release_;
 };
 
 // Calls body(begin, end) on disjoint ranges that cover [0, total). A range is never shorter than `grain`, so that small

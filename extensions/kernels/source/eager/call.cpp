@@ -34,7 +34,7 @@ PyObject* whole_way(PyObject* op, PyObject* const* args, Py_ssize_t n, PyObject*
     }
     all[0] = op;
     std::copy(args, args + n + words, all + 1);
-    return PyObject_Vectorcall(known.apply, all, n + 1, kwnames);
+    return call_python(known.apply, all, n + 1, kwnames);
 }
 
 // Clears an ordinary exception, so that the whole way can say what is wrong; leaves an interrupt.
@@ -176,7 +176,7 @@ struct Call {
         Ref params(inputs ? parameters(args + n, kwnames) : nullptr);
         if (!params) return nullptr;
         PyObject* arguments[] = {reinterpret_cast<PyObject*>(op), inputs.object, params.object};
-        Ref names(PyObject_Vectorcall(known.names_of, arguments, 3, nullptr));
+        Ref names(call_python(known.names_of, arguments, 3, nullptr));
         if (!names) return nullptr;
         if (!PyTuple_Check(names.object) || PyTuple_GET_SIZE(names.object) != op->outputs) {
             PyErr_Format(PyExc_RuntimeError, "the dims rule of %R gave other than the dims of %d outputs", op, op->outputs);
@@ -191,16 +191,16 @@ struct Call {
 
     // Runs the kernel if it takes the call. Returns nullptr without an exception where it does not.
     PyObject* by_kernel() {
-        Ref kernel(PyObject_GetAttr(reinterpret_cast<PyObject*>(op), word_kernel));
+        Ref kernel(look_up(reinterpret_cast<PyObject*>(op), word_kernel));
         if (!kernel || kernel.object == Py_None) return nullptr;
-        Ref least(PyObject_GetAttr(kernel.object, word_least));
+        Ref least(look_up(kernel.object, word_least));
         npy_intp bound = least ? PyLong_AsSsize_t(least.object) : -1;
         if ((bound == -1 && PyErr_Occurred()) || size < bound) return nullptr;
-        Ref accepts(PyObject_GetAttr(kernel.object, word_accepts));
-        Ref answer(accepts ? PyObject_Vectorcall(accepts.object, arrays.data(), n, kwnames) : nullptr);
+        Ref accepts(look_up(kernel.object, word_accepts));
+        Ref answer(accepts ? call_python(accepts.object, arrays.data(), n, kwnames) : nullptr);
         if (!answer || PyObject_IsTrue(answer.object) != 1) return nullptr;
-        Ref run(PyObject_GetAttr(kernel.object, word_run));
-        return run ? PyObject_Vectorcall(run.object, arrays.data(), n, kwnames) : nullptr;
+        Ref run(look_up(kernel.object, word_run));
+        return run ? call_python(run.object, arrays.data(), n, kwnames) : nullptr;
     }
 
     // Computes here what is small, else runs the kernel, or the op's own array code.
@@ -218,7 +218,7 @@ struct Call {
         // Infinities and NaN are values like others: an op does not warn of them.
         Ref token(PyContextVar_Set(known.warnings, known.quiet));
         if (!token) return nullptr;
-        out = PyObject_Vectorcall(op->forward, arrays.data(), n, kwnames);
+        out = call_python(op->forward, arrays.data(), n, kwnames);
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         if (PyContextVar_Reset(known.warnings, token.object) < 0) PyErr_Clear();
@@ -268,7 +268,7 @@ bool on_tape(const Call& call, PyObject* results) {
     if (watched < 0) return false;
     if (watched || (call.large && call.op->saves_part)) {
         PyObject* arguments[] = {reinterpret_cast<PyObject*>(call.op), inputs.object, params.object, results};
-        return bool(Ref(PyObject_Vectorcall(known.record, arguments, 4, nullptr)));
+        return bool(Ref(call_python(known.record, arguments, 4, nullptr)));
     }
     auto* type = reinterpret_cast<PyTypeObject*>(known.node_type);
     Ref made_node(type->tp_alloc(type, 0));

@@ -130,7 +130,7 @@ enum class Answer { taken, no_gradient, left, error };
 
 // Finds what belongs to a parameter.
 Answer find(PyObject* parameter, PyObject* state, const Keys& keys, PyObject* grad_word, Found& found) {
-    Ref gradient(PyObject_GetAttr(parameter, grad_word));
+    Ref gradient(look_up(parameter, grad_word));
     if (!gradient) return Answer::error;
     if (gradient.object == Py_None) return Answer::no_gradient;
     PyArrayObject* own = writable(parameter);
@@ -204,7 +204,7 @@ bool tell(PyObject* changed, PyObject* version_word) {
         ++owner->changes;
         return true;
     }
-    Ref version(PyObject_GetAttr(changed, version_word)), one(PyLong_FromLong(1));
+    Ref version(look_up(changed, version_word)), one(PyLong_FromLong(1));
     if (!version || !one) return false;
     Ref next(PyNumber_Add(version.object, one.object));
     return next && PyObject_SetAttr(changed, version_word, next.object) == 0;

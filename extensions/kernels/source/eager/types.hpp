@@ -16,6 +16,8 @@
 
 #include <utility>
 
+#include "../threads.hpp"
+
 namespace workbench::eager {
 
 // A reference that is given back.
@@ -33,6 +35,22 @@ struct Ref {
     explicit operator bool() const { return object != nullptr; }
     PyObject* release() { return std::exchange(object, nullptr); }
 };
+
+// Calls of Python code: other threads run meanwhile, and the interpreter may end.
+inline PyObject* call_python(PyObject* callable, PyObject* const* args, std::size_t count, PyObject* words) {
+    try {
+        return PyObject_Vectorcall(callable, args, count, words);
+    } catch (...) {
+        stay_for_ever();
+    }
+}
+inline PyObject* look_up(PyObject* object, PyObject* name) {
+    try {
+        return PyObject_GetAttr(object, name);
+    } catch (...) {
+        stay_for_ever();
+    }
+}
 
 inline bool some(PyObject* object) { return object && object != Py_None; }
 

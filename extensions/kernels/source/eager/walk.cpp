@@ -46,7 +46,7 @@ struct Walk {
             return true;
         }
         PyObject* both[] = {sum.object, gradient.object};
-        sum = Ref(PyObject_Vectorcall(add, both, 2, nullptr));
+        sum = Ref(call_python(add, both, 2, nullptr));
         return bool(sum);
     }
 
@@ -58,7 +58,7 @@ struct Walk {
             PyArray_DESCR(as_array(value->array)) == PyArray_DESCR(as_array(given->array)))
             return true;
         PyObject* both[] = {gradient.object, reached};
-        gradient = Ref(PyObject_Vectorcall(fitting, both, 2, nullptr));
+        gradient = Ref(call_python(fitting, both, 2, nullptr));
         return bool(gradient);
     }
 
@@ -100,7 +100,7 @@ struct Walk {
             PyList_SET_ITEM(list.object, i, Py_NewRef(one ? one : Py_None));
         }
         PyObject* both[] = {arrived.node.object, list.object};
-        if (!Ref(PyObject_Vectorcall(hooks, both, 2, nullptr))) return false;
+        if (!Ref(call_python(hooks, both, 2, nullptr))) return false;
         if (PyList_GET_SIZE(list.object) != outputs) {
             PyErr_Format(PyExc_RuntimeError, "the hooks of %R gave %zd gradients for %zd outputs", arrived.node.object,
                          PyList_GET_SIZE(list.object), outputs);
@@ -148,7 +148,7 @@ struct Walk {
             PyObject* one = arrived.gradients[i].object;
             arguments[i + 1] = one ? one : Py_None;
         }
-        Ref results(PyObject_Vectorcall(rule.object, arguments.data(), arguments.size(), nullptr));
+        Ref results(call_python(rule.object, arguments.data(), arguments.size(), nullptr));
         if (!results) return false;
         if (!retain) {
             Py_CLEAR(node->inputs);
@@ -161,7 +161,7 @@ struct Walk {
             if (!seen) return false;
             for (size_t i = 0; i < outputs; ++i) PyTuple_SET_ITEM(seen.object, i, Py_NewRef(arguments[i + 1]));
             PyObject* three[] = {arrived.node.object, results.object, seen.object};
-            results = Ref(PyObject_Vectorcall(after, three, 3, nullptr));
+            results = Ref(call_python(after, three, 3, nullptr));
         }
         if (!results || !as_tuple(results, op.object)) return false;
         arrived.gradients.clear(); // memory goes as the walk goes
@@ -223,7 +223,7 @@ struct Walk {
         }
         for (auto& [leaf, gradient] : leaves) {
             PyObject* both[] = {leaf.object, gradient.object};
-            if (!Ref(PyObject_Vectorcall(sink, both, 2, nullptr))) return false;
+            if (!Ref(call_python(sink, both, 2, nullptr))) return false;
         }
         return true;
     }

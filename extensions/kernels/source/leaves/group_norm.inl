@@ -15,11 +15,18 @@ static void group_moments(const float* x, std::int64_t count, double* mean, doub
     *mean = average, *variance = squares / static_cast<double>(count) - off * off;
 }
 
-// y = (x - centre) scale + shift along one channel.
-static void scale_shift_run(const float* x, std::int64_t count, float centre, float scale, float shift, float* y) {
-    along(
-        count, [&](std::int64_t i) { store_floats(y + i, (load_floats(x + i) - centre) * scale + shift); },
-        [&](std::int64_t i, std::int64_t n) { store_some(y + i, (load_some(x + i, n) - centre) * scale + shift, n); });
+// y = (x - centre) scale + shift along one channel, and optionally max(y, 0) with NaN kept.
+static void scale_shift_run(const float* x, std::int64_t count, float centre, float scale, float shift, bool relu, float* y) {
+    const auto scaled = [&](floats value) { return (value - centre) * scale + shift; };
+    const auto kept = [&](floats value) { return larger(all(0.f), scaled(value)); };
+    if (relu)
+        along(
+            count, [&](std::int64_t i) { store_floats(y + i, kept(load_floats(x + i))); },
+            [&](std::int64_t i, std::int64_t n) { store_some(y + i, kept(load_some(x + i, n)), n); });
+    else
+        along(
+            count, [&](std::int64_t i) { store_floats(y + i, scaled(load_floats(x + i))); },
+            [&](std::int64_t i, std::int64_t n) { store_some(y + i, scaled(load_some(x + i, n)), n); });
 }
 
 // Sums of g and of g (x - centre) along one channel.
