@@ -49,33 +49,28 @@ struct Matrix {
 // packs it so that where the other one is narrow, a tenth to a fifth of the time goes there. oneDNN's product that is made
 // for its sizes copies less at a time. Making it takes 0.3 ms, so it is for products that take longer.
 struct Columns {
-    dnnl::matmul multiply;
-    dnnl::memory::desc source, weight, result, scratchpad;
+    Shared multiply;
+    dnnl::memory::desc source, weight, result;
 
     static bool suit(const char ta, std::int64_t leading, std::int64_t m, std::int64_t n, std::int64_t k) {
         return ta == 'T' && leading % 1024 == 0 && n <= 512 && m * n * k >= std::int64_t{1} << 26;
     }
     // Null where oneDNN has no such product for this processor.
-    static std::shared_ptr<Columns> prepared(std::int64_t leading, bool transposed, std::int64_t wide, std::int64_t m,
-                                             std::int64_t n, std::int64_t k) {
+    static std::shared_ptr<const Columns> prepared(std::int64_t leading, bool transposed, std::int64_t wide, std::int64_t m,
+                                                   std::int64_t n, std::int64_t k) {
         static auto* cache = new RecentlyUsed<Columns>(primitives_kept);
         return cache->get({leading, transposed, wide, m, n, k, omp_get_max_threads()}, [&]() -> std::shared_ptr<Columns> {
-            dnnl::primitive_attr attributes;
-            attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
             const dnnl::matmul::primitive_desc description(
                 engine(), describe_floats({m, k}, {1, leading}),
-                describe_floats({k, n}, transposed ? Dims{1, wide} : Dims{wide, 1}), describe_floats({m, n}, {n, 1}), attributes);
+                describe_floats({k, n}, transposed ? Dims{1, wide} : Dims{wide, 1}), describe_floats({m, n}, {n, 1}), with_own_room());
             if (std::string(description.impl_info_str()).rfind("brg", 0) != 0) return nullptr;
-            return std::make_shared<Columns>(Columns{dnnl::matmul(description), description.src_desc(),
-                                                     description.weights_desc(), description.dst_desc(),
-                                                     description.scratchpad_desc()});
+            return std::make_shared<Columns>(Columns{Shared(description), description.src_desc(), description.weights_desc(),
+                                                     description.dst_desc()});
         });
     }
     void operator()(const float* a, const float* b, float* out) const {
-        const Buffer<float> room(static_cast<std::int64_t>(scratchpad.get_size() / sizeof(float)) + 16);
-        dnnl::memory from = unbound(source), by = unbound(weight), to = unbound(result), free = unbound(scratchpad);
-        bind(from, a), bind(by, b), bind(to, out), bind(free, room.data());
-        multiply.execute(stream(), {{DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, by}, {DNNL_ARG_DST, to}, {DNNL_ARG_SCRATCHPAD, free}});
+        multiply.with_room(
+            {{DNNL_ARG_SRC, bound(source, a)}, {DNNL_ARG_WEIGHTS, bound(weight, b)}, {DNNL_ARG_DST, bound(result, out)}});
         stream().wait();
     }
 };
