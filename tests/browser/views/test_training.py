@@ -129,6 +129,10 @@ def test_a_picture_without_its_kernel_does_not_claim_to_run(harness: Harness) ->
     expect(root.get_by_test_id("wb-stop")).to_have_attribute("title", "Nobody can be asked: kernel restarted")
     harness.do("setStatus({ kind: 'live' })")
     expect(root.get_by_test_id("wb-state")).to_have_text("running")
+    harness.do("show('stopped')")
+    expect(root.get_by_test_id("wb-advice")).to_be_visible()
+    harness.do("setStatus({ kind: 'disconnected', reason: 'kernel restarted' })")
+    expect(root.get_by_test_id("wb-advice")).to_have_count(0)
 
 
 def test_a_training_that_failed_says_what_and_why(harness: Harness) -> None:

@@ -6,6 +6,7 @@ import { clamp, Scale } from '../common/scales';
 import { middleOut } from '../common/text';
 import type { Theme } from '../common/theme';
 import { Axis } from './axis';
+import { Legend, labelOf } from './legend';
 import { pathOf, prepare, writing, type Drawn } from './lines';
 import {
   BOTTOM,
@@ -25,7 +26,6 @@ import { extent, nearest, within, type ChartData, type Line } from './series';
 import type { Steps } from './window';
 
 const MOST_DOTS = 60;
-const LONGEST_RUN = 16;
 /** Pixels that a letter of a title takes, about; a title takes two lines at most. */
 const LETTER = 8;
 
@@ -58,6 +58,11 @@ function precise(value: number | undefined): string {
   return exact(value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(9)));
 }
 
+/** What may range over orders of magnitude. */
+function hasLog(kind: Line['kind']): boolean {
+  return kind !== 'metric' && kind !== 'throughput';
+}
+
 // Bundles that share a page each count from 1: the page must tell their clips apart.
 const page = Math.random().toString(36).slice(2, 8);
 let serial = 0;
@@ -67,12 +72,11 @@ export class Chart {
   readonly element: HTMLElement;
   readonly svg = s('svg', { class: 'wb-svg', tabindex: 0, role: 'application' });
   private readonly title = h('b', {});
-  private readonly legend = h('span', { class: 'wb-chart-legend' });
+  private readonly legend = new Legend();
   private readonly listeners = new Listeners();
   private readonly clip = `wb-training-clip-${page}-${(serial += 1)}`;
   private readonly cursor = s('g', { 'pointer-events': 'none' });
   private readonly brush: Brush;
-  private readonly values = new Map<Drawn, HTMLElement>();
   private data: ChartData | null = null;
   private drawn: Drawn[] = [];
   private field: Field | null = null;
@@ -87,7 +91,7 @@ export class Chart {
     this.element = h(
       'figure',
       { class: 'wb-chart', 'data-testid': 'wb-chart', 'data-chart': key },
-      h('figcaption', {}, this.title, this.legend),
+      h('figcaption', {}, this.title, this.legend.element),
       this.svg as unknown as HTMLElement
     );
     this.brush = new Brush(this.svg, {
@@ -175,7 +179,9 @@ export class Chart {
     svg.append(this.brush.element, this.cursor);
     this.brush.fit(field);
     setText(this.title, middleOut(data.title, Math.max(16, Math.floor((2 * width) / LETTER))));
-    this.drawLegend(setting, log);
+    const straight = setting.log && !log && hasLog(data.kind);
+    this.legend.draw(this.drawn, setting.runs, log, straight ? 'linear: nothing is above 0' : '');
+    this.describe();
     this.show(this.seen);
   }
 
@@ -191,11 +197,7 @@ export class Chart {
     for (const one of this.drawn) {
       const at = step === null ? one.steps.length - 1 : nearest(one.steps, step);
       const value = one.values[at];
-      const text = this.values.get(one);
-      if (text) {
-        setText(text, value === undefined ? figure(null) : writing(one.line.kind)(value));
-        text.title = exact(value);
-      }
+      this.legend.write(one, value);
       if (inside && value !== undefined && Number.isFinite(field.y.at(value))) {
         const place = { cx: field.x.at(one.steps[at]!), cy: field.y.inside(value) };
         const rim = { stroke: `rgb(${field.theme.paper.join()})`, 'stroke-width': 1.5 };
@@ -241,20 +243,15 @@ export class Chart {
     this.listeners.release();
   }
 
-  /** What a curve is called in this chart. */
-  private label({ line }: Drawn): string {
-    const run = this.runs[line.run];
-    return run ? `${middleOut(run, LONGEST_RUN)} ${line.part}` : line.part;
+  private label(one: Drawn): string {
+    return labelOf(one, this.runs);
   }
 
   /** Only what ranges over orders of magnitude is drawn that way, and only where something is above zero. */
   private takesLog(): boolean {
     const { data } = this;
     return (
-      data !== null &&
-      data.kind !== 'metric' &&
-      data.kind !== 'throughput' &&
-      data.lines.some(line => line.values.some(value => value > 0))
+      data !== null && hasLog(data.kind) && data.lines.some(line => line.values.some(value => value > 0))
     );
   }
 
@@ -301,31 +298,8 @@ export class Chart {
     }
   }
 
-  private drawLegend(setting: Setting, log: boolean): void {
-    this.values.clear();
-    const several = this.drawn.length > 1 || this.drawn.some(one => one.line.part === 'validation');
-    const entries = this.drawn.map((one, index) => {
-      const value = h('span', { class: 'wb-chart-value' });
-      this.values.set(one, value);
-      const { part, missing, values } = one.line;
-      const swatch = h('i', { 'aria-hidden': 'true', 'data-part': part });
-      swatch.style.color = one.colour;
-      const below = log && values.some(number => number <= 0);
-      const run = this.runs[one.line.run];
-      const again = this.drawn[index - 1]?.line.run === one.line.run;
-      const name = run === undefined ? `${part} ` : again ? '╌╌ ' : `${middleOut(run, LONGEST_RUN)} `;
-      return h(
-        'span',
-        { title: run === undefined ? null : `${run}, ${part}` },
-        several && !(run !== undefined && again) ? swatch : null,
-        several ? name : null,
-        value,
-        missing > 0 ? h('span', { class: 'wb-loud' }, ` ✕ ${grouped(missing)} not finite`) : null,
-        below ? ' · what is not above 0 is not drawn' : null
-      );
-    });
-    const plain = setting.log && !log && this.data?.kind !== 'metric' && this.data?.kind !== 'throughput';
-    replace(this.legend, ...entries, plain ? h('span', {}, 'linear: nothing is above 0') : null);
+  /** Says in words what the picture shows. */
+  private describe(): void {
     const said = this.drawn.map(one => `${this.label(one)} ${figure(one.values.at(-1))}`).join(', ');
     setAttributes(this.svg, {
       'aria-roledescription': 'chart',

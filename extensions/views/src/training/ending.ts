@@ -12,10 +12,13 @@ export class Ending {
 
   constructor(private readonly copy: Copy) {}
 
-  /** Says it; what stands there already is left alone, so that a selection in it stays. */
-  update({ status, failure, message, advice, counters }: TrainingState): void {
+  /**
+   * Says it; what stands there already is left alone, so that a selection in it stays. Where the training is
+   * `lost` with its kernel, nothing goes on with it.
+   */
+  update({ status, failure, message, advice, counters }: TrainingState, lost: boolean): void {
     const { element } = this;
-    const key = JSON.stringify([status, failure, message, advice]);
+    const key = JSON.stringify([status, failure, message, advice, lost]);
     if (element.dataset['key'] === key) {
       return;
     }
@@ -27,7 +30,7 @@ export class Ending {
     } else if (message !== '') {
       element.append(h('p', {}, `${status === 'stopped' ? 'Stopped' : 'Ended'} at ${at}: ${message}`));
     }
-    if (advice !== '' && status !== 'idle') {
+    if (advice !== '' && status !== 'idle' && !lost) {
       const words =
         status === 'failed' ? 'To go on, once that is mended:' : 'To go on at the very next batch:';
       element.append(h('p', { class: 'wb-quiet' }, words), codeBlock(advice, this.copy, 'wb-advice'));

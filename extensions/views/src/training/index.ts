@@ -123,7 +123,6 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     }
     this.placeCharts();
     this.writeStatus(state);
-    this.end.update(state);
     this.writeLayers();
     this.scroll.hidden = data.length === 0;
     this.nothing.hidden = data.length > 0;
@@ -314,7 +313,9 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
   private writeStatus(state: TrainingState | null = this.state): void {
     if (state) {
       const { status } = this.host;
-      this.status.update(state, status.kind === 'disconnected' ? status.reason : '');
+      const lost = status.kind === 'disconnected' ? status.reason : '';
+      this.status.update(state, lost);
+      this.end.update(state, lost !== '');
     }
   }
 

@@ -107,8 +107,8 @@ export class Tools {
       h('span', { class: 'wb-field' }, 'scale', scale.element),
       steps,
       this.search,
-      this.runs,
-      this.keys
+      this.keys,
+      this.runs
     );
     this.slider.addEventListener('input', () => this.smooth(Number(this.slider.value)));
     this.slider.addEventListener('dblclick', () => this.smooth(USUAL));
