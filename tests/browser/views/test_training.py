@@ -353,3 +353,18 @@ def test_two_views_on_one_page_clip_their_own_curves(harness: Harness) -> None:
     harness.page.reload()
     again = root.locator("clipPath").evaluate_all("clips => clips.map(clip => clip.id)")
     assert not set(names) & set(again), "bundles that share a page would take each other's clips"
+
+
+def test_charts_out_of_sight_are_drawn_when_they_come_into_sight(harness: Harness) -> None:
+    root = harness.open("training", "many", height=800)
+    harness.page.wait_for_timeout(100)  # until the browser has told what can be seen
+    before, far = curve(harness, "loss", "train"), curve(harness, "throughput", "train")
+    first = root.get_by_test_id("wb-first-step")
+    first.fill("200")
+    first.press("Enter")
+    harness.settle()
+    assert curve(harness, "loss", "train") != before
+    assert curve(harness, "throughput", "train") == far, "it was drawn although nobody sees it"
+    root.locator("[data-chart=throughput]").scroll_into_view_if_needed()
+    harness.page.wait_for_timeout(100)
+    assert curve(harness, "throughput", "train") != far

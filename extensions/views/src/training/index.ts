@@ -13,6 +13,7 @@ import { TRAINING_CSS } from './css';
 import { beginning, Ending } from './ending';
 import { isFine, arrange, decode, epochOf, type ChartData, type Line } from './series';
 import { drawSheet } from './sheet';
+import { Sight } from './sight';
 import { StatusLine } from './status';
 import { decodeStrip, Strip, type Layers } from './strip';
 import { Tools } from './tools';
@@ -77,6 +78,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
   );
   private readonly charts = new Map<string, Chart>();
   private readonly window = new Window();
+  private readonly sight = new Sight(() => this.frame.request());
   private data: ChartData[] = [];
   private layers = new Map<StripName, Layers>();
   private stripChoice: Segments<StripName> | null = null;
@@ -106,6 +108,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
   override destroy(): void {
     this.charts.forEach(chart => chart.destroy());
     this.strip.destroy();
+    this.sight.destroy();
     super.destroy();
   }
 
@@ -146,17 +149,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.tools.showSteps(setting, this.all(state), this.window.narrow);
     this.tools.explain(state, this.window.narrow ? coarseness(this.data) : 1);
     this.tools.offerRuns(names, theme.dark);
-    // All widths are asked for before anything is drawn: asking in between would lay the page out each time.
-    const shown = this.data
-      .filter(data => this.matches(data))
-      .map(({ key, kind }) => {
-        const chart = this.charts.get(key)!;
-        return { chart, kind, width: Math.max(120, chart.element.clientWidth) };
-      });
-    for (const { chart, kind, width } of shown) {
-      const height = this.isLarge(kind) ? clamp(width * 0.3, 178, 260) : clamp(width * 0.24, 112, 150);
-      chart.draw(width, Math.round(height), setting, theme);
-    }
+    this.drawCharts(setting, false);
     this.drawCursor();
   }
 
@@ -173,7 +166,10 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     const strip = this.layersPart.hidden ? null : { title, picture: this.strip.picture };
     const base = this.large.hidden ? this.small : this.large;
     return {
-      svg: () => drawSheet({ base, charts: shown, strip }, this.theme),
+      svg: () => {
+        this.drawCharts(this.setting(state), true);
+        return drawSheet({ base, charts: shown, strip }, this.theme);
+      },
       caption: () => [this.status.summary, this.end.element.innerText].filter(text => text.trim() !== ''),
       csv: () => csv([columns, ...all.flatMap(chart => chart.rows())]),
       json: () => ({
@@ -189,6 +185,21 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
         }))
       })
     };
+  }
+
+  /** Draws the charts that can be seen, or all that are wanted. */
+  private drawCharts(setting: Setting, all: boolean): void {
+    const shown = this.data
+      .filter(data => this.matches(data))
+      .map(({ key, kind }) => ({ chart: this.charts.get(key)!, kind }))
+      .filter(({ chart }) => all || this.sight.sees(chart.element));
+    // All widths are asked for before anything is drawn: asking in between would lay the page out each time.
+    const widths = shown.map(({ chart }) => Math.max(120, chart.element.clientWidth));
+    shown.forEach(({ chart, kind }, index) => {
+      const width = widths[index]!;
+      const height = this.isLarge(kind) ? clamp(width * 0.3, 178, 260) : clamp(width * 0.24, 112, 150);
+      chart.draw(width, Math.round(height), setting, this.theme);
+    });
   }
 
   /** All steps that there is something of. */
@@ -233,6 +244,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     for (const [key, chart] of this.charts) {
       if (!wanted.has(key)) {
         chart.destroy();
+        this.sight.forget(chart.element);
         chart.element.remove();
         this.charts.delete(key);
       }
@@ -255,6 +267,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
           }
         });
         this.charts.set(data.key, chart);
+        this.sight.follow(chart.element);
       }
       chart.accept(data);
       chart.element.hidden = !this.matches(data);
@@ -285,7 +298,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
       return;
     }
     const step = pointed?.step ?? null;
-    this.charts.forEach(chart => chart.show(step));
+    this.charts.forEach(chart => this.sight.sees(chart.element) && chart.show(step));
     this.strip.show(step);
     if (!this.layersPart.hidden) {
       const width = Math.max(120, this.strip.element.clientWidth);
