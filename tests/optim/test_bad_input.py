@@ -132,3 +132,58 @@ def test_a_parameter_that_was_replaced_is_not_moved_and_one_of_two_optimizers_is
     for one in (optim.SGD([p], lr=0.25), optim.SGD((one for one in [p]), lr=0.25)):
         one.step()
     assert p.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: optim.Adam({"params": []}), r"but got a dict: write \[group\]"),
+        (lambda: optim.Adam(wb.nn.Linear(1, 1).state_dict()), r"those are model.parameters\(\)"),
+        (lambda: optim.Adam(iter([])), "was gone over before. Call it anew"),
+        (
+            lambda: optim.Adam([{"params": [wb.ones(1)], "learning_rate": 1}]),
+            "'learning_rate' of Adam: did you mean 'lr'",
+        ),
+        (
+            lambda: optim.Adam([wb.ones(1)]).step(wb.ones(1)),
+            r"got Tensor: call loss.backward\(\), then step\(\)",
+        ),
+        (
+            lambda: optim.LBFGS([wb.ones(1)]).step(3),
+            "a function that computes loss and gradients anew, got int",
+        ),
+    ],
+)
+def test_what_is_often_passed_instead(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        make()
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_a_closure_that_fails_amid_a_step_of_lbfgs_leaves_all_as_it_was(search: str | None) -> None:
+    p = wb.tensor([1.0, -2.0], requires_grad=True)
+    optimizer = optim.LBFGS([p], max_iter=3, line_search_fn=search)
+    calls, fail_at = 0, 3
+
+    def closure() -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == fail_at:
+            raise KeyboardInterrupt
+        optimizer.zero_grad()
+        loss = (p**4).sum()
+        loss.backward()
+        return loss
+
+    before = p.tolist()
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step(closure)
+    assert p.tolist() == before
+    assert not optimizer.state[p]
+    optimizer.step(closure)
+    known = {key: str(value) for key, value in optimizer.state[p].items()}
+    calls, after = 0, p.tolist()
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step(closure)
+    assert p.tolist() == after
+    assert {key: str(value) for key, value in optimizer.state[p].items()} == known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from typing import Any
 
@@ -267,12 +268,67 @@ S = lr_scheduler.StepLR(ONE, 1)
             "of 2 parameter groups, this one is of 1",
         ),
         (lambda: S.load_state_dict(3), TypeError, "the state of a schedule"),
+        (lambda: lr_scheduler.StepLR(ONE, "2"), TypeError, "step_size is a number, got '2'"),
+        (lambda: lr_scheduler.StepLR(ONE, math.nan), ValueError, "step_size is a number, got nan"),
+        (lambda: lr_scheduler.StepLR(ONE, 2, math.nan), ValueError, "gamma is a number, got nan"),
+        (lambda: lr_scheduler.ExponentialLR(ONE, "x"), TypeError, "gamma is a number, got 'x'"),
+        (lambda: lr_scheduler.PolynomialLR(ONE, 5, None), TypeError, "power is a number, got None"),
+        (lambda: lr_scheduler.MultiStepLR(ONE, 3), TypeError, "such as [30, 80], got 3"),
+        (lambda: lr_scheduler.MultiStepLR(ONE, ["a"]), TypeError, "a milestone is a number, got 'a'"),
+        (lambda: lr_scheduler.CosineAnnealingLR(ONE, "5"), TypeError, "T_max is a number, got '5'"),
+        (lambda: lr_scheduler.CyclicLR(ONE, 0.1, 0.2, 0), ValueError, "step_size_up must be above 0, got 0"),
+        (lambda: lr_scheduler.CyclicLR(ONE, 0.1, 0.2, 1, -1), ValueError, "step_size_down must be above 0"),
+        (
+            lambda: lr_scheduler.OneCycleLR(ONE, 0.1, 5, div_factor=0),
+            ValueError,
+            "div_factor must be above 0",
+        ),
+        (lambda: lr_scheduler.ReduceLROnPlateau(ONE, factor=-1), ValueError, "factor must be 0 or more"),
+        (
+            lambda: plateau().step({"loss": 1.0}),
+            TypeError,
+            "one number, such as the validation loss, got dict",
+        ),
+        (
+            lambda: lr_scheduler.LambdaLR(ONE, lambda _: None),
+            TypeError,
+            "gives for step 0 is a number, got None",
+        ),
+        (lambda: lr_scheduler.LambdaLR(ONE, lambda _: math.nan), ValueError, "is a number, got nan"),
+        (lambda: Own(ONE), TypeError, "a learning rate of Own is a number, got 'x'"),
+        (lambda: lr_scheduler.StepLR(optim.SGD, 1), TypeError, "the class SGD itself is not an Optimizer"),
     ],
 )
 def test_bad_settings_are_refused_in_words(make: Any, error: type[Exception], message: str) -> None:
     with warnings.catch_warnings(), pytest.raises(error) as caught:
         make()
     assert message in str(caught.value)
+
+
+class Own(lr_scheduler.LRScheduler):
+    def get_lr(self) -> list[Any]:
+        return ["x"]
+
+
+def test_a_constant_of_nothing_gives_the_whole_rate_back() -> None:
+    optimizer = one()
+    schedule = lr_scheduler.ConstantLR(optimizer, factor=0.0, total_iters=2)
+    seen = schedule.get_last_lr()
+    for _ in range(3):
+        optimizer.step()
+        schedule.step()
+        seen = seen + schedule.get_last_lr()
+    assert seen == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_a_schedule_prints_where_it_is_and_its_settings() -> None:
+    optimizer = one()
+    schedule = lr_scheduler.StepLR(optimizer, 2, 0.5)
+    optimizer.step()
+    schedule.step()
+    assert repr(schedule) == "StepLR(step=1, lr=[1.0], step_size=2, gamma=0.5)"
+    both = lr_scheduler.ChainedScheduler([schedule])
+    assert repr(both) == f"ChainedScheduler(lr=[1.0], of:\n  {schedule}\n)"
 
 
 def rprop() -> optim.Rprop:

@@ -299,13 +299,6 @@ def test_a_seed_makes_it_repeat() -> None:
     same(*runs)
 
 
-def test_the_bar_shows_loss_and_rate(capsys: pytest.CaptureFixture[str]) -> None:
-    trainer(progress=True).fit(loader(), loader())
-    shown = capsys.readouterr().out
-    assert "epoch 1/1: 100%" in shown
-    assert "val_accuracy" in shown
-
-
 def test_the_network_for_digits_learns_them() -> None:
     wb.manual_seed(0)
     train, test = data.digits()

@@ -12,7 +12,7 @@ from workbench.core import dispatch
 from workbench.core.value import new
 from workbench.optim.line_search import strong_wolfe
 from workbench.optim.optimizer import Optimizer
-from workbench.optim.settings import check_rate, number
+from workbench.optim.settings import check_closure, check_rate, number
 from workbench.tensor import Tensor
 
 __all__ = ["LBFGS"]
@@ -104,12 +104,23 @@ class LBFGS(Optimizer):
     # ---------------------------------------------------------------------------------------------- step
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Make up to `max_iter` steps; return the loss that `closure` gave before them."""
+        """Make up to `max_iter` steps; return the loss that `closure` gave before them.
+
+        What `closure` raises leaves parameters and state as they were.
+        """
         if closure is None:
             raise TypeError("LBFGS.step() needs a closure that computes the loss and the gradients anew")
+        check_closure(closure)
         group = self.param_groups[0]
-        search = _Search(self, closure, self.state[group["params"][0]], group)
-        return search.run()
+        state = self.state[group["params"][0]]
+        known, start = dict(state), [parameter._array.copy() for parameter in group["params"]]
+        try:
+            return _Search(self, closure, state, group).run()
+        except BaseException:
+            self._put(start)
+            state.clear()
+            state.update(known)
+            raise
 
     def _state_keys(self, group: dict[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
         kept = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss", "al")

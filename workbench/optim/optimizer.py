@@ -12,6 +12,7 @@ from workbench.base.dims import near_miss
 from workbench.core import dispatch
 from workbench.core.tape import Handle
 from workbench.optim import saving
+from workbench.optim.settings import check_closure
 from workbench.tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -28,6 +29,9 @@ _HOOKS = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
+
+_OTHERS_WORDS = {"learning_rate": "lr", "decay": "weight_decay", "epsilon": "eps"}
+"""Settings that other libraries call otherwise."""
 
 
 class Optimizer:
@@ -92,7 +96,20 @@ class Optimizer:
             )
         given = list(params)
         if not given:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list"
+                + (
+                    ": what gives parameters once, as model.parameters() does, was gone over before. Call it anew"
+                    if isinstance(params, Iterator)
+                    else ""
+                )
+            )
+        if isinstance(params, Mapping):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got a "
+                f"{type(params).__name__}: "
+                + ("write [group]" if "params" in params else "of a module those are model.parameters()")
+            )
         self.defaults = defaults
         self.check_settings(defaults)
         self.param_groups = []
@@ -134,7 +151,8 @@ class Optimizer:
         if names:
             group["param_names"] = names
         for key in group.keys() - self.defaults.keys() - {"params"}:
-            if near := near_miss(key, self.defaults):
+            meant = _OTHERS_WORDS.get(key)
+            if near := meant if meant in self.defaults else near_miss(key, self.defaults):
                 raise ValueError(f"unknown setting {key!r} of {type(self).__name__}: did you mean {near!r}?")
         for key, value in self.defaults.items():
             group.setdefault(key, value)
@@ -197,6 +215,7 @@ class Optimizer:
         """
         loss = None
         if closure is not None:
+            check_closure(closure)
             with dispatch.enable_grad():
                 loss = closure()
         for group in self.param_groups:

@@ -11,8 +11,18 @@ import numpy as np
 from workbench.tensor import Tensor
 
 __all__ = [
-    "check_betas", "check_moments", "check_not_nan", "check_not_negative", "check_rate", "check_ways", "number", "pair",
-]  # fmt: skip
+    "check_above_zero",
+    "check_betas",
+    "check_closure",
+    "check_moments",
+    "check_not_nan",
+    "check_not_negative",
+    "check_number",
+    "check_rate",
+    "check_ways",
+    "number",
+    "pair",
+]
 
 
 def number(value: Any) -> Any:
@@ -26,6 +36,29 @@ def _checked(what: str, value: Any) -> Any:
     if not isinstance(found, int | float | np.number):
         raise TypeError(f"{what} is a number, got {value!r}")
     return found
+
+
+def check_number(what: str, value: Any) -> Any:
+    """Return a setting, or raise TypeError for what is no number, ValueError for NaN."""
+    if math.isnan(_checked(what, value)):
+        raise ValueError(f"{what} is a number, got nan")
+    return value
+
+
+def check_above_zero(what: str, value: Any) -> Any:
+    """Return a setting, or raise ValueError for what is not above 0."""
+    if not _checked(what, value) > 0:
+        raise ValueError(f"{what} must be above 0, got {value!r}")
+    return value
+
+
+def check_closure(closure: Any) -> None:
+    """Refuse what cannot be called, such as the loss itself."""
+    if closure is not None and not callable(closure):
+        raise TypeError(
+            f"step() takes nothing, or a function that computes loss and gradients anew, got {type(closure).__name__}: "
+            "call loss.backward(), then step()"
+        )
 
 
 def pair(what: str, values: Any) -> tuple[Any, ...]:
@@ -54,8 +87,7 @@ def check_not_negative(settings: Mapping[str, Any], **words: str) -> None:
 def check_not_nan(settings: Mapping[str, Any], *keys: str) -> None:
     """Refuse settings that are no number, which may be negative."""
     for key in keys:
-        if math.isnan(_checked(key, settings[key])):
-            raise ValueError(f"{key} is a number, got nan")
+        check_number(key, settings[key])
 
 
 def check_betas(settings: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from workbench.optim.lr_scheduler.loading import LEFT_ASIDE, differences
 from workbench.optim.optimizer import Optimizer
-from workbench.optim.settings import number
+from workbench.optim.settings import check_number, number
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -167,9 +167,18 @@ class LRScheduler:
             self._get_lr_called_within_step = False
 
     def _set(self, rates: Rates) -> None:
+        for rate in rates:
+            check_number(f"a learning rate of {type(self).__name__}", rate)
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             put(group, "lr", rate)
         self._last_lr = self._current()
+
+    def __repr__(self) -> str:
+        hidden = (*self._not_saved, "base_lrs", "last_epoch")
+        settings = {key: value for key, value in vars(self).items() if key not in hidden and key[0] != "_"}
+        told = [f"step={self.last_epoch}"] if hasattr(self, "last_epoch") else []
+        told += [f"lr={self._last_lr}", *(f"{key}={value!r}" for key, value in settings.items())]
+        return f"{type(self).__name__}({', '.join(told)})"
 
     # ---------------------------------------------------------------------------------------------- state
 
@@ -212,7 +221,12 @@ class LRScheduler:
 def check_optimizer(optimizer: Any) -> Optimizer:
     """Return the optimizer, or raise TypeError for what is none."""
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        given = (
+            f"the class {optimizer.__name__} itself"
+            if isinstance(optimizer, type)
+            else type(optimizer).__name__
+        )
+        raise TypeError(f"{given} is not an Optimizer, such as wb.optim.SGD(model.parameters())")
     return optimizer
 
 

@@ -59,6 +59,10 @@ class _Composed(LRScheduler):
         for one, part in zip(self._schedulers, state["_schedulers"], strict=True):
             one.load_state_dict(part)
 
+    def __repr__(self) -> str:
+        parts = "".join(f"\n  {one!r}" for one in self._schedulers)
+        return f"{super().__repr__()[:-1]}, of:{parts}\n)"
+
 
 class SequentialLR(_Composed):
     """One schedule after the other: the next one from each of the steps `milestones` on.

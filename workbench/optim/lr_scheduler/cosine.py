@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.optim.lr_scheduler.base import LRScheduler, Rates
 from workbench.optim.optimizer import Optimizer
+from workbench.optim.settings import check_number
 
 __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
@@ -27,7 +28,7 @@ class CosineAnnealingLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        if T_max < 1:
+        if not check_number("T_max", T_max) >= 1:
             raise ValueError(f"T_max must be 1 or more, got {T_max}")
         self.T_max = T_max
         self.eta_min = eta_min

@@ -17,6 +17,7 @@ from workbench.optim.lr_scheduler.base import (
     restore_functions,
 )
 from workbench.optim.optimizer import Optimizer
+from workbench.optim.settings import check_above_zero, check_number
 
 __all__ = ["CyclicLR", "OneCycleLR"]
 
@@ -89,11 +90,12 @@ class CyclicLR(_Cycling):
             raise ValueError(
                 f"mode is invalid and scale_fn is None: {mode!r} is none of 'triangular', 'triangular2', 'exp_range'"
             )
-        down = step_size_up if step_size_down is None else step_size_down
+        check_above_zero("step_size_up", step_size_up)
+        down = step_size_up if step_size_down is None else check_above_zero("step_size_down", step_size_down)
         self.total_size = float(step_size_up) + float(down)
         self.step_ratio = float(step_size_up) / self.total_size
         self.mode = mode
-        self.gamma = gamma
+        self.gamma = check_number("gamma", gamma)
         self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode if scale_fn else ("iterations" if mode == "exp_range" else "cycle")
         self.cycle_momentum = cycle_momentum
@@ -188,6 +190,8 @@ class OneCycleLR(_Cycling):
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         self._anneal_func_type = anneal_strategy
         tops = one_each("max_lr", optimizer, max_lr)
+        check_above_zero("div_factor", div_factor)
+        check_above_zero("final_div_factor", final_div_factor)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._begin_momentum(base_momentum, max_momentum, last_epoch == -1)

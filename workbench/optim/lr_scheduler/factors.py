@@ -15,6 +15,7 @@ from workbench.optim.lr_scheduler.base import (
     restore_functions,
 )
 from workbench.optim.optimizer import Optimizer
+from workbench.optim.settings import check_number
 
 __all__ = [
     "ConstantLR",
@@ -61,10 +62,11 @@ class LambdaLR(LRScheduler):
     def get_lr(self) -> Rates:
         """Return the rates that the functions ask for."""
         self._called_by_step()
-        return [
-            rate * function(self.last_epoch)
-            for rate, function in zip(self.base_lrs, self.lr_lambdas, strict=True)
-        ]
+        return [rate * factor for rate, factor in zip(self.base_lrs, self._factors(), strict=True)]
+
+    def _factors(self) -> list[Any]:
+        what = f"what lr_lambda gives for step {self.last_epoch}"
+        return [check_number(what, function(self.last_epoch)) for function in self.lr_lambdas]
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the schedule is, with the attributes of callable objects."""
@@ -91,10 +93,7 @@ class MultiplicativeLR(LambdaLR):
         if self._is_initial:
             return self._current()
         groups = self.optimizer.param_groups
-        return [
-            group["lr"] * function(self.last_epoch)
-            for group, function in zip(groups, self.lr_lambdas, strict=True)
-        ]
+        return [group["lr"] * factor for group, factor in zip(groups, self._factors(), strict=True)]
 
 
 class StepLR(LRScheduler):
@@ -110,10 +109,10 @@ class StepLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        if step_size < 1:
+        if not check_number("step_size", step_size) >= 1:
             raise ValueError(f"step_size must be 1 or more, got {step_size}")
         self.step_size = step_size
-        self.gamma = gamma
+        self.gamma = check_number("gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Rates:
@@ -138,10 +137,12 @@ class MultiStepLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+        self, optimizer: Optimizer, milestones: Any, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.milestones = Counter(milestones)
-        self.gamma = gamma
+        if isinstance(milestones, str) or not isinstance(milestones, Iterable):
+            raise TypeError(f"milestones are numbers of steps, such as [30, 80], got {milestones!r}")
+        self.milestones = Counter(check_number("a milestone", one) for one in milestones)
+        self.gamma = check_number("gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Rates:
@@ -184,7 +185,9 @@ class ConstantLR(LRScheduler):
         self._called_by_step()
         if self.last_epoch == 0:
             return self._times(self.factor)
-        return self._times(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current()
+        if self.last_epoch != self.total_iters:
+            return self._current()
+        return self._times(1.0 / self.factor) if self.factor else list(self.base_lrs)
 
     def _get_closed_form_lr(self) -> Rates:
         factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
@@ -253,7 +256,7 @@ class ExponentialLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = gamma
+        self.gamma = check_number("gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Rates:
@@ -279,7 +282,7 @@ class PolynomialLR(LRScheduler):
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
         self.total_iters = total_iters
-        self.power = power
+        self.power = check_number("power", power)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Rates:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from workbench.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, check_optimizer, put
 from workbench.optim.optimizer import Optimizer
+from workbench.optim.settings import check_number
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -41,8 +42,10 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: list[float] | float = 0,
         eps: float = 1e-8,
     ) -> None:
-        if factor >= 1.0:
+        if not check_number("factor", factor) < 1.0:
             raise ValueError(f"Factor should be < 1.0, got {factor}.")
+        if factor < 0:
+            raise ValueError(f"factor must be 0 or more, got {factor}: a rate is never negative")
         count = len(check_optimizer(optimizer).param_groups)
         if isinstance(min_lr, list | tuple) and len(min_lr) != count:
             raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
@@ -74,6 +77,10 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take what was measured, and lower the rates if it is time."""
+        if isinstance(metrics, str | Mapping):
+            raise TypeError(
+                f"metrics is one number, such as the validation loss, got {type(metrics).__name__}"
+            )
         measured = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
