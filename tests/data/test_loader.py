@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -398,7 +399,11 @@ def test_attributes_are_what_pytorch_calls_them() -> None:
         ({"dataset": sets.Count(), "shuffle": True}, ValueError, "unspecified shuffle option"),
         ({"dataset": sets.Count(), "sampler": [1]}, ValueError, "unspecified sampler option"),
         ({"dataset": sets.Count(), "batch_sampler": [[1]]}, ValueError, "unspecified batch_sampler option"),
-        ({"dataset": [], "shuffle": True}, ValueError, "num_samples should be a positive integer value"),
+        (
+            {"dataset": [], "shuffle": True},
+            ValueError,
+            "num_samples should be a positive integer value, .* the data set is empty",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(options: Any, error: type[Exception], words: str) -> None:
@@ -417,3 +422,38 @@ def test_loaders_and_sets_of_tensors_say_what_they_hold() -> None:
     assert repr(wb.data.DataLoader([1, 2, 3], batch_sampler=by_hand)) == (
         "<DataLoader: batches of own sizes, of list>"
     )
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@dataclasses.dataclass
+class Sample:
+    x: int = 0
+
+
+@pytest.mark.parametrize(
+    ("samples", "words", "part"),
+    [
+        ([(1, None), (2, None)], "found NoneType. Give every sample a value", "in part sample[1]"),
+        ([{"a": {"b": [1, None]}}] * 2, "found NoneType", "in part sample['a']['b'][1]"),
+        (
+            [{"x": (wb.zeros(2),)}, {"x": (wb.zeros(3),)}],
+            "sample 1 of the batch differs",
+            "in part sample['x'][0]",
+        ),
+        ([Pair(1, {2}), Pair(1, {2})], "found set. Pass a collate_fn", "in part sample['second']"),
+        ([Sample(), Sample()], r"found Sample. Have the data set return dataclasses.asdict\(sample\)", None),
+        ([2**70, 1], "1180591620717411303424 is too large for int64", None),
+    ],
+)
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_cannot_be_stacked_says_where_in_a_sample_it_stands(
+    samples: Any, words: str, part: str | None, workers: int
+) -> None:
+    with pytest.raises((TypeError, ValueError, wb.DimensionError), match=words) as raised:
+        list(data.DataLoader(samples, 2, num_workers=workers))
+    parts = [note for note in raised.value.__notes__ if note.startswith("in part")]
+    assert parts == ([] if part is None else [part])

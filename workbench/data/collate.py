@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from functools import reduce
 from typing import Any
@@ -49,24 +50,53 @@ def collated(batch: Sequence[Any], empty: Empty) -> Any:
     if isinstance(first, str | bytes):
         return list(batch)
     if isinstance(first, Mapping):
-        return _alike(first, {key: collated(_values(batch, key), empty) for key in first})
+        return _alike(first, {key: _part(_values(batch, key), empty, key) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[collated(column, empty) for column in _columns(batch)])
+        parts = zip(_columns(batch), first._fields, strict=True)
+        return type(first)(*[_part(column, empty, name) for column, name in parts])
     if isinstance(first, Sequence):
-        columns = [collated(column, empty) for column in _columns(batch)]
+        columns = [_part(column, empty, i) for i, column in enumerate(_columns(batch))]
         return columns if type(first) in (tuple, list) else _alike_sequence(first, columns)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-        f"{type(first).__name__}. Pass a collate_fn that knows it."
+        f"{type(first).__name__}. {_advice(first)}"
     )
+
+
+def _part(column: Sequence[Any], empty: Empty, key: Any) -> Any:
+    """Stack one part of every sample; an error says which part it is about."""
+    try:
+        return collated(column, empty)
+    except (TypeError, ValueError, DimensionError) as error:
+        _say_part(error, f"[{key!r}]")
+        raise
+
+
+def _say_part(error: Exception, key: str) -> None:
+    """Note in an error in which part of a sample it arose, from the outermost on."""
+    inner = error.__dict__.pop("part", "")
+    notes = [one for one in getattr(error, "__notes__", []) if not one.startswith("in part sample")]
+    error.part = key + inner  # type: ignore[attr-defined]
+    error.__notes__ = [f"in part sample{key}{inner}", *notes]
+
+
+def _advice(sample: Any) -> str:
+    """Say what may be done about a sample that cannot be stacked."""
+    if sample is None:
+        return "Give every sample a value, or pass a collate_fn that leaves out those that have none."
+    if dataclasses.is_dataclass(sample):
+        return "Have the data set return dataclasses.asdict(sample), or pass a collate_fn that knows it."
+    return "Pass a collate_fn that knows it."
 
 
 def _numbers(batch: Sequence[Any]) -> Tensor:
     array = np.array(batch)
     if array.dtype.kind in "OUSMm":
+        found = sorted({type(one).__name__ for one in batch})
+        if found == ["int"]:
+            raise ValueError(f"default_collate: {max(batch, key=abs)} is too large for int64")
         raise TypeError(
-            "default_collate: the samples of a batch must all be numbers, found "
-            + ", ".join(sorted({type(one).__name__ for one in batch}))
+            f"default_collate: the samples of a batch must all be numbers, found {', '.join(found)}"
         )
     if not isinstance(batch[0], np.generic):
         return tensor(

@@ -88,6 +88,11 @@ class RandomSampler(Sampler[int]):
         if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted <= 0:
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples={wanted!r}"
+                + (
+                    ": the data set is empty, so that there is nothing to shuffle"
+                    if num_samples is None
+                    else ""
+                )
             )
 
     @property
