@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,11 @@ from workbench import data
 from workbench.data import pool
 
 armed: list[bool] = []
+
+
+@pytest.fixture(autouse=True)
+def no_worker_of_a_test_before() -> None:
+    gc.collect()  # the traceback of an error has the loop that it ended
 
 
 def interrupt_once() -> None:

@@ -336,7 +336,11 @@ def test_how_it_ended_is_told() -> None:
     assert live.payload().message == "enough"
 
 
-def test_a_bar_says_what_there_is_with_units(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_says_what_there_is_with_units(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rich, "in_notebook", lambda: True)
+    monkeypatch.setattr(rich, "display_again", lambda thing: None)
     made = trainer(progress=True, scheduler=None)
     made.fit(loader(), loader(), epochs=2)
     last = capsys.readouterr().out.replace("\r", "\n").strip().splitlines()[-1]
