@@ -13,8 +13,9 @@ from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value
-from workbench.ops.complexes import MAGNITUDE, conjugate, real_only, sign_of, zeros
+from workbench.ops.complexes import MAGNITUDE, conjugate, real_only, zeros
 from workbench.ops.offer import also, offer
+from workbench.ops.phase import sign_of
 
 NOTHING = Saves((), output=False)
 OUTPUT = Saves((), output=True)
