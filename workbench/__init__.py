@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import sys as _sys
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
@@ -163,6 +164,15 @@ _LATER_FROM = {"load_weights": "workbench.interop.weights", "save_weights": "wor
 """What is offered here out of such rooms, and the module that it is in."""
 
 
+_ELSEWHERE = {
+    "cuda": "a device is asked for by its name, x.to('cuda'), and wb.backends() says which there are",
+    "fx": "wb.graph traces functions and modules",
+    "load": "wb.load_weights(path) reads weights, and runs nothing that stands in the file",
+    "save": "wb.save_weights(module, path) writes weights",
+}
+"""Words of PyTorch's for what is called otherwise here, and what it is called."""
+
+
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return _importlib.import_module(f"workbench.{name}")
@@ -170,7 +180,10 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(_LATER_FROM[name]), name)
     if name == "__version__":
         return _importlib.import_module("importlib.metadata").version("tensor-workbench")
-    raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    elsewhere = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(
+        f"module 'workbench' has no attribute {name!r}{elsewhere}", name=name, obj=_sys.modules[__name__]
+    )
 
 
 def __dir__() -> list[str]:

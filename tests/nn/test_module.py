@@ -387,3 +387,23 @@ def test_a_module_that_holds_itself_is_refused() -> None:
     parent.child[0].parent = [parent]
     parent.again = parent.child[0]  # the same one twice is no circle
     assert repr(parent).count("Module()") == 2
+
+
+@pytest.mark.parametrize("name", ["weight", "seen", "inner"])
+def test_a_name_of_one_kind_is_not_taken_by_another(name: str) -> None:
+    module = nn.Linear(2, 2)
+    module.register_buffer("seen", wb.zeros(2))
+    module.add_module("inner", nn.ReLU())
+    before = {**module.__dict__}
+    ways = {
+        "weight": lambda: module.register_parameter(name, nn.Parameter(wb.ones(2, 2))),
+        "seen": lambda: module.register_buffer(name, wb.ones(2)),
+        "inner": lambda: module.add_module(name, nn.Tanh()),
+    }
+    own = ways.pop(name)
+    for way in ways.values():
+        with pytest.raises(KeyError, match=f"attribute '{name}' already exists"):
+            way()
+    assert module.__dict__ == before
+    own()
+    assert module.__dict__[name] is not before[name]

@@ -408,3 +408,28 @@ def test_no_order_is_proposed_where_a_dim_has_no_name() -> None:
     with pytest.raises(wb.DimensionError) as caught:
         check_places("CrossEntropyLoss", wb.zeros(2, 3, 4).rename("N", None, "C"), C=1)
     assert caught.value.fix == ""
+
+
+class Language(Module):
+    """Words, positions, a residual block and a tied head: what most programs of today are made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.positions = nn.Embedding(7, 4), nn.Embedding(5, 4)
+        self.norm, self.map, self.read = nn.LayerNorm(4), nn.Linear(4, 4), nn.GRU(4, 4, batch_first=True)
+        self.head = nn.Linear(4, 7, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, words: Any) -> Any:
+        x = self.words(words) + self.positions(wb.arange(words.shape[1]))
+        x = x + self.map(self.norm(x))
+        read, _ = self.read(x)
+        return self.head(wb.cat([x, read], dim=0))
+
+
+def test_a_program_that_names_nothing_meets_no_names() -> None:
+    assert Language()(whole(2, 5)).names == (None, None, None)
+    with pytest.raises(
+        wb.DimensionError, match=r"rename\(embedding_dim='num_embeddings'\)|rename\(out_features="
+    ):
+        Language()(whole(2, 5).rename("N", "T"))

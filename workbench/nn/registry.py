@@ -117,9 +117,7 @@ class Registry:
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
         if not name or "." in name:
             raise KeyError(f"{kind} name must be a string that is not empty and has no '.', got {name!r}")
-        if hasattr(self, name) and not any(
-            name in known for known in (self._parameter_names, self._buffer_names, self._module_names)
-        ):
+        if hasattr(self, name) and name not in getattr(self, f"_{kind}_names"):
             raise KeyError(f"attribute {name!r} already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
