@@ -349,3 +349,23 @@ def test_a_bar_says_what_there_is_with_units(
     )
     assert last.endswith(" samples/s]")
     assert "batch/s" not in last
+
+
+def test_a_log_that_cannot_be_closed_says_that_the_training_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = tensorboard.SummaryWriter.close
+
+    def full(writer: Any) -> None:
+        close(writer)
+        raise OSError(28, "No space left on device")
+
+    made = trainer(log=tmp_path)
+    monkeypatch.setattr(tensorboard.SummaryWriter, "close", full)
+    with pytest.raises(OSError, match="No space") as raised:
+        made.fit(loader())
+    assert raised.value.__notes__ == [f"while the log in {tmp_path} was closed: what was trained is whole"]
+    assert (made.status, made.step) == ("finished", 4)
+    monkeypatch.undo()
+    made.fit(loader())  # with a log of its own again
+    assert made.step == 8

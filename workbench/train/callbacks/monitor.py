@@ -76,7 +76,7 @@ class Monitor:
 
 
 def _ours(made: Any) -> bool:
-    return str(made.__module__).startswith("workbench.train.")
+    return str(getattr(made, "__module__", "")).startswith("workbench.train.")
 
 
 def _missing(name: str, told: str, known: Iterable[str]) -> ValueError:

@@ -76,5 +76,9 @@ class TensorBoardLogger(Callback):
     def on_end(self, trainer: Any) -> None:
         """Close the log, if it was opened here."""
         if self.folder is not None and self._log is not None:
-            self._log.close()
-            self._log = None
+            log, self._log = self._log, None
+            try:
+                log.close()
+            except OSError as error:
+                error.add_note(f"while the log in {self.folder} was closed: what was trained is whole")
+                raise
