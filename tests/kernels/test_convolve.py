@@ -11,6 +11,7 @@ import pytest
 
 from workbench import kernels
 from workbench.kernels import convolve
+from workbench.ops.convolve import CONV3D, CONV3D_INPUT_GRADIENT, CONV3D_WEIGHT_GRADIENT
 
 Floats = npt.NDArray[np.float32]
 Make = Callable[..., Floats]
@@ -215,3 +216,44 @@ def test_accepts_only_four_dimensional_float32(floats: Make) -> None:
     assert not accepts(x[0], weight, None)
     assert not accepts(x, weight.astype(np.float64), None)
     assert not accepts(2.0, weight, None)
+
+
+CUBE = {"stride": (1, 1, 1), "padding": (1, 1, 1), "dilation": (1, 1, 1), "groups": 1}
+VOLUMES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 3, 5, 6, 7), (8, 3, 3, 3, 3), CUBE),
+    ((1, 16, 4, 9, 8), (32, 16, 3, 3, 3), CUBE),
+    ((2, 5, 6, 7, 9), (7, 5, 1, 2, 3), {**CUBE, "stride": (2, 1, 3), "padding": (0, 1, 2)}),
+    ((3, 8, 4, 4, 4), (16, 8, 1, 1, 1), {**CUBE, "padding": (0, 0, 0)}),
+]
+
+
+@pytest.mark.parametrize(("input_shape", "weight_shape", "p"), VOLUMES)
+def test_volumes(
+    input_shape: tuple[int, ...], weight_shape: tuple[int, ...], p: dict[str, Any], floats: Make
+) -> None:
+    x, weight, bias = floats(*input_shape), floats(*weight_shape), floats(weight_shape[0])
+    exact_x, exact_weight, exact_bias = (one.astype(np.float64) for one in (x, weight, bias))
+    kernel = kernels.lookup("conv3d")
+    assert kernel.accepts(x, weight, bias, **p)
+    y = kernel.run(x, weight, bias, **p)
+    assert is_channels_last(y)
+    assert_close(y, CONV3D.forward(exact_x, exact_weight, exact_bias, **p))
+    g = floats(*y.shape)
+    exact_g = g.astype(np.float64)
+    gx = kernels.lookup("conv3d_input_gradient").run(g, weight, input_shape=x.shape, **p)
+    assert_close(gx, CONV3D_INPUT_GRADIENT.forward(exact_g, exact_weight, input_shape=x.shape, **p))
+    gw = kernels.lookup("conv3d_weight_gradient").run(g, x, weight_shape=weight.shape, **p)
+    assert_close(gw, CONV3D_WEIGHT_GRADIENT.forward(exact_g, exact_x, weight_shape=weight.shape, **p))
+    for part in ("forward", "input_gradient", "weight_gradient"):
+        name = convolve.implementation(part, input_shape=input_shape, weight_shape=weight_shape, **p)
+        assert not name.startswith("ref"), part
+
+
+def test_volumes_that_onednn_has_no_code_for_are_left_to_numpy(floats: Make) -> None:
+    x, weight = floats(1, 4, 5, 5, 5), floats(4, 2, 3, 3, 3)
+    assert not kernels.lookup("conv3d").accepts(x, weight, None, **{**CUBE, "groups": 2})
+    assert not kernels.lookup("conv3d").accepts(x, weight, None, **{**CUBE, "dilation": (1, 2, 1)})
+    with pytest.raises(
+        ValueError, match=r"conv3d depth: the kernel covers 9, more than the padded input's 7"
+    ):
+        kernels.lookup("conv3d").run(x, floats(4, 4, 9, 3, 3), None, **CUBE)

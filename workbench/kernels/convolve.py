@@ -1,4 +1,4 @@
-"""Two-dimensional convolution in float32: oneDNN, channels-last in memory under the shape [N, C, H, W]."""
+"""Convolution over two or three dims in float32: oneDNN, channels-last in memory under the shape [N, C, …]."""
 
 from __future__ import annotations
 
@@ -68,33 +68,52 @@ def implementation(
     *,
     input_shape: tuple[int, ...],
     weight_shape: tuple[int, ...],
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    dilation: Pair = (1, 1),
+    stride: tuple[int, ...] = (1, 1),
+    padding: tuple[int, ...] = (0, 0),
+    dilation: tuple[int, ...] = (1, 1),
     groups: int = 1,
 ) -> str:
     """Return oneDNN's name for the code that runs `part`: forward, input_gradient or weight_gradient."""
     if native is None:
         return "numpy"
-    return native.conv2d_implementation(  # type: ignore[no-any-return]
+    name = getattr(native, f"conv{len(stride)}d_implementation")
+    return name(  # type: ignore[no-any-return]
         part, input_shape=input_shape, weight_shape=weight_shape,
         stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
 
 
-def _accepts_forward(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:
-    return is_floats(x, 4) and is_floats(weight, 4) and (bias is None or is_floats(bias, 1))
+def _is_fast(n: int, params: dict[str, Any]) -> bool:
+    """Say whether oneDNN has code of its own for this: over three dims, for dense kernels of all channels."""
+    return n == 2 or (params["groups"] == 1 and max(params["dilation"]) == 1)
 
 
-def _accepts_gradient(gradient: Any, other: Any, **params: Any) -> bool:
-    return is_floats(gradient, 4) and is_floats(other, 4)
+def _forward(n: int) -> Kernel:
+    run: Any = getattr(native, f"conv{n}d")
+
+    def accepts(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:
+        return (
+            is_floats(x, n + 2)
+            and is_floats(weight, n + 2)
+            and (bias is None or is_floats(bias, 1))
+            and _is_fast(n, params)
+        )
+
+    def conv(x: Floats, weight: Floats, bias: Floats | None = None, **params: Any) -> Floats:
+        return run(x, weight, bias, **params)  # type: ignore[no-any-return]
+
+    return Kernel(f"conv{n}d", conv, accepts)
 
 
-def _conv2d(x: Floats, weight: Floats, bias: Floats | None = None, **params: Any) -> Floats:
-    return native.conv2d(x, weight, bias, **params)  # type: ignore[no-any-return]
+def _gradient(n: int, part: str) -> Kernel:
+    def accepts(gradient: Any, other: Any, **params: Any) -> bool:
+        return is_floats(gradient, n + 2) and is_floats(other, n + 2) and _is_fast(n, params)
+
+    return Kernel(f"conv{n}d_{part}", getattr(native, f"conv{n}d_{part}"), accepts)
 
 
 if native is not None:
-    register(Kernel("conv2d", _conv2d, _accepts_forward))
-    register(Kernel("conv2d_input_gradient", native.conv2d_input_gradient, _accepts_gradient))
-    register(Kernel("conv2d_weight_gradient", native.conv2d_weight_gradient, _accepts_gradient))
+    for _n in (2, 3):
+        register(_forward(_n))
+        register(_gradient(_n, "input_gradient"))
+        register(_gradient(_n, "weight_gradient"))

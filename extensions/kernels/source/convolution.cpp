@@ -1,94 +1,21 @@
-// 2-D convolution in float32 and its two gradients, through oneDNN.
+// Convolution over two or three dimensions in float32 and its two gradients, through oneDNN.
 //
-// Activations are channels-last. Weights come as plain [O, I/groups, KH, KW]; oneDNN chooses its own packed layout for
+// Activations are channels-last. Weights come as plain [O, I/groups, ...]; oneDNN chooses its own packed layout for
 // them (asking for the plain one with channels-last activations falls to its reference code, 100x slower). Training
 // repacks at every call, since the weights change; PackedConv2d packs once.
 #include "convolution.hpp"
 
 #include <atomic>
 
+#include <nanobind/stl/array.h>
+
 #include "engine.hpp"
+#include "geometry.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
 
 namespace workbench {
 namespace {
-
-struct Geometry {
-    Dims input, weight, output;  // [N, C, H, W], [O, I/groups, KH, KW], [N, O, OH, OW]
-    Pair stride, padding, dilation;
-    std::int64_t groups;
-
-    Geometry(const Dims& input_shape, const Dims& weight_shape, Pair stride, Pair padding, Pair dilation,
-             std::int64_t groups)
-        : input(input_shape), weight(weight_shape), stride(stride), padding(padding), dilation(dilation), groups(groups) {
-        if (input.size() != 4) refuse("conv2d input has shape " + text(input) + "; expected [N, C, H, W]");
-        if (weight.size() != 4) refuse("conv2d weight has shape " + text(weight) + "; expected [O, C/groups, KH, KW]");
-        if (groups < 1 || input[1] % groups || weight[0] % groups)
-            refuse("conv2d groups is " + std::to_string(groups) + "; it must divide " + std::to_string(input[1]) +
-                   " input and " + std::to_string(weight[0]) + " output channels");
-        if (weight[1] * groups != input[1])
-            refuse("conv2d input " + text(input) + " has " + std::to_string(input[1]) + " channels, but weight " +
-                   text(weight) + " with groups " + std::to_string(groups) + " takes " +
-                   std::to_string(weight[1] * groups));
-        count_of(input);
-        if (count_of(weight) == 0) refuse("conv2d weight " + text(weight) + " is empty");
-        output = {input[0], weight[0], extent(input[2], weight[2], stride.first, padding.first, dilation.first, "height"),
-                  extent(input[3], weight[3], stride.second, padding.second, dilation.second, "width")};
-    }
-
-    static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                               std::int64_t dilation, const char* name) {
-        constexpr std::int64_t most = std::int64_t{1} << 31;
-        if (stride < 1 || padding < 0 || dilation < 1 || stride >= most || padding >= most || dilation >= most)
-            refuse(std::string("conv2d ") + name + ": stride " + std::to_string(stride) + ", padding " +
-                   std::to_string(padding) + ", dilation " + std::to_string(dilation) +
-                   "; stride and dilation must be at least 1, padding at least 0");
-        const std::int64_t span = size + 2 * padding - dilation * (kernel - 1) - 1;
-        if (span < 0)
-            refuse(std::string("conv2d ") + name + ": the kernel covers " + std::to_string(dilation * (kernel - 1) + 1) +
-                   ", more than the padded input's " + std::to_string(size + 2 * padding));
-        return span / stride + 1;
-    }
-
-    // Multiplications of the whole convolution.
-    std::int64_t products() const {
-        const double exact = static_cast<double>(count_of(output)) * static_cast<double>(count_of(weight) / weight[0]);
-        return static_cast<std::int64_t>(std::min(exact, 1e15));
-    }
-    bool empty() const { return count_of(input) == 0 || count_of(output) == 0; }
-
-    Dims grouped_weight() const {
-        if (groups == 1) return weight;
-        return {groups, weight[0] / groups, weight[1], weight[2], weight[3]};
-    }
-    Dims grouped_strides(const Dims& strides) const {
-        if (groups == 1) return strides;
-        return {strides[0] * (weight[0] / groups), strides[0], strides[1], strides[2], strides[3]};
-    }
-    dnnl::memory::desc input_floats() const { return describe_floats(input, channels_last_strides(input)); }
-    dnnl::memory::desc output_floats() const { return describe_floats(output, channels_last_strides(output)); }
-    dnnl::memory::desc plain_weight() const {
-        return describe_floats(grouped_weight(), grouped_strides(row_major_strides(weight)));
-    }
-    Dims strides() const { return {stride.first, stride.second}; }
-    Dims gaps() const { return {dilation.first - 1, dilation.second - 1}; }
-    Dims before() const { return {padding.first, padding.second}; }
-    // oneDNN wants the padding that is really used after the last window.
-    Dims after() const {
-        return {(output[2] - 1) * stride.first + dilation.first * (weight[2] - 1) + 1 - input[2] - padding.first,
-                (output[3] - 1) * stride.second + dilation.second * (weight[3] - 1) + 1 - input[3] - padding.second};
-    }
-
-    Dims key(std::initializer_list<std::int64_t> more) const {
-        Dims key(more);
-        key.insert(key.end(), input.begin(), input.end());
-        key.insert(key.end(), weight.begin(), weight.end());
-        key.insert(key.end(), {stride.first, stride.second, padding.first, padding.second, dilation.first,
-                               dilation.second, groups, omp_get_max_threads()});
-        return key;
-    }
-};
 
 // What a call binds its data to; made once and handed on from call to call.
 struct Seat {
@@ -166,7 +93,8 @@ Cache& cache() {
     return *instance;
 }
 
-dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g, bool bias, bool relu) {
+template <std::size_t N>
+dnnl::convolution_forward::primitive_desc forward_description(const Geometry<N>& g, bool bias, bool relu) {
     dnnl::primitive_attr attributes = with_own_room();
     if (relu) {
         dnnl::post_ops after;
@@ -180,8 +108,8 @@ dnnl::convolution_forward::primitive_desc forward_description(const Geometry& g,
         attributes);
 }
 
-template <typename Description>
-std::shared_ptr<Prepared> prepare(const Geometry& g, const Description& description, const dnnl::memory::desc& weight,
+template <std::size_t N, typename Description>
+std::shared_ptr<Prepared> prepare(const Geometry<N>& g, const Description& description, const dnnl::memory::desc& weight,
                                   Prepared::Roles roles) {
     auto prepared = std::make_shared<Prepared>();
     prepared->roles = roles;
@@ -196,7 +124,8 @@ std::shared_ptr<Prepared> prepare(const Geometry& g, const Description& descript
     return prepared;
 }
 
-std::shared_ptr<const Prepared> prepare_forward(const Geometry& g, bool bias, bool relu) {
+template <std::size_t N>
+std::shared_ptr<const Prepared> prepare_forward(const Geometry<N>& g, bool bias, bool relu) {
     return cache().get(g.key({0, bias, relu}), [&] {
         const auto description = forward_description(g, bias, relu);
         const auto prepared = prepare(g, description, description.weights_desc(),
@@ -206,7 +135,8 @@ std::shared_ptr<const Prepared> prepare_forward(const Geometry& g, bool bias, bo
     });
 }
 
-std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry& g) {
+template <std::size_t N>
+std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry<N>& g) {
     return cache().get(g.key({1}), [&] {
         const auto description = dnnl::convolution_backward_data::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
@@ -217,7 +147,8 @@ std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry& g) {
     });
 }
 
-std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry& g) {
+template <std::size_t N>
+std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry<N>& g) {
     return cache().get(g.key({2}), [&] {
         const auto description = dnnl::convolution_backward_weights::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
@@ -231,16 +162,17 @@ std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry& g) {
 using Bias = std::optional<Input<float>>;
 
 // Channel biases of a convolution, as dense floats; refuses a wrong length.
-std::optional<Dense<float>> dense_bias(const Bias& bias, std::int64_t channels) {
+std::optional<Dense<float>> dense_bias(const Bias& bias, std::int64_t channels, const std::string& name) {
     if (!bias) return std::nullopt;
     if (bias->ndim() != 1 || static_cast<std::int64_t>(bias->shape(0)) != channels)
-        refuse("conv2d bias has shape " + text(shape_of(*bias)) + "; expected [" + std::to_string(channels) + "]");
+        refuse(name + " bias has shape " + text(shape_of(*bias)) + "; expected [" + std::to_string(channels) + "]");
     return row_major(*bias);
 }
 
-void check_gradient_shape(const Input<float>& gradient, const Geometry& g) {
+template <std::size_t N>
+void check_gradient_shape(const Input<float>& gradient, const Geometry<N>& g) {
     if (shape_of(gradient) != g.output)
-        refuse("conv2d output gradient has shape " + text(shape_of(gradient)) + "; expected " + text(g.output));
+        refuse(g.name() + " output gradient has shape " + text(shape_of(gradient)) + "; expected " + text(g.output));
 }
 
 // Empty sums: the output of a convolution over nothing is its bias.
@@ -250,13 +182,14 @@ void fill_channels(float* out, const Dims& shape, const float* values, bool relu
         for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : 0.f;
 }
 
-nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias& bias, Pair stride, Pair padding,
-                  Pair dilation, std::int64_t groups, bool relu) {
-    const Geometry g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
+template <std::size_t N>
+nb::object conv(const Input<float>& x, const Input<float>& weight, const Bias& bias, Along<N> stride, Along<N> padding,
+                  Along<N> dilation, std::int64_t groups, bool relu) {
+    const Geometry<N> g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
     auto out = Output<float>::channels_last(g.output);
     {
         KernelScope scope(g.products());
-        const auto biases = dense_bias(bias, g.output[1]);
+        const auto biases = dense_bias(bias, g.output[1], g.name());
         if (g.empty()) {
             fill_channels(out.data(), g.output, biases ? biases->data() : nullptr, relu);
         } else {
@@ -272,9 +205,10 @@ nb::object conv2d(const Input<float>& x, const Input<float>& weight, const Bias&
     return out.to_python();
 }
 
-nb::object conv2d_input_gradient(const Input<float>& gradient, const Input<float>& weight, const Dims& input_shape,
-                                 Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
-    const Geometry g(input_shape, shape_of(weight), stride, padding, dilation, groups);
+template <std::size_t N>
+nb::object conv_input_gradient(const Input<float>& gradient, const Input<float>& weight, const Dims& input_shape,
+                                 Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
+    const Geometry<N> g(input_shape, shape_of(weight), stride, padding, dilation, groups);
     check_gradient_shape(gradient, g);
     auto out = Output<float>::channels_last(g.input);
     {
@@ -294,9 +228,10 @@ nb::object conv2d_input_gradient(const Input<float>& gradient, const Input<float
     return out.to_python();
 }
 
-nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<float>& x, const Dims& weight_shape,
-                                  Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
-    const Geometry g(shape_of(x), weight_shape, stride, padding, dilation, groups);
+template <std::size_t N>
+nb::object conv_weight_gradient(const Input<float>& gradient, const Input<float>& x, const Dims& weight_shape,
+                                  Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
+    const Geometry<N> g(shape_of(x), weight_shape, stride, padding, dilation, groups);
     check_gradient_shape(gradient, g);
     auto out = Output<float>::row_major(g.weight);
     {
@@ -318,9 +253,10 @@ nb::object conv2d_weight_gradient(const Input<float>& gradient, const Input<floa
 }
 
 // Which oneDNN code would run: "forward", "input_gradient" or "weight_gradient" of this convolution.
-std::string conv2d_implementation(const std::string& which, const Dims& input_shape, const Dims& weight_shape,
-                                  Pair stride, Pair padding, Pair dilation, std::int64_t groups) {
-    const Geometry g(input_shape, weight_shape, stride, padding, dilation, groups);
+template <std::size_t N>
+std::string conv_implementation(const std::string& which, const Dims& input_shape, const Dims& weight_shape,
+                                  Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
+    const Geometry<N> g(input_shape, weight_shape, stride, padding, dilation, groups);
     KernelScope scope(g.products());
     if (which == "forward") return prepare_forward(g, true, false)->implementation;
     if (which == "input_gradient") return prepare_input_gradient(g)->implementation;
@@ -331,7 +267,7 @@ std::string conv2d_implementation(const std::string& which, const Dims& input_sh
 // Weights and bias packed once, for inference: the weights are copied, so later changes to the arrays are not seen.
 class PackedConv2d {
    public:
-    PackedConv2d(const Input<float>& weight, const Bias& bias, Pair stride, Pair padding, Pair dilation,
+    PackedConv2d(const Input<float>& weight, const Bias& bias, Along<2> stride, Along<2> padding, Along<2> dilation,
                  std::int64_t groups)
         : weight_shape_(shape_of(weight)), stride_(stride), padding_(padding), dilation_(dilation), groups_(groups) {
         if (weight_shape_.size() != 4)
@@ -339,14 +275,14 @@ class PackedConv2d {
         const std::int64_t count = count_of(weight_shape_);
         plain_ = Buffer<float>(count);
         copy_strided(plain_.data(), row_major_strides(weight_shape_), weight.data(), weight_shape_, strides_of(weight));
-        if (const auto biases = dense_bias(bias, weight_shape_[0])) {
+        if (const auto biases = dense_bias(bias, weight_shape_[0], "conv2d")) {
             bias_ = Buffer<float>(weight_shape_[0]);
             std::copy_n(biases->data(), weight_shape_[0], bias_.data());
         }
     }
 
     nb::object run(const Input<float>& x, bool relu, std::optional<Pair> pool) {
-        const Geometry g(shape_of(x), weight_shape_, stride_, padding_, dilation_, groups_);
+        const Geometry<2> g(shape_of(x), weight_shape_, stride_, padding_, dilation_, groups_);
         if (!pool) {
             auto out = Output<float>::channels_last(g.output);
             convolve(g, x, relu, out.data());
@@ -367,7 +303,7 @@ class PackedConv2d {
     }
 
    private:
-    void convolve(const Geometry& g, const Input<float>& x, bool relu, float* out) {
+    void convolve(const Geometry<2>& g, const Input<float>& x, bool relu, float* out) {
         KernelScope scope(g.products());
         if (g.empty()) {
             fill_channels(out, g.output, bias_.data(), relu);
@@ -397,26 +333,36 @@ class PackedConv2d {
     }
 
     const Dims weight_shape_;
-    const Pair stride_, padding_, dilation_;
+    const Along<2> stride_, padding_, dilation_;
     const std::int64_t groups_;
     Buffer<float> plain_, bias_;
     std::list<std::pair<dnnl::memory::desc, Buffer<float>>> packed_;
 };
 
+template <std::size_t N>
+void bind_over(nb::module_& module) {
+    using nb::arg;
+    const std::string name = Geometry<N>::name();
+    module.def(name.c_str(), &conv<N>, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
+               nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"), arg("groups"), arg("relu") = false);
+    module.def((name + "_input_gradient").c_str(), &conv_input_gradient<N>, arg("gradient").noconvert(),
+               arg("weight").noconvert(), nb::kw_only(), arg("input_shape"), arg("stride"), arg("padding"), arg("dilation"),
+               arg("groups"));
+    module.def((name + "_weight_gradient").c_str(), &conv_weight_gradient<N>, arg("gradient").noconvert(),
+               arg("x").noconvert(), nb::kw_only(), arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"),
+               arg("groups"));
+    module.def((name + "_implementation").c_str(), &conv_implementation<N>, arg("which"), nb::kw_only(), arg("input_shape"),
+               arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
+}
+
 }  // namespace
 
 void bind_convolution(nb::module_& module) {
     using nb::arg;
-    module.def("conv2d", &conv2d, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
-               nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"), arg("groups"), arg("relu") = false);
-    module.def("conv2d_input_gradient", &conv2d_input_gradient, arg("gradient").noconvert(), arg("weight").noconvert(),
-               nb::kw_only(), arg("input_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
-    module.def("conv2d_weight_gradient", &conv2d_weight_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               nb::kw_only(), arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
-    module.def("conv2d_implementation", &conv2d_implementation, arg("which"), nb::kw_only(), arg("input_shape"),
-               arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
+    bind_over<2>(module);
+    bind_over<3>(module);
     nb::class_<PackedConv2d>(module, "PackedConv2d")
-        .def(nb::init<const Input<float>&, const Bias&, Pair, Pair, Pair, std::int64_t>(), arg("weight").noconvert(),
+        .def(nb::init<const Input<float>&, const Bias&, Along<2>, Along<2>, Along<2>, std::int64_t>(), arg("weight").noconvert(),
              arg("bias").noconvert().none(), nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"),
              arg("groups"))
         .def("run", &PackedConv2d::run, arg("x").noconvert(), arg("relu") = false, arg("pool") = nb::none());
