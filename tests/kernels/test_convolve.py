@@ -26,6 +26,12 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 8, 6, 6), (8, 2, 3, 3), {**PLAIN, "groups": 4}),
     ((2, 6, 6, 6), (12, 1, 3, 3), {**PLAIN, "groups": 6}),
     ((2, 32, 14, 14), (64, 32, 3, 3), PLAIN),
+    # Taps that meet nothing but padding: all but one; in front, behind and between; more than oneDNN leaves out; all.
+    ((3, 16, 1, 1), (32, 16, 3, 3), PLAIN),
+    ((2, 4, 1, 6), (6, 2, 4, 5), {**PLAIN, "stride": (2, 1), "padding": (2, 4), "groups": 2}),
+    ((2, 3, 2, 2), (5, 3, 5, 5), {**PLAIN, "stride": (3, 3), "padding": (4, 4)}),
+    ((2, 2, 3, 3), (1, 2, 3, 1), {**PLAIN, "stride": (1, 3), "padding": (2, 3), "dilation": (3, 1)}),
+    ((1, 2, 1, 1), (3, 2, 2, 2), {**PLAIN, "dilation": (2, 2)}),
 ]
 
 
@@ -135,6 +141,21 @@ def test_packed_keeps_its_weights_and_serves_other_sizes(floats: Make) -> None:
         high, wide = expected.shape[2] // 2, expected.shape[3] // 2
         tiles = expected[:, :, : 2 * high, : 2 * wide].reshape(*expected.shape[:2], high, 2, wide, 2)
         assert_close(packed.run(x, pool=(2, 2)), tiles.max(axis=(3, 5)))
+
+
+def test_packed_leaves_out_other_taps_for_other_sizes(floats: Make) -> None:
+    weight = floats(8, 4, 3, 2)
+    way = {**PLAIN, "stride": (1, 3), "padding": (1, 2)}
+    packed = kernels.pack_conv2d(weight, None, stride=(1, 3), padding=(1, 2))
+    for high, wide in [
+        (1, 1),
+        (1, 2),
+        (4, 2),
+        (2, 1),
+        (1, 1),
+    ]:  # widths 1 and 2 have one tap each, not the same
+        x = floats(2, 4, high, wide)
+        assert_close(packed.run(x), forward(x, weight, None, way))
 
 
 def test_nothing_is_kept_between_calls(floats: Make) -> None:

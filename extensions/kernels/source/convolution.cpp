@@ -198,7 +198,7 @@ nb::object conv(const Input<float>& x, const Input<float>& weight, const Bias& b
             const auto prepared = prepare_forward(g, bias.has_value(), relu);
             const auto packed = prepared->new_weight();
             Call call(*prepared);
-            call.repack(weights.data(), packed.data());
+            call.repack(weights.data() + g.offset, packed.data());
             call.run(input.data(), packed.data(), out.data(), biases ? biases->data() : nullptr);
         }
     }
@@ -221,7 +221,7 @@ nb::object conv_input_gradient(const Input<float>& gradient, const Input<float>&
             const auto prepared = prepare_input_gradient(g);
             const auto packed = prepared->new_weight();
             Call call(*prepared);
-            call.repack(weights.data(), packed.data());
+            call.repack(weights.data() + g.offset, packed.data());
             call.run(out.data(), packed.data(), gradients.data());
         }
     }
@@ -233,11 +233,11 @@ nb::object conv_weight_gradient(const Input<float>& gradient, const Input<float>
                                   Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
     const Geometry<N> g(shape_of(x), weight_shape, stride, padding, dilation, groups);
     check_gradient_shape(gradient, g);
-    auto out = Output<float>::row_major(g.weight);
+    auto out = Output<float>::row_major(g.whole);
     {
         KernelScope scope(g.products());
         if (g.empty()) {
-            std::fill_n(out.data(), count_of(g.weight), 0.f);
+            std::fill_n(out.data(), count_of(g.whole), 0.f);
         } else {
             const auto gradients = channels_last(gradient);
             const auto input = channels_last(x);
@@ -245,7 +245,8 @@ nb::object conv_weight_gradient(const Input<float>& gradient, const Input<float>
             const auto packed = prepared->new_weight();
             Call call(*prepared);
             call.run(input.data(), packed.data(), gradients.data());
-            call.repack(out.data(), packed.data());
+            if (g.shortened()) std::fill_n(out.data(), count_of(g.whole), 0.f);
+            call.repack(out.data() + g.offset, packed.data());
             stream().wait();
         }
     }
@@ -311,20 +312,20 @@ class PackedConv2d {
         }
         const auto input = channels_last(x);
         const auto prepared = prepare_forward(g, static_cast<bool>(bias_), relu);
-        const float* packed = packed_for(*prepared);
+        const float* packed = packed_for(g, *prepared);
         Call(*prepared).run(input.data(), packed, out, bias_.data());
     }
 
     // Different input sizes mostly share one packed layout.
-    const float* packed_for(const Prepared& prepared) {
+    const float* packed_for(const Geometry<2>& g, const Prepared& prepared) {
         std::lock_guard lock(packing());
-        for (const auto& [layout, packed] : packed_)
-            if (layout == prepared.weight) return packed.data();
-        auto packed = prepared.new_weight();
-        Call(prepared).repack(plain_.data(), packed.data());
+        for (const auto& packed : packed_)
+            if (packed.offset == g.offset && packed.layout == prepared.weight) return packed.values.data();
+        auto values = prepared.new_weight();
+        Call(prepared).repack(plain_.data() + g.offset, values.data());
         stream().wait();
-        packed_.emplace_back(prepared.weight, std::move(packed));
-        return packed_.back().second.data();
+        packed_.push_back({g.offset, prepared.weight, std::move(values)});
+        return packed_.back().values.data();
     }
     // One for all layers: they pack once.
     static ForkMutex& packing() {
@@ -336,7 +337,12 @@ class PackedConv2d {
     const Along<2> stride_, padding_, dilation_;
     const std::int64_t groups_;
     Buffer<float> plain_, bias_;
-    std::list<std::pair<dnnl::memory::desc, Buffer<float>>> packed_;
+    struct Packed {
+        std::int64_t offset;  // of the first tap
+        dnnl::memory::desc layout;
+        Buffer<float> values;
+    };
+    std::list<Packed> packed_;
 };
 
 template <std::size_t N>

@@ -17,6 +17,8 @@ struct Geometry {
     Dims input, weight, output;  // [N, C, ...], [O, C/groups, ...], [N, O, ...]
     Along<N> stride, padding, dilation;
     std::int64_t groups;
+    Dims whole;  // the weight with all its taps: `weight` has those that meet more than padding, from `offset` on
+    std::int64_t offset = 0;
 
     Geometry(const Dims& input_shape, const Dims& weight_shape, const Along<N>& stride, const Along<N>& padding,
              const Along<N>& dilation, std::int64_t groups)
@@ -36,7 +38,27 @@ struct Geometry {
         if (count_of(weight) == 0) refuse(name() + " weight " + text(weight) + " is empty");
         output = {input[0], weight[0]};
         for (std::size_t i = 0; i < N; ++i) output.push_back(extent(i));
+        whole = weight;
+        const Dims steps = row_major_strides(whole);
+        for (std::size_t i = 0; i < N; ++i) offset += leave_out(i) * steps[i + 2];
     }
+
+    // Leaves out taps at both ends that see nothing but padding, wherever the window stands: eight of the nine taps of a
+    // 3 x 3 window over images of one pixel. Returns how many are left out in front.
+    std::int64_t leave_out(std::size_t i) {
+        const std::int64_t size = input[i + 2], places = output[i + 2], step = stride[i], gap = dilation[i], before = padding[i];
+        const auto meets = [&](std::int64_t tap) {  // the first place at or past the image's start is inside it
+            const std::int64_t from = tap * gap - before, place = from >= 0 ? from : from + (step - 1 - from) / step * step;
+            return place < size && (place - from) / step < places;
+        };
+        std::int64_t first = 0, last = weight[i + 2] - 1;
+        // As far as oneDNN goes: no less than no padding in front, and at the end less than a step of the image left over.
+        while (first < last && (first + 1) * gap <= before && !meets(first)) ++first;
+        while (last > first && !meets(last) && places * step + (last - 1) * gap + 1 > size + before) --last;
+        weight[i + 2] = last - first + 1, padding[i] -= first * gap;
+        return first;
+    }
+    bool shortened() const { return weight != whole; }
 
     static std::string name() { return "conv" + std::to_string(N) + "d"; }
 
@@ -76,7 +98,7 @@ struct Geometry {
     dnnl::memory::desc input_floats() const { return describe_floats(input, channels_last_strides(input)); }
     dnnl::memory::desc output_floats() const { return describe_floats(output, channels_last_strides(output)); }
     dnnl::memory::desc plain_weight() const {
-        return describe_floats(grouped_weight(), grouped_strides(row_major_strides(weight)));
+        return describe_floats(grouped_weight(), grouped_strides(row_major_strides(whole)));
     }
     Dims strides() const { return Dims(stride.begin(), stride.end()); }
     Dims gaps() const {
@@ -95,9 +117,10 @@ struct Geometry {
 
     Dims key(std::initializer_list<std::int64_t> more) const {
         Dims key(more);
-        key.reserve(key.size() + input.size() + weight.size() + 3 * N + 2);
+        key.reserve(key.size() + input.size() + weight.size() + 4 * N + 2);
         key.insert(key.end(), input.begin(), input.end());
         key.insert(key.end(), weight.begin(), weight.end());
+        key.insert(key.end(), whole.begin() + 2, whole.end());
         for (const Along<N>* one : {&stride, &padding, &dilation}) key.insert(key.end(), one->begin(), one->end());
         key.insert(key.end(), {groups, omp_get_max_threads()});
         return key;
