@@ -154,6 +154,15 @@ def test_what_is_no_file_is_not_replaced(path: Path) -> None:
         load_file(0)  # type: ignore[arg-type]
 
 
+def test_a_folder_that_is_missing_is_named_and_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "a.safetensors"
+    with pytest.raises(
+        FileNotFoundError, match="a.safetensors cannot be written: there is no folder .*missing; make it"
+    ):
+        save_file({"a": wb.zeros(2)}, path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_would_not_be_read_again_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.interop.safetensors.MAXIMUM_HEADER", 1000)
     with pytest.raises(ValueError, match=r"metadata take .* bytes, and at most 1000 are read again"):

@@ -33,6 +33,8 @@ from workbench.live.registry import Registry, registry
 from workbench.live.renderers import Renderers, renderers
 from workbench.live.selection import Selection
 from workbench.train import Callback, LiveCurves, Trainer, TrainingError
+from workbench.widgets import base
+from workbench.widgets.base import MissingBundle
 from workbench.widgets.training import TrainingModel, TrainingWidget, model_of
 
 
@@ -357,6 +359,16 @@ def test_the_widget_hears_its_training_and_no_other() -> None:
     made.fit(loader())
     assert told == []
     assert not events.listening("training")
+
+
+def test_a_widget_that_could_not_be_made_is_ended_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(view: str) -> str:
+        raise MissingBundle(view)
+
+    monkeypatch.setattr(base, "bundle", missing)
+    with pytest.raises(MissingBundle):
+        wb.widgets.training(trainer())
+    gc.collect()  # what is raised here would be a warning
 
 
 def test_widget_and_panel_show_one_view_model() -> None:

@@ -23,7 +23,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Where the block fails the new file is removed, and what was at `path` stays as it was. A link stays a link: the
     file it leads to is replaced. Who may read a file that is replaced stays as it was, too. Raises OSError for a path
-    that leads to a device or a pipe.
+    that leads to a device or a pipe, FileNotFoundError where the folder is missing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -36,6 +36,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     before = _mode_of(target)
     name = os.fsdecode(os.fsencode(target.name)[:200])  # of bytes a name has at most 255
     part = target.with_name(f".{name}.{os.urandom(4).hex()}.part")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}; make it first")
     handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if before is None else 0o600)
     try:
         # without a file before it, what the user's mask leaves

@@ -9,6 +9,7 @@ instead: then what a person does waits until the running cell has ended.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,10 @@ def bundle(view: str) -> str:
         ) from None
 
 
+def _follows_nothing() -> None:
+    """Stand for the end of following until there is something to end: a widget that was not made is closed too."""
+
+
 class ViewWidget(anywidget.AnyWidget):
     """Draws `model` in a cell and follows it.
 
@@ -69,6 +74,8 @@ class ViewWidget(anywidget.AnyWidget):
     buffers = traitlets.List(traitlets.Bytes(), help="What the state's buffer fields point to.").tag(
         sync=True
     )
+
+    _stop: Callable[[], None] = staticmethod(_follows_nothing)
 
     def __init__(self, model: ViewModel, **traits: Any) -> None:
         registry.know(model)
@@ -138,6 +145,8 @@ class _Follower:
 
 class HearingWidget(ViewWidget):
     """Draws `model` in a cell, and hears what `source` publishes on `topic`, whether a panel looks or not."""
+
+    _deaf: Callable[[], None] = staticmethod(_follows_nothing)
 
     def __init__(self, model: ViewModel, topic: str, source: object, **traits: Any) -> None:
         super().__init__(model, **traits)
