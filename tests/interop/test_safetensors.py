@@ -157,7 +157,7 @@ def test_what_is_no_file_is_not_replaced(path: Path) -> None:
 def test_a_folder_that_is_missing_is_named_and_not_made(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "a.safetensors"
     with pytest.raises(
-        FileNotFoundError, match="a.safetensors cannot be written: there is no folder .*missing; make it"
+        FileNotFoundError, match=r"a\.safetensors cannot be written: there is no folder .*missing; make it"
     ):
         save_file({"a": wb.zeros(2)}, path)
     assert list(tmp_path.iterdir()) == []
