@@ -81,10 +81,8 @@ def l1_loss(
 
 def _bent(difference: Any, bound: float) -> Any:
     """½·d² within the bound, bound·(|d| - ½·bound) beyond it."""
-    size = ops.abs(difference)
-    inside = ops.mul(ops.mul(difference, difference), 0.5)
-    outside = ops.mul(ops.sub(size, 0.5 * bound), bound)
-    return ops.where(ops.lt(size, bound), inside, outside)
+    near = ops.clamp(difference, low=-bound, high=bound)
+    return ops.mul(near, ops.sub(difference, ops.mul(near, 0.5)))
 
 
 def smooth_l1_loss(
