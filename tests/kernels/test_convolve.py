@@ -245,6 +245,7 @@ VOLUMES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 16, 4, 9, 8), (32, 16, 3, 3, 3), CUBE),
     ((2, 5, 6, 7, 9), (7, 5, 1, 2, 3), {**CUBE, "stride": (2, 1, 3), "padding": (0, 1, 2)}),
     ((3, 8, 4, 4, 4), (16, 8, 1, 1, 1), {**CUBE, "padding": (0, 0, 0)}),
+    ((2, 4, 1, 2, 1), (8, 4, 3, 3, 3), CUBE),  # taps that meet nothing but padding
 ]
 
 
