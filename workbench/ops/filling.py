@@ -295,7 +295,7 @@ def nan_to_num(
     Names and sizes pass through; no gradient goes to what was replaced.
 
     >>> import workbench as wb
-    >>> wb.nan_to_num(wb.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
+    >>> wb.nan_to_num(wb.tensor([wb.nan, 1.0, wb.inf]), posinf=9.0)
     tensor([0.0000, 1.0000, 9.0000])
     """
     return NAN_TO_NUM(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)

@@ -319,7 +319,7 @@ def nanmedian(input: Any, dim: int | str | None = None, keepdim: bool = False) -
     """Middle of the values that are numbers, see `median`; NaN where there is none.
 
     >>> import workbench as wb
-    >>> wb.tensor([2.0, float("nan"), 1.0]).nanmedian()
+    >>> wb.tensor([2.0, wb.nan, 1.0]).nanmedian()
     tensor(1.0000)
     """
     return _central(NANMEDIAN, NANMEDIAN_DIM, input, dim, keepdim)

@@ -133,7 +133,7 @@ def nanquantile(
     """The q-th quantile of the values that are numbers, see `quantile`; NaN where there is none.
 
     >>> import workbench as wb
-    >>> wb.tensor([1.0, 2.0, float("nan")]).nanquantile(0.5)
+    >>> wb.tensor([1.0, 2.0, wb.nan]).nanquantile(0.5)
     tensor(1.5000)
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)

@@ -311,7 +311,7 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     """Sum over dims of the values that are numbers: NaN counts as 0.
 
     >>> import workbench as wb
-    >>> wb.tensor([1.0, float("nan"), 2.0]).nansum()
+    >>> wb.tensor([1.0, wb.nan, 2.0]).nansum()
     tensor(3.0000)
     """
     return _reduced(SUM_OP, _without_nan(input), dim, keepdim, dtype)
@@ -321,7 +321,7 @@ def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     """Mean over dims of the values that are numbers; NaN where there is none.
 
     >>> import workbench as wb
-    >>> wb.tensor([1.0, float("nan"), 2.0]).nanmean()
+    >>> wb.tensor([1.0, wb.nan, 2.0]).nanmean()
     tensor(1.5000)
     """
     if dtype is not None:
