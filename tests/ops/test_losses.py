@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,64 @@ def test_old_words_for_a_reduction_still_count() -> None:
         assert F.l1_loss(x, y, size_average=False).item() == F.l1_loss(x, y, reduction="sum").item()
     with pytest.warns(UserWarning, match="reduction='none'"):
         assert F.l1_loss(x, y, reduce=False).shape == (3,)
+
+
+COMPARISONS: list[Callable[..., Any]] = [
+    F.mse_loss,
+    F.l1_loss,
+    F.huber_loss,
+    functools.partial(F.smooth_l1_loss, beta=0.3),
+    F.binary_cross_entropy_with_logits,
+]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("loss", COMPARISONS)
+def test_slopes_of_each_sample_are_those_of_one_after_the_other(loss: Any, reduction: str) -> None:
+    x, target = wb.tensor(floats(4, 3, 5) * 3), wb.tensor(np.abs(floats(4, 3, 5, seed=1)))
+    single = functools.partial(loss, reduction=reduction)
+    slope = wb.func.grad(single)
+    together = wb.func.vmap(slope)(x, target)
+    expected = [slope(one, other).numpy() for one, other in zip(x, target, strict=True)]
+    np.testing.assert_allclose(together.numpy(), np.stack(expected), rtol=1e-5)
+    shared = wb.func.vmap(slope, in_dims=(0, None))(x, target[0])
+    expected = [slope(one, target[0]).numpy() for one in x]
+    np.testing.assert_allclose(shared.numpy(), np.stack(expected), rtol=1e-5)
+    curved = wb.func.hessian(single)(x[0, 0], target[0, 0]).numpy()
+    rows = [wb.func.grad(lambda one, i=i: slope(one, target[0, 0])[i])(x[0, 0]).numpy() for i in range(5)]
+    np.testing.assert_allclose(curved, np.stack(rows), rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", COMPARISONS[:4])
+def test_targets_have_slopes_and_may_be_stretched(loss: Any) -> None:
+    x = wb.tensor(floats(3, 4).astype(np.float64), requires_grad=True)
+    target = wb.tensor(floats(1, 4).astype(np.float64), requires_grad=True)
+    with pytest.warns(UserWarning, match="different to the input size"):
+        loss(x, target, reduction="sum").backward()
+    assert x.grad is not None and target.grad is not None
+    np.testing.assert_allclose(target.grad.numpy(), -x.grad.numpy().sum(0, keepdims=True), rtol=1e-12)
+    (alone,) = grad(loss(x.detach(), target.expand(3, 4), reduction="sum"), [target])
+    np.testing.assert_allclose(alone.numpy(), target.grad.numpy(), rtol=1e-12)
+
+
+def test_each_type_is_compared_as_it_is() -> None:
+    whole, complex_ones = wb.tensor([1, 5]), wb.tensor([3 + 4j, 1 + 0j])
+    assert F.mse_loss(whole, wb.tensor([3, 5]), reduction="sum").dtype is wb.int64
+    assert F.mse_loss(whole, wb.tensor([3.0, 5.0])).item() == 2.0
+    assert F.huber_loss(whole, wb.tensor([3, 5])).item() == 0.75
+    assert F.l1_loss(complex_ones, wb.zeros(2), reduction="none").tolist() == [5.0, 1.0]
+    with pytest.raises(TypeError, match="huber_loss"):
+        F.huber_loss(complex_ones, wb.zeros(2))
+    half = F.mse_loss(wb.tensor([0.1], dtype=wb.float16), wb.zeros(1, dtype=wb.float16), reduction="none")
+    assert half.dtype is wb.float16
+    with wb.autocast("cpu", dtype=wb.bfloat16):
+        assert F.mse_loss(wb.zeros(2, dtype=wb.bfloat16), wb.zeros(2, dtype=wb.bfloat16)).dtype is wb.float32
+
+
+def test_weights_count_in_what_is_compared() -> None:
+    x, target, weight = wb.tensor([1.0, 4.0]), wb.tensor([0.0, 0.0]), wb.tensor([3.0, 1.0])
+    assert F.mse_loss(x, target, weight=weight).item() == 19 / 4
+    assert F.huber_loss(x, target, weight=weight, reduction="sum").item() == 5.0
 
 
 def test_a_score_of_zero_has_a_slope() -> None:

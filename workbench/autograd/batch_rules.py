@@ -1,8 +1,8 @@
 """Batching rules of single ops: shapes, contractions and matrices, and what gives all ops their rules.
 
-Indexing has its rules in `batch_index`, layers have theirs in `batch_layers`. Each takes a `core.batching.Batch` and
-returns the hidden result, the batch dim in front. What belongs to a family (elementwise ops, ops along a dim) has its
-rule in `core.batching` and does not stand here.
+Indexing has its rules in `batch_index`, layers have theirs in `batch_layers`, losses in `batch_losses`. Each takes a
+`core.batching.Batch` and returns the hidden result, the batch dim in front. What belongs to a family (elementwise ops,
+ops along a dim) has its rule in `core.batching` and does not stand here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.autograd.batch_index import RULES as INDEX_RULES
 from workbench.autograd.batch_layers import RULES as LAYER_RULES
+from workbench.autograd.batch_losses import RULES as LOSS_RULES
 from workbench.core.batching import Batch, Rule, elementwise, folded, one_by_one, shifted
 from workbench.core.op import Op
 from workbench.ops import ops
@@ -243,7 +244,6 @@ RULES: dict[str, Rule] = {
 
 ELEMENTWISE = (
     "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
     "clamp",
     "complex",
     "fake_quantize_per_tensor",
@@ -271,5 +271,5 @@ def attach() -> None:
             object.__setattr__(op, "batch", rule)
 
 
-RULES |= INDEX_RULES | LAYER_RULES
+RULES |= INDEX_RULES | LAYER_RULES | LOSS_RULES
 attach()

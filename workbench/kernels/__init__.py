@@ -12,6 +12,7 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     dropping,
     elementwise,
     index,
+    losses,
     normalise,
     observe,
     one_dim,

@@ -40,8 +40,8 @@ def _binary_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     return gx, gt
 
 
-def _samples(low: float, high: float) -> list[Sample]:
-    x, target = grid(3, 4, low=low, high=high), grid(3, 4, low=0.0, high=0.95, seed=1)
+def _samples() -> list[Sample]:
+    x, target = grid(3, 4, low=0.1, high=0.9), grid(3, 4, low=0.0, high=0.95, seed=1)
     return [
         Sample((x, target), names=(("N", "C"), ("N", "C"))),
         Sample((x, target[0]), names=(("N", "C"), ("C",))),
@@ -61,7 +61,7 @@ BINARY_CROSS_ENTROPY = Op(
     saves=Saves(None, output=False),
     quantized=NOT_QUANTIZED,
     cost=per_value,
-    samples=lambda: _samples(0.1, 0.9),
+    samples=_samples,
     bad=lambda: [
         BadInput((grid(3) + 2.0, grid(3)), {}, DimensionError, "should be between 0 and 1"),
         BadInput((grid(3), grid(2)), {}, DimensionError, "must match the size"),
@@ -70,36 +70,6 @@ BINARY_CROSS_ENTROPY = Op(
     properties=frozenset({"wide"}),
 )
 
-
-def _logits(x: Any, target: Any) -> Any:
-    return np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x)))
-
-
-def _logits_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    x, target = c.inputs
-    return (
-        unbroadcast(ops.mul(g, ops.sub(ops.sigmoid(x), target)), x) if c.needs[0] else None,
-        unbroadcast(ops.neg(ops.mul(g, x)), target) if c.needs[1] else None,
-    )
-
-
-BINARY_CROSS_ENTROPY_WITH_LOGITS = Op(
-    name="binary_cross_entropy_with_logits",
-    doc="Cross entropy of scores of yes, whose probability is their sigmoid, without overflow.",
-    equation="y = max(x, 0) - x·t + ln(1 + e^-|x|)",
-    reference="elementary",
-    dims=lambda x, target: broadcast("binary_cross_entropy_with_logits", x, target),
-    rule="names unify from the right, sizes broadcast",
-    dtype=FLOAT,
-    forward=_logits,
-    vjp=_logits_vjp,
-    saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
-    cost=lambda dims, out, **params: 5.0 * out.numel,
-    samples=lambda: [*_samples(-3.0, 3.0), Sample((grid(3, 4), 1.0))],
-    bad=lambda: [BadInput((grid(3), grid(2)), {}, DimensionError, "must match the size")],
-    properties=frozenset({"wide"}),
-)
 
 # ---------------------------------------------------------------------------------- the words people use
 
@@ -154,12 +124,14 @@ def binary_cross_entropy_with_logits(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     _same_sizes(input, target, "Target size ({target}) must be the same as input size ({input})")
+    if pos_weight is None and weight is None:
+        return ops.binary_cross_entropy_with_logits(input, target, reduction=reduction)
     if pos_weight is None:
-        loss = ops.binary_cross_entropy_with_logits(input, target)
+        loss = ops.binary_cross_entropy_with_logits(input, target, reduction="none")
     else:
         # ln(1 + e^-x) counts 1 + (p - 1)·t times, and (1 - t)·x is linear.
         times = ops.add(ops.mul(ops.sub(pos_weight, 1.0), target), 1.0)
-        softplus = ops.binary_cross_entropy_with_logits(input, 1.0)
+        softplus = ops.binary_cross_entropy_with_logits(input, 1.0, reduction="none")
         loss = ops.add(ops.mul(ops.sub(1.0, target), input), ops.mul(times, softplus))
     return reduce_loss(loss if weight is None else ops.mul(loss, weight), reduction)
 
@@ -179,7 +151,7 @@ def multilabel_soft_margin_loss(
     0.6931471824645996
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
-    loss = ops.binary_cross_entropy_with_logits(input, target)
+    loss = ops.binary_cross_entropy_with_logits(input, target, reduction="none")
     if weight is not None:
         loss = ops.mul(loss, weight)
     last = len(dims_of(loss).sizes) - 1
@@ -201,7 +173,7 @@ def soft_margin_loss(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     # ln(1 + e^-z) is the cross entropy of the score z against yes.
-    return reduce_loss(ops.binary_cross_entropy_with_logits(ops.mul(input, target), 1.0), reduction)
+    return ops.binary_cross_entropy_with_logits(ops.mul(input, target), 1.0, reduction=reduction)
 
 
 FUNCTIONS: dict[str, Any] = {"binary_cross_entropy_with_logits": binary_cross_entropy_with_logits}

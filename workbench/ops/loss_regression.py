@@ -40,6 +40,19 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     return ops.div(reduce_loss(loss, "sum"), reduce_loss(weight, "sum"))
 
 
+def _compared(name: str, input: Any, target: Any, weight: Any, reduction: str, **numbers: float) -> Any:
+    """Compare values and targets by one op, and reduce what comes of it."""
+    if weight is None:
+        return getattr(ops, name)(input, target, reduction=reduction, **numbers)
+    return _weighted(getattr(ops, name)(input, target, reduction="none", **numbers), weight, reduction)
+
+
+def _are_floats(input: Any, target: Any) -> bool:
+    """Say whether these meet as real floats: integers stay integers, complex slopes have rules of their own."""
+    kinds = {value._array.dtype.kind for value in (input, target) if isinstance(value, Value)}
+    return "c" not in kinds and bool(kinds & {"f", "V"})
+
+
 def mse_loss(
     input: Any,
     target: Any,
@@ -56,6 +69,8 @@ def mse_loss(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     _warn_of_sizes(input, target)
+    if _are_floats(input, target):
+        return _compared("mse_loss", input, target, weight, reduction)
     difference = ops.sub(input, target)
     return _weighted(ops.mul(difference, difference), weight, reduction)
 
@@ -76,13 +91,20 @@ def l1_loss(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     _warn_of_sizes(input, target)
+    return _absolute(input, target, weight, reduction)
+
+
+def _absolute(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    if _are_floats(input, target):
+        return _compared("l1_loss", input, target, weight, reduction)
     return _weighted(ops.abs(ops.sub(input, target)), weight, reduction)
 
 
-def _bent(difference: Any, bound: float) -> Any:
-    """½·d² within the bound, bound·(|d| - ½·bound) beyond it."""
-    near = ops.clamp(difference, low=-bound, high=bound)
-    return ops.mul(near, ops.sub(difference, ops.mul(near, 0.5)))
+def _bent(input: Any, target: Any, weight: Any, reduction: str, bound: float, scale: float) -> Any:
+    """½·d²/scale within the bound, bound·(|d| - ½·bound)/scale beyond it."""
+    if not _are_floats(input, target):
+        input = ops.mul(input, 1.0)
+    return _compared("huber_loss", input, target, weight, reduction, bound=bound, scale=scale)
 
 
 def smooth_l1_loss(
@@ -105,10 +127,9 @@ def smooth_l1_loss(
             f"smooth_l1_loss does not support negative values for beta: {beta}.", op="smooth_l1_loss"
         )
     _warn_of_sizes(input, target)
-    difference = ops.sub(input, target)
     if beta == 0:
-        return reduce_loss(ops.abs(difference), reduction)
-    return reduce_loss(ops.div(_bent(difference, float(beta)), float(beta)), reduction)
+        return _absolute(input, target, None, reduction)
+    return _bent(input, target, None, reduction, float(beta), float(beta))
 
 
 def huber_loss(
@@ -126,7 +147,7 @@ def huber_loss(
             f"huber_loss does not support non-positive values for delta: {delta}.", op="huber_loss"
         )
     _warn_of_sizes(input, target)
-    return _weighted(_bent(ops.sub(input, target), float(delta)), weight, reduction)
+    return _bent(input, target, weight, reduction, float(delta), 1.0)
 
 
 def gaussian_nll_loss(

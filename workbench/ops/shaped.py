@@ -89,7 +89,7 @@ def _shaped(
     return op, gradient
 
 
-def _logistic(x: Any) -> Any:
+def logistic(x: Any) -> Any:
     """Without overflow, and with all digits of what is near 0."""
     return np.exp(-np.logaddexp(-x, x.dtype.type(0)))
 
@@ -202,7 +202,7 @@ def _softplus(x: Any, beta: float, threshold: float) -> Any:
 
 def _softplus_passed(g: Any, x: Any, beta: float, threshold: float) -> Any:
     scaled = x * beta
-    return np.where(scaled > threshold, g, g * _logistic(scaled))
+    return np.where(scaled > threshold, g, g * logistic(scaled))
 
 
 def _softplus_curvature(x: Any, beta: float, threshold: float) -> Any:
@@ -233,7 +233,7 @@ LOGSIGMOID, LOGSIGMOID_GRADIENT = _shaped(
     "Logarithm of the logistic function.",
     "y = -ln(1 + e^-x)",
     lambda x: -np.logaddexp(-x, x.dtype.type(0)),
-    lambda g, x: g * _logistic(-x),
+    lambda g, x: g * logistic(-x),
     {},
     curvature=_logsigmoid_curvature,
 )
@@ -248,7 +248,7 @@ def _mish_share(x: Any) -> tuple[Any, Any]:
 
 def _mish_passed(g: Any, x: Any) -> Any:
     share, rest = _mish_share(x)
-    return g * (share + x * _logistic(x) * (rest * (1 + share)))
+    return g * (share + x * logistic(x) * (rest * (1 + share)))
 
 
 def _mish_curvature(x: Any) -> Any:

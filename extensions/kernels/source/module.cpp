@@ -9,6 +9,7 @@
 #include "group_norm.hpp"
 #include "index.hpp"
 #include "layer_norm.hpp"
+#include "losses.hpp"
 #include "matmul.hpp"
 #include "memory.hpp"
 #include "normalisation.hpp"
@@ -24,7 +25,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 13;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 14;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -36,6 +37,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_matmul(module);
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);
+    workbench::bind_losses(module);
     workbench::bind_dropping(module);
     workbench::bind_attention(module);
     workbench::bind_recurrent(module);

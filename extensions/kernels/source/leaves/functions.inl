@@ -48,6 +48,21 @@ static WORKBENCH_INLINE floats hyperbolic_tangent(floats x) {
 
 static WORKBENCH_INLINE floats logistic(floats x) { return 1.f / (1.f + exponential(-x)); }
 
+// ln(1 + e) for 0 <= e <= 1: e + e^2 p(e), a minimax fit.
+static WORKBENCH_INLINE floats logarithm_of_one_and(floats e) {
+    floats series = all(2.015491632e-03f);
+    series = series * e - 1.334211501e-02f;
+    series = series * e + 4.136164782e-02f;
+    series = series * e - 8.233891893e-02f;
+    series = series * e + 1.241440672e-01f;
+    series = series * e - 1.610594690e-01f;
+    series = series * e + 1.989162581e-01f;
+    series = series * e - 2.498760818e-01f;
+    series = series * e + 3.333261537e-01f;
+    series = series * e - 4.999998527e-01f;
+    return e + e * e * series;
+}
+
 // e^(-x^2 scale), where the square would lose digits far from zero: what its rounding cuts off is put back.
 static WORKBENCH_INLINE floats bell(floats x, float scale) {
 #if defined(WORKBENCH_AVX512)

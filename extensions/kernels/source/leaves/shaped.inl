@@ -13,21 +13,6 @@ static WORKBENCH_INLINE floats square_root(floats x) {
 #endif
 }
 
-// ln(1 + e) for 0 <= e <= 1: e + e^2 p(e), a minimax fit.
-static WORKBENCH_INLINE floats logarithm_of_one_and(floats e) {
-    floats series = all(2.015491632e-03f);
-    series = series * e - 1.334211501e-02f;
-    series = series * e + 4.136164782e-02f;
-    series = series * e - 8.233891893e-02f;
-    series = series * e + 1.241440672e-01f;
-    series = series * e - 1.610594690e-01f;
-    series = series * e + 1.989162581e-01f;
-    series = series * e - 2.498760818e-01f;
-    series = series * e + 3.333261537e-01f;
-    series = series * e - 4.999998527e-01f;
-    return e + e * e * series;
-}
-
 // e^x - 1: a series near 0, where a difference would lose digits.
 static WORKBENCH_INLINE floats exponential_less_one(floats x) {
     floats series = all(1.f / 3628800.f);

@@ -1,0 +1,126 @@
+// Losses of values against targets, and gradients through them. Included once per instruction set; see dispatch.hpp.
+#include "functions.inl"
+
+// NaN stays.
+static WORKBENCH_INLINE floats within(floats d, floats p) {
+    const floats above = d < -p ? -p : d;
+    return above > p ? p : above;
+}
+
+template <Loss kind>
+static WORKBENCH_INLINE floats loss_of(floats x, floats t, [[maybe_unused]] floats p, [[maybe_unused]] floats q) {
+    const floats d = x - t;
+    if constexpr (kind == Loss::square) return d * d;
+    if constexpr (kind == Loss::magnitude) return magnitude(d);
+    if constexpr (kind == Loss::huber) {
+        const floats near = within(d, p);
+        return near * q * (d - near * 0.5f);
+    }
+    if constexpr (kind == Loss::logits) {
+        const floats above = x < 0.f ? all(0.f) : x;
+        return above - x * t + logarithm_of_one_and(exponential(-magnitude(x)));
+    }
+}
+
+// What the loss grows by with x.
+template <Loss kind>
+static WORKBENCH_INLINE floats slope_of(floats x, floats t, [[maybe_unused]] floats p, [[maybe_unused]] floats q) {
+    const floats d = x - t;
+    if constexpr (kind == Loss::square) return d + d;
+    if constexpr (kind == Loss::magnitude) return d > 0.f ? all(1.f) : (d < 0.f ? all(-1.f) : d);
+    if constexpr (kind == Loss::huber) return within(d, p) * q;
+    if constexpr (kind == Loss::logits) return logistic(x) - t;
+}
+
+// The sum of the losses of a run: 64 of them are added in each lane, then doubles take over.
+template <Loss kind>
+static WORKBENCH_INLINE double sum_of(const float* x, const float* t, std::int64_t count, float bound, float factor) {
+    const floats p = all(bound), q = all(factor);
+    const auto at = [&](std::int64_t i) { return loss_of<kind>(load_floats(x + i), load_floats(t + i), p, q); };
+    double total = 0;
+    std::int64_t i = 0;
+    constexpr std::int64_t step = 4 * lanes;
+    while (i + step <= count) {
+        const std::int64_t end = count - i > 16 * step ? i + 16 * step : i + (count - i) / step * step;
+        floats a = all(0.f), b = a, c = a, d = a;
+        for (; i < end; i += step) {
+            a += at(i), b += at(i + lanes);
+            c += at(i + 2 * lanes), d += at(i + 3 * lanes);
+        }
+        total += static_cast<double>(lanes_sum((a + b) + (c + d)));
+    }
+    floats rest = all(0.f);
+    for (; i + lanes <= count; i += lanes) rest += at(i);
+    if (i < count) {
+        const std::int64_t some = count - i;
+        rest += keep_some(loss_of<kind>(load_some(x + i, some), load_some(t + i, some), p, q), some);
+    }
+    return total + static_cast<double>(lanes_sum(rest));
+}
+
+template <Loss kind>
+static WORKBENCH_INLINE void each_of(const float* x, const float* t, std::int64_t count, float bound, float factor, float* out,
+                                     bool streamed) {
+    const floats p = all(bound), q = all(factor);
+    const auto whole = [&](std::int64_t i) { return loss_of<kind>(load_floats(x + i), load_floats(t + i), p, q); };
+    const auto some = [&](std::int64_t i, std::int64_t rest) {
+        store_some(out + i, loss_of<kind>(load_some(x + i, rest), load_some(t + i, rest), p, q), rest);
+    };
+    if (streamed) {
+        along(out, count, true, [&](std::int64_t i) { stream_floats(out + i, whole(i)); }, some);
+        streams_done();
+    } else {
+        along(out, count, false, [&](std::int64_t i) { store_floats(out + i, whole(i)); }, some);
+    }
+}
+
+// One gradient for all (`g` is null: `share` is that), or one for each.
+template <Loss kind, bool each>
+static WORKBENCH_INLINE void gradient_of(const float* g, float share, const float* x, const float* t, std::int64_t count, float bound,
+                                         float factor, float* out, bool streamed) {
+    const floats p = all(bound), q = all(factor), one = all(share);
+    const auto whole = [&](std::int64_t i) {
+        return (each ? load_floats(g + i) : one) * slope_of<kind>(load_floats(x + i), load_floats(t + i), p, q);
+    };
+    const auto some = [&](std::int64_t i, std::int64_t rest) {
+        const floats slope = slope_of<kind>(load_some(x + i, rest), load_some(t + i, rest), p, q);
+        store_some(out + i, (each ? load_some(g + i, rest) : one) * slope, rest);
+    };
+    if (streamed) {
+        along(out, count, true, [&](std::int64_t i) { stream_floats(out + i, whole(i)); }, some);
+        streams_done();
+    } else {
+        along(out, count, false, [&](std::int64_t i) { store_floats(out + i, whole(i)); }, some);
+    }
+}
+
+#define WORKBENCH_LOSSES(call)                             \
+    switch (kind) {                                        \
+        case Loss::square: call(Loss::square); break;      \
+        case Loss::magnitude: call(Loss::magnitude); break; \
+        case Loss::huber: call(Loss::huber); break;        \
+        case Loss::logits: call(Loss::logits); break;      \
+    }
+
+static double loss_sum(Loss kind, const float* x, const float* t, std::int64_t count, float p, float q) {
+#define WORKBENCH_LOSS(kind) return sum_of<kind>(x, t, count, p, q)
+    WORKBENCH_LOSSES(WORKBENCH_LOSS)
+#undef WORKBENCH_LOSS
+    return 0;
+}
+
+static void loss_each(Loss kind, const float* x, const float* t, std::int64_t count, float p, float q, float* out, bool streamed) {
+#define WORKBENCH_LOSS(kind) each_of<kind>(x, t, count, p, q, out, streamed)
+    WORKBENCH_LOSSES(WORKBENCH_LOSS)
+#undef WORKBENCH_LOSS
+}
+
+static void loss_gradient(Loss kind, const float* g, float share, const float* x, const float* t, std::int64_t count, float p, float q,
+                          float* out, bool streamed) {
+#define WORKBENCH_LOSS(kind)                                                       \
+    g ? gradient_of<kind, true>(g, share, x, t, count, p, q, out, streamed) \
+      : gradient_of<kind, false>(g, share, x, t, count, p, q, out, streamed)
+    WORKBENCH_LOSSES(WORKBENCH_LOSS)
+#undef WORKBENCH_LOSS
+}
+#undef WORKBENCH_LOSSES
