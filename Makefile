@@ -12,7 +12,7 @@ PYTHON ?=
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help lab test install browser lint types frontend-check unit slow peers bench format doctor clean
+.PHONY: help lab test install browser lint types frontend-check unit plain slow peers bench format doctor clean
 
 help:
 	@echo "make lab     open JupyterLab on $(NOTEBOOK) (ARGS=--no-browser for a server)"
@@ -26,7 +26,7 @@ help:
 lab: install
 	$(BIN)/workbench lab $(NOTEBOOK) $(ARGS)
 
-test: lint types frontend-check unit slow
+test: lint types frontend-check unit plain slow
 	@echo "make test: everything passed"
 
 # The environment ---------------------------------------------------------------------------------------------
@@ -73,6 +73,11 @@ frontend-check: install
 
 unit: install
 	$(PYTEST) -m "not browser and not notebook and not packaging" -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
+
+# What an install without a compiler runs on: the rooms that choose between kernels and NumPy, again with NumPy.
+plain: install
+	WORKBENCH_KERNELS=off $(PYTEST) -n auto --maxprocesses=4 --dist=loadfile tests/core tests/tensor tests/autograd \
+	  tests/nn tests/optim tests/data tests/train tests/quantization $(ARGS)
 
 slow: install browser
 	$(PYTEST) tests -m "browser or notebook or packaging" $(ARGS)

@@ -37,7 +37,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     name = os.fsdecode(os.fsencode(target.name)[:200])  # of bytes a name has at most 255
     part = target.with_name(f".{name}.{os.urandom(4).hex()}.part")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}; make it first")
+        raise FileNotFoundError(
+            f"{target} cannot be written: there is no folder {target.parent}; make it first"
+        )
     handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if before is None else 0o600)
     try:
         # without a file before it, what the user's mask leaves

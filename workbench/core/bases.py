@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.kernels.loader import native
 
-__all__ = ["CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
+__all__ = ["VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
 
 
 class _PlainValue:
@@ -30,6 +30,10 @@ class _PlainValue:
     _output: int = 0
     _requires_grad: bool = False
     _inference: bool = False
+
+
+VALUE_FIELDS = frozenset(_PlainValue.__annotations__)
+"""What belongs to a value itself, not to who uses it; where nothing is compiled, `vars` of a value has it too."""
 
 
 class _PlainNode:

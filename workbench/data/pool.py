@@ -165,6 +165,7 @@ class Pool:
                 method=method,
             )
             process = context.Process(target=work, args=(setup,), name=f"DataLoader worker {i}", daemon=True)
+            _want_two_pipes()
             process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             error.add_note(
@@ -342,6 +343,13 @@ class Pool:
             f"DataLoader timed out after {self.timeout:g} seconds, waiting for {at_work}. Pass a larger timeout, or "
             "look for what takes so long in these samples."
         )
+
+
+def _want_two_pipes() -> None:
+    """Fail where two pipes cannot be had: a process that is started so leaves the first open (CPython's popen_fork)."""
+    for pipe in _pipes():
+        for descriptor in pipe:
+            os.close(descriptor)
 
 
 def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:

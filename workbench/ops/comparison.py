@@ -219,7 +219,7 @@ def isreal(input: Any) -> Any:
 
 _TWO = ("[1.0, 2.0, 3.0]", "[2.0, 2.0, 2.0]")
 _BOTH = ("[True, True, False]", "[True, False, False]")
-_NUMBERS = '[1.0, wb.nan, -wb.inf]'
+_NUMBERS = "[1.0, wb.nan, -wb.inf]"
 _SOME = ("[1.0, wb.nan]", "[2.0, 2.0]")
 
 FUNCTIONS: dict[str, Any] = {

@@ -6,13 +6,14 @@ import copy
 from typing import Any
 
 from workbench.base.errors import AutogradError
+from workbench.core.bases import VALUE_FIELDS
 from workbench.core.value import Value
 from workbench.tensor.naming import Naming
 
 __all__ = ["Copying", "rebuild"]
 
-_OF_THE_MOMENT = ("_origin", "_past", "_told", "_hooks", "_after_gathering", "_retains_grad")
-"""What a copy does not take along: where the original was made, and who watches it."""
+_OF_THE_MOMENT = VALUE_FIELDS | {"_origin", "_told", "_hooks", "_after_gathering", "_retains_grad"}
+"""What a copy does not take along: how the original came about, where it was made, and who watches it."""
 
 
 def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
