@@ -65,6 +65,7 @@ np.savez(
     apart=run["l1_loss_gradient"](x, x, x[::-1], reduction="none"),
     bent=run["huber_loss"](x, x[::-1], reduction="none", bound=0.5, scale=0.5),
     scores=run["binary_cross_entropy_with_logits"](x, x[::-1], reduction="none"),
+    shares=run["kl_div"](x, np.abs(x), reduction="none", log_target=False),
     loss=run["cross_entropy"](x[:, :, 0, 0], np.arange(4), reduction="none", ignore_index=-100),
     gates=run["glu"](x, dim=2), slopes=run["prelu"](x, channel[:, None, None]),
     dropped=run["dropout"](x, p=0.3, seed=9, drawn=(0, 4), scale=1.4, high=0.2, low=-0.1),

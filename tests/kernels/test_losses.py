@@ -21,6 +21,8 @@ CASES: list[tuple[str, dict[str, float]]] = [
     ("huber_loss", {"bound": 1.5, "scale": 1.0}),
     ("huber_loss", {"bound": 0.3, "scale": 0.3}),
     ("binary_cross_entropy_with_logits", {}),
+    ("kl_div", {"log_target": False}),
+    ("kl_div", {"log_target": True}),
 ]
 
 
@@ -100,3 +102,14 @@ def test_what_numpy_knows_better_is_left_to_it(floats: Make) -> None:
     gradient = kernel_of("mse_loss_gradient").accepts
     assert gradient(np.array(2, np.float32), x, x, reduction="mean")
     assert not gradient(x[0], x, x, reduction="none")
+
+
+def test_a_divergence_keeps_the_digits_of_every_share() -> None:
+    shares = np.concatenate([np.geomspace(1e-44, 3e36, 50_000), np.linspace(0.5, 2.0, 50_000)]).astype(
+        np.float32
+    )
+    exact = shares.astype(np.float64) * np.log(shares.astype(np.float64))
+    found = kernel_of("kl_div").run(shares, np.zeros_like(shares), reduction="none", log_target=False)
+    np.testing.assert_array_equal(found, np.zeros_like(shares))  # no share: nothing diverges from it
+    found = kernel_of("kl_div").run(np.zeros_like(shares), shares, reduction="none", log_target=False)
+    np.testing.assert_allclose(found, exact, rtol=3e-7, atol=3e-45)

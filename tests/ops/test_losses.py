@@ -71,9 +71,12 @@ COMPARISONS: list[Callable[..., Any]] = [
     F.huber_loss,
     functools.partial(F.smooth_l1_loss, beta=0.3),
     F.binary_cross_entropy_with_logits,
+    F.kl_div,
+    functools.partial(F.kl_div, log_target=True),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("loss", COMPARISONS)
 def test_slopes_of_each_sample_are_those_of_one_after_the_other(loss: Any, reduction: str) -> None:

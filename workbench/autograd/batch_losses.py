@@ -35,5 +35,5 @@ def _gradient(b: Batch) -> Any:
 
 RULES: dict[str, Rule] = {}
 """Rules by the names of their ops."""
-for _name in ("mse_loss", "l1_loss", "huber_loss", "binary_cross_entropy_with_logits"):
+for _name in ("mse_loss", "l1_loss", "huber_loss", "binary_cross_entropy_with_logits", "kl_div"):
     RULES |= {_name: _loss, f"{_name}_gradient": _gradient}

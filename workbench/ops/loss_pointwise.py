@@ -46,7 +46,7 @@ def pointwise_loss(
     for_target: Callable[..., Any],
     bends: Bends,
     *,
-    numbers: Sequence[dict[str, float]] = ({},),
+    numbers: Sequence[dict[str, Any]] = ({},),
     dtype: DTypeRule = PROMOTE,
     reference: str = "elementary",
 ) -> tuple[Op, Op]:
@@ -236,4 +236,45 @@ BINARY_CROSS_ENTROPY_WITH_LOGITS, BINARY_CROSS_ENTROPY_WITH_LOGITS_GRADIENT = po
     for_target=lambda g, x, target, reduction: ops.neg(ops.mul(shared(g, x, target, reduction), x)),
     bends=_scores_bend,
     dtype=FLOAT,
+)
+
+# ------------------------------------------------------------------------------------ of probabilities
+
+
+def _divergence(x: Any, target: Any, log_target: bool) -> Any:
+    target = np.asarray(target, x.dtype)
+    if log_target:
+        return np.exp(target) * (target - x)
+    return ops.xlogy.forward(target, target) - target * x
+
+
+def _divergence_slope(x: Any, target: Any, log_target: bool) -> Any:
+    target = np.asarray(target, x.dtype)
+    shares = np.exp(target) if log_target else target
+    return -np.broadcast_to(shares, np.broadcast_shapes(x.shape, target.shape))
+
+
+def _divergence_for_target(g: Any, x: Any, target: Any, reduction: str, log_target: bool) -> Any:
+    each = shared(g, x, target, reduction)
+    if log_target:
+        return ops.mul(ops.mul(each, ops.exp(target)), ops.add(ops.sub(target, x), 1.0))
+    # That of t·ln t is ln t + t/t, which is no number at 0.
+    return ops.mul(each, ops.add(ops.sub(ops.log(target), x), ops.div(target, target)))
+
+
+def _divergence_bends(each: Any, x: Any, target: Any, log_target: bool) -> tuple[Any, Any]:
+    return zeros(each), ops.neg(ops.mul(each, ops.exp(target)) if log_target else each)
+
+
+KL_DIV, KL_DIV_GRADIENT = pointwise_loss(
+    "kl_div",
+    "Divergence of log-probabilities from targets, which are probabilities or their logarithms.",
+    "y = t·(ln t - x), or e^t·(t - x)",
+    _divergence,
+    _divergence_slope,
+    _divergence_for_target,
+    _divergence_bends,
+    numbers=({"log_target": False}, {"log_target": True}),
+    dtype=FLOAT,
+    reference="Kullback and Leibler 1951",
 )

@@ -246,11 +246,7 @@ def kl_div(
         )
     batch = plain and reduction == "batchmean"
     reduction = "sum" if batch else chosen_reduction(size_average, reduce, reduction)
-    if log_target:
-        loss = ops.mul(ops.exp(target), ops.sub(target, input))
-    else:
-        loss = ops.sub(ops.xlogy(target, target), ops.mul(target, input))
-    loss = reduce_loss(loss, reduction)
+    loss = ops.kl_div(input, target, reduction=reduction, log_target=log_target)
     sizes = dims_of(input).sizes
     return ops.div(loss, float(sizes[0])) if batch and sizes else loss
 

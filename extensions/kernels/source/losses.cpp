@@ -17,7 +17,9 @@ Dims common_shape(const Input<float>& x, const Input<float>& target) {
     return shape;
 }
 
-std::int64_t grain_of(Loss kind) { return kind == Loss::logits ? 4096 : 16384; }
+std::int64_t grain_of(Loss kind) {
+    return kind == Loss::square || kind == Loss::magnitude || kind == Loss::huber ? 16384 : 4096;
+}
 
 nb::object loss(const Input<float>& x, const Input<float>& target, const std::string& reduction, Loss kind, float p, float q) {
     const Dims shape = common_shape(x, target);
@@ -90,7 +92,9 @@ void bind_losses(nb::module_& module) {
         {"mse_loss", "mse_loss_gradient", Loss::square},
         {"l1_loss", "l1_loss_gradient", Loss::magnitude},
         {"huber_loss", "huber_loss_gradient", Loss::huber},
-        {"logits_loss", "logits_loss_gradient", Loss::logits}};
+        {"logits_loss", "logits_loss_gradient", Loss::logits},
+        {"divergence", "divergence_gradient", Loss::divergence},
+        {"divergence_of_logs", "divergence_of_logs_gradient", Loss::divergence_of_logs}};
     for (const auto& [name, gradient, kind] : kinds) {
         module.def(
             name,

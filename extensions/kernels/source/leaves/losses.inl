@@ -7,6 +7,27 @@ static WORKBENCH_INLINE floats within(floats d, floats p) {
     return above > p ? p : above;
 }
 
+// t ln t, which is 0 at 0. The logarithm of t = 2^n (1 + f), f from sqrt(1/2) - 1 to sqrt(2) - 1, is the series of Cephes in f
+// and n ln2, which is added in two parts.
+static WORKBENCH_INLINE floats times_logarithm(floats t) {
+    const ints tiny = t < 1.17549435e-38f;
+    const ints bits = (ints)(tiny ? t * 8388608.f : t), moved = bits - 0x3f3504f3, power = moved >> 23;
+    const floats f = (floats)((moved & 0x007fffff) + 0x3f3504f3) - 1.f, square = f * f;
+    const floats n = __builtin_convertvector(power, floats) - (tiny ? all(23.f) : all(0.f));
+    floats series = all(7.0376836292e-2f);
+    series = series * f - 1.1514610310e-1f;
+    series = series * f + 1.1676998740e-1f;
+    series = series * f - 1.2420140846e-1f;
+    series = series * f + 1.4249322787e-1f;
+    series = series * f - 1.6668057665e-1f;
+    series = series * f + 2.0000714765e-1f;
+    series = series * f - 2.4999993993e-1f;
+    series = series * f + 3.3333331174e-1f;
+    const floats rest = series * f * square + n * -2.12194440e-4f - square * 0.5f;
+    const floats product = t * (f + rest + n * 0.693359375f);
+    return t > 0.f ? product : (t < 0.f ? all(__builtin_nanf("")) : t);
+}
+
 template <Loss kind>
 static WORKBENCH_INLINE floats loss_of(floats x, floats t, [[maybe_unused]] floats p, [[maybe_unused]] floats q) {
     const floats d = x - t;
@@ -20,6 +41,8 @@ static WORKBENCH_INLINE floats loss_of(floats x, floats t, [[maybe_unused]] floa
         const floats above = x < 0.f ? all(0.f) : x;
         return above - x * t + logarithm_of_one_and(exponential(-magnitude(x)));
     }
+    if constexpr (kind == Loss::divergence) return times_logarithm(t) - t * x;
+    if constexpr (kind == Loss::divergence_of_logs) return exponential(t) * (t - x);
 }
 
 // What the loss grows by with x.
@@ -30,6 +53,8 @@ static WORKBENCH_INLINE floats slope_of(floats x, floats t, [[maybe_unused]] flo
     if constexpr (kind == Loss::magnitude) return d > 0.f ? all(1.f) : (d < 0.f ? all(-1.f) : d);
     if constexpr (kind == Loss::huber) return within(d, p) * q;
     if constexpr (kind == Loss::logits) return logistic(x) - t;
+    if constexpr (kind == Loss::divergence) return -t;
+    if constexpr (kind == Loss::divergence_of_logs) return -exponential(t);
 }
 
 // The sum of the losses of a run: 64 of them are added in each lane, then doubles take over.
@@ -94,12 +119,14 @@ static WORKBENCH_INLINE void gradient_of(const float* g, float share, const floa
     }
 }
 
-#define WORKBENCH_LOSSES(call)                             \
-    switch (kind) {                                        \
-        case Loss::square: call(Loss::square); break;      \
-        case Loss::magnitude: call(Loss::magnitude); break; \
-        case Loss::huber: call(Loss::huber); break;        \
-        case Loss::logits: call(Loss::logits); break;      \
+#define WORKBENCH_LOSSES(call)                                               \
+    switch (kind) {                                                          \
+        case Loss::square: call(Loss::square); break;                        \
+        case Loss::magnitude: call(Loss::magnitude); break;                  \
+        case Loss::huber: call(Loss::huber); break;                          \
+        case Loss::logits: call(Loss::logits); break;                        \
+        case Loss::divergence: call(Loss::divergence); break;                \
+        case Loss::divergence_of_logs: call(Loss::divergence_of_logs); break; \
     }
 
 static double loss_sum(Loss kind, const float* x, const float* t, std::int64_t count, float p, float q) {
