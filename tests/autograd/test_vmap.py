@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.core.op import ops
 from workbench.func import grad, vmap
 
 
@@ -193,6 +194,25 @@ double = lambda v: v * 2
 def test_refusals(act: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         act()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("shape", [(3,), (3, 4), (3, 2, 4)])
+def test_gradients_of_softmax_are_taken_for_all_entries_at_once(name: str, shape: tuple[int, ...]) -> None:
+    draw = np.random.default_rng(0)
+    g, y = wb.tensor(draw.standard_normal(shape)), wb.tensor(draw.standard_normal(shape))
+    op = getattr(ops, f"{name}_gradient")
+    assert op.batch is not None
+    for dim in range(max(1, len(shape) - 1)):
+        for i, batched in ((0, (0, 0)), (1, (0, None)), (2, (None, 0))):
+            first = g if batched[0] == 0 else g[i]
+            second = y if batched[1] == 0 else y[i]
+            found = vmap(lambda a, b, dim=dim: op(a, b, dim=dim), in_dims=batched)(first, second)
+            expected = [
+                op(g[k] if batched[0] == 0 else first, y[k] if batched[1] == 0 else second, dim=dim)
+                for k in range(3)
+            ]
+            np.testing.assert_allclose(found.numpy(), wb.stack(expected).numpy(), rtol=1e-12)
 
 
 def test_a_value_that_escapes_says_so() -> None:

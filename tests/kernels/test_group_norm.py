@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench import kernels
 from workbench.kernels.loader import native
 from workbench.ops import ops
 
@@ -49,6 +50,24 @@ def test_groups(shape: tuple[int, ...], groups: int, how: str) -> None:
         found = native.group_norm_gradient(g, x, *found[1:], *factors[:1], groups=groups)
         for one, other in zip(found, slopes, strict=True):
             near(one, other, 1 + expected[2].max())
+
+
+@pytest.mark.parametrize("how", ["rows", "channels last"])
+@pytest.mark.parametrize(("shape", "groups"), [((1, 24, 40, 40), 8), ((21, 8, 12, 31), 2)])
+def test_results_are_the_same_with_any_number_of_threads(
+    shape: tuple[int, ...], groups: int, how: str
+) -> None:
+    x, g, weight = lying(floats(*shape) + 3, how), lying(floats(*shape), how), floats(shape[1])
+    before, seen = kernels.get_num_threads(), set()
+    try:
+        for threads in (1, 2, 3):
+            kernels.set_num_threads(threads)
+            y, *statistics = native.group_norm(x, weight, weight, groups=groups, eps=1e-5)
+            back = native.group_norm_gradient(g, x, *statistics, weight, groups=groups)
+            seen.add(b"".join([one.tobytes() for one in (y, *statistics, *back)]))
+    finally:
+        kernels.set_num_threads(before)
+    assert len(seen) == 1
 
 
 def test_nan_stays_in_its_group() -> None:

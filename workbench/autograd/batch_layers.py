@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.batching import Batch, Rule, folded
+from workbench.core.batching import Batch, Rule, folded, shifted
 from workbench.ops import ops
 
 __all__ = ["RULES"]
@@ -138,6 +138,16 @@ def _last_dims_gradient(b: Batch) -> Any:
     return (*found, summed(g)) if centred else found
 
 
+def _along_both(b: Batch) -> Any:
+    """For an op along one dim of two values of one shape."""
+    values = [b.whole(0), b.whole(1)]
+    params = {**b.params, "dim": shifted(b.params["dim"])}
+    if b.shape(1):
+        return b.run(*values, **params)
+    # An entry without dims takes dim 0 as if it had one.
+    return b.sized(b.run(*[ops.reshape(one, sizes=(b.size, 1)) for one in values], **params))
+
+
 RULES: dict[str, Rule] = {
     "adaptive_max_pool": _as_samples,
     "batch_norm": _normalised,
@@ -148,6 +158,7 @@ RULES: dict[str, Rule] = {
     "group_norm_gradient": _normalised,
     "layer_norm": _last_dims,
     "layer_norm_gradient": _last_dims_gradient,
+    "log_softmax_gradient": _along_both,
     "max_unpool": _as_samples,
     "resample": _as_samples,
     "resample_gradient": _pool_gradient,
@@ -156,6 +167,7 @@ RULES: dict[str, Rule] = {
     "sample_at": _as_samples,
     "sample_at_input_gradient": _as_samples,
     "sample_at_weight_gradient": _as_samples,
+    "softmax_gradient": _along_both,
     "unfold_patches": _as_samples,
 }
 """Rules by the names of their ops."""

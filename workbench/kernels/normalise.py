@@ -52,6 +52,8 @@ if native is not None:
     register(Kernel("move_statistics", native.move_statistics, _accepts_moved))
     register(Kernel("layer_norm", native.layer_norm, _accepts_layer, least=_SMALLEST))
     register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer, least=_SMALLEST))
+    register(Kernel("rms_norm", native.rms_norm, _accepts_layer, least=_SMALLEST))
+    register(Kernel("rms_norm_gradient", native.rms_norm_gradient, _accepts_layer, least=_SMALLEST))
     register(Kernel("group_norm", native.group_norm, _accepts_group))
     register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_group))
     register(Kernel("batch_norm", native.batch_norm, _accepts_batch, least=_SMALLEST_BATCH))

@@ -33,10 +33,28 @@ def _softmax(x: Any, dim: int) -> Any:
     return (e / np.sum(e, axis=dim, keepdims=True)).reshape(x.shape)
 
 
+def _total(x: Any, dim: int) -> Any:
+    """Return the sum over `dim`, kept with size 1; of a value without dims, the value."""
+    return ops.sum(x, dim=(dim,) if x._array.shape else (), keepdim=True)
+
+
+def _plain_total(x: Any, dim: int) -> Any:
+    return np.sum(x, axis=dim if x.ndim else None, keepdims=True)
+
+
 def _softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    axes = (c.params["dim"],) if g._array.shape else ()
-    inner = ops.sum(ops.mul(g, c.out), dim=axes, keepdim=True)
-    return (ops.mul(c.out, ops.sub(g, inner)),)
+    return (ops.softmax_gradient(g, c.out, dim=c.params["dim"]),)
+
+
+def _softmax_gradient_vjp(c: Call, direction: Any) -> tuple[Any, ...]:
+    (g, y), dim = c.inputs, c.params["dim"]
+    to_g = to_y = None
+    if c.needs[0]:
+        to_g = ops.softmax_gradient(direction, y, dim=dim)
+    if c.needs[1]:
+        away = ops.sub(g, _total(ops.mul(g, y), dim))
+        to_y = ops.sub(ops.mul(direction, away), ops.mul(g, _total(ops.mul(direction, y), dim)))
+    return to_g, to_y
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
@@ -47,8 +65,15 @@ def _log_softmax(x: Any, dim: int) -> Any:
 
 
 def _log_softmax_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    axes = (c.params["dim"],) if g._array.shape else ()
-    return (ops.sub(g, ops.mul(ops.exp(c.out), ops.sum(g, dim=axes, keepdim=True))),)
+    return (ops.log_softmax_gradient(g, c.out, dim=c.params["dim"]),)
+
+
+def _log_softmax_gradient_vjp(c: Call, direction: Any) -> tuple[Any, ...]:
+    (g, y), dim = c.inputs, c.params["dim"]
+    shares = ops.mul(direction, ops.exp(y))
+    to_g = ops.sub(direction, _total(shares, dim)) if c.needs[0] else None
+    to_y = ops.neg(ops.mul(shares, _total(g, dim))) if c.needs[1] else None
+    return to_g, to_y
 
 
 def _samples() -> list[Sample]:
@@ -100,6 +125,57 @@ LOG_SOFTMAX = _declared(
     "y_i = x_i - ln Σ_j e^{x_j}",
     _log_softmax,
     _log_softmax_vjp,
+)
+
+
+def _gradient_samples() -> list[Sample]:
+    return [
+        Sample((grid(3, 4, seed=1), grid(3, 4, seed=2)), {"dim": 1}, names=(("N", "C"), ("N", "C"))),
+        Sample((grid(2, 3, 4, seed=1), grid(2, 3, 4, seed=2)), {"dim": 1}),
+        Sample((grid(seed=1), grid(seed=2)), {"dim": 0}),
+        Sample((grid(2, 0), grid(2, 0)), {"dim": 1}),
+    ]
+
+
+def _gradient_declared(
+    name: str,
+    doc: str,
+    equation: str,
+    forward: Callable[[Any, Any, int], Any],
+    vjp: Callable[[Call, Any], tuple[Any, ...]],
+) -> Op:
+    """Declare the gradient of such an op, from what flows to its output and the output itself."""
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference="elementary",
+        dims=lambda g, y, dim: y,
+        rule="as the output of the op",
+        dtype=FLOAT,
+        forward=forward,
+        vjp=vjp,
+        saves=Saves(None, output=False),
+        quantized=NOT_QUANTIZED,
+        cost=lambda dims, out, **params: 4.0 * out.numel,
+        samples=_gradient_samples,
+        bad=list,
+    )
+
+
+SOFTMAX_GRADIENT = _gradient_declared(
+    "softmax_gradient",
+    "Gradient of softmax for its input.",
+    "gx_i = y_i·(g_i - Σ_j g_j·y_j)",
+    lambda g, y, dim: y * (g - _plain_total(g * y, dim)),
+    _softmax_gradient_vjp,
+)
+LOG_SOFTMAX_GRADIENT = _gradient_declared(
+    "log_softmax_gradient",
+    "Gradient of the logarithm of softmax for its input.",
+    "gx_i = g_i - e^{y_i}·Σ_j g_j",
+    lambda g, y, dim: g - np.exp(y) * _plain_total(g, dim),
+    _log_softmax_gradient_vjp,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -75,6 +75,59 @@ void moments_across(const float* x, const Groups& size, double* work, float* blo
     }
 }
 
+// What the forward pass reads and writes: one element of `means` and `rstds` for each group of each sample.
+struct Forward {
+    const Groups& size;
+    const float *x, *gain, *offset;
+    double eps;
+    float *y, *means, *rstds;
+
+    float scale(std::int64_t c, double inverse) const { return static_cast<float>(gain ? gain[c] * inverse : inverse); }
+    float shift(std::int64_t c) const { return offset ? offset[c] : 0.f; }
+    double keep(std::int64_t group, double mean, double variance) const {
+        const double inverse = 1.0 / std::sqrt(variance + eps);
+        means[group] = static_cast<float>(mean), rstds[group] = static_cast<float>(inverse);
+        return inverse;
+    }
+    // Channel after channel: the groups of all samples are shared out.
+    void runs() const {
+        const std::int64_t places = size.places, run = size.width * places;
+        parallel_for(size.samples * size.groups, grain_for(run * 2), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t group = begin; group < end; ++group) {
+                const float* from = x + group * run;
+                double mean, variance;
+                LEAF_WIDE(group_moments)(from, run, &mean, &variance);
+                const double inverse = keep(group, mean, variance);
+                for (std::int64_t i = 0; i < size.width; ++i) {
+                    const std::int64_t c = group % size.groups * size.width + i;
+                    LEAF_WIDE(scale_shift_run)(from + i * places, places, means[group], scale(c, inverse), shift(c), false,
+                                               y + group * run + i * places);
+                }
+            }
+        });
+    }
+    // Channels-last: the samples are.
+    void rows() const {
+        const std::int64_t channels = size.channels;
+        parallel_for(size.samples, grain_for(size.sample() * 2), [&](std::int64_t begin, std::int64_t end) {
+            const Buffer<double> work(2 * channels + 2 * size.groups);
+            const Buffer<float> factors(3 * channels);
+            double *mean = work.data() + 2 * channels, *variance = mean + size.groups;
+            float *centres = factors.data(), *scales = centres + channels, *shifts = scales + channels;
+            for (std::int64_t n = begin; n < end; ++n) {
+                const float* from = x + n * size.sample();
+                moments_across(from, size, work.data(), factors.data(), mean, variance);
+                for (std::int64_t g = 0; g < size.groups; ++g) {
+                    const double inverse = keep(n * size.groups + g, mean[g], variance[g]);
+                    for (std::int64_t c = g * size.width; c < (g + 1) * size.width; ++c)
+                        centres[c] = means[n * size.groups + g], scales[c] = scale(c, inverse), shifts[c] = shift(c);
+                }
+                LEAF_WIDE(scale_shift_rows)(from, size.places, channels, centres, scales, shifts, false, y + n * size.sample());
+            }
+        });
+    }
+};
+
 nb::object group_norm(const Input<float>& x, const Optional& weight, const Optional& bias, std::int64_t groups, double eps) {
     const Groups size(x, groups);
     const auto gain = per_channel(weight, size, "weight"), offset = per_channel(bias, size, "bias");
@@ -83,38 +136,91 @@ nb::object group_norm(const Input<float>& x, const Optional& weight, const Optio
     {
         KernelScope scope;
         const Dense<float> input(x, size.order);
-        parallel_for(size.samples, grain_for(size.sample() * 2), [&](std::int64_t begin, std::int64_t end) {
-            const Buffer<double> work(2 * size.channels + 2 * groups);
-            const Buffer<float> rows(3 * size.channels);
-            double *mean = work.data() + 2 * size.channels, *variance = mean + groups;
-            for (std::int64_t n = begin; n < end; ++n) {
-                const float* from = input.data() + n * size.sample();
-                float *to = y.data() + n * size.sample(), *centre = means.data() + n * groups, *rstd = rstds.data() + n * groups;
-                if (size.channels_last) moments_across(from, size, work.data(), rows.data(), mean, variance);
-                for (std::int64_t g = 0; g < groups; ++g) {
-                    const std::int64_t first = g * size.width, run = size.width * size.places;
-                    if (!size.channels_last) LEAF_WIDE(group_moments)(from + g * run, run, mean + g, variance + g);
-                    const double inverse = 1.0 / std::sqrt(variance[g] + eps);
-                    centre[g] = static_cast<float>(mean[g]), rstd[g] = static_cast<float>(inverse);
-                    for (std::int64_t c = first; c < first + size.width; ++c) {
-                        const float scale = gain ? static_cast<float>(gain->data()[c] * inverse) : rstd[g];
-                        const float shift = offset ? offset->data()[c] : 0.f;
-                        if (size.channels_last)
-                            rows.data()[c] = centre[g], rows.data()[size.channels + c] = scale,
-                            rows.data()[2 * size.channels + c] = shift;
-                        else
-                            LEAF_WIDE(scale_shift_run)(from + c * size.places, size.places, centre[g], scale, shift, false,
-                                                       to + c * size.places);
-                    }
-                }
-                if (size.channels_last)
-                    LEAF_WIDE(scale_shift_rows)(from, size.places, size.channels, rows.data(), rows.data() + size.channels,
-                                                rows.data() + 2 * size.channels, false, to);
-            }
-        });
+        const Forward forward{size, input.data(), gain ? gain->data() : nullptr, offset ? offset->data() : nullptr,
+                              eps,  y.data(),     means.data(),                  rstds.data()};
+        if (size.channels_last)
+            forward.rows();
+        else
+            forward.runs();
     }
     return nb::make_tuple(y.to_python(), means.to_python(), rstds.to_python());
 }
+
+// What the backward pass reads and writes. Sums over the places of a channel, of g and of g (x - m), are doubles.
+struct Backward {
+    const Groups& size;
+    const float *g, *x, *means, *rstds, *gain;
+    float* gx;
+
+    double factor(std::int64_t c) const { return gain ? gain[c] : 1.0; }
+    // gx = r (w g - E[w g] - (x - m) r^2 E[w g (x - m)]) = outer g + slope (x - m) + shift
+    struct Line {
+        double inverse;
+        float slope, shift;
+    };
+    Line line(std::int64_t first, double inverse, const double* sum, const double* product) const {
+        double weighed = 0, along = 0;
+        for (std::int64_t i = 0; i < size.width; ++i)
+            weighed += factor(first + i) * sum[i], along += factor(first + i) * product[i];
+        return {inverse, static_cast<float>(-inverse * inverse * inverse * along / size.count()),
+                static_cast<float>(-inverse * weighed / size.count())};
+    }
+    float outer(std::int64_t c, const Line& line) const { return static_cast<float>(factor(c) * line.inverse); }
+
+    // Channel after channel: the groups of all samples are shared out. `totals` is [samples, 2 channels]: products times
+    // the reciprocal deviation, and sums.
+    void runs(double* totals) const {
+        const std::int64_t places = size.places, run = size.width * places;
+        parallel_for(size.samples * size.groups, grain_for(run * 2), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t group = begin; group < end; ++group) {
+                const std::int64_t first = group % size.groups * size.width;
+                double* product = totals + group / size.groups * 2 * size.channels + first;
+                double* sum = product + size.channels;
+                const float *flow = g + group * run, *from = x + group * run, centre = means[group];
+                for (std::int64_t i = 0; i < size.width; ++i)
+                    LEAF_WIDE(gradient_sums_run)(flow + i * places, from + i * places, places, centre, sum + i, product + i);
+                const Line found = line(first, rstds[group], sum, product);
+                for (std::int64_t i = 0; i < size.width; ++i) {
+                    product[i] *= found.inverse;
+                    LEAF_WIDE(combine_run)(flow + i * places, from + i * places, places, centre, outer(first + i, found),
+                                           found.slope, found.shift, gx + group * run + i * places);
+                }
+            }
+        });
+    }
+    // Channels-last: `parts` of the samples are, and `totals` is [parts, 2 channels].
+    void rows(std::int64_t parts, double* totals) const {
+        const std::int64_t channels = size.channels;
+        std::fill_n(totals, parts * 2 * channels, 0.0);
+        parallel_parts(size.samples, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+            const Buffer<double> sums(2 * channels);
+            const Buffer<float> work(6 * channels);
+            double *all = totals + part * 2 * channels, *sum = sums.data(), *product = sum + channels;
+            float *centres = work.data(), *a = centres + channels, *b = a + channels, *d = b + channels, *block = d + channels;
+            for (std::int64_t n = begin; n < end; ++n) {
+                const float *from = x + n * size.sample(), *flow = g + n * size.sample();
+                for (std::int64_t group = 0; group < size.groups; ++group)
+                    std::fill_n(centres + group * size.width, size.width, means[n * size.groups + group]);
+                std::fill_n(sum, 2 * channels, 0.0);
+                for (std::int64_t row = 0; row < size.places; row += size.block()) {
+                    std::fill_n(block, 2 * channels, 0.f);
+                    LEAF_WIDE(gradient_sums)(flow + row * channels, from + row * channels,
+                                             std::min(size.block(), size.places - row), channels, centres, block,
+                                             block + channels);
+                    for (std::int64_t c = 0; c < 2 * channels; ++c) sum[c] += static_cast<double>(block[c]);
+                }
+                for (std::int64_t first = 0; first < channels; first += size.width) {
+                    const Line found = line(first, rstds[n * size.groups + first / size.width], sum + first, product + first);
+                    for (std::int64_t c = first; c < first + size.width; ++c) {
+                        all[c] += found.inverse * product[c], all[channels + c] += sum[c];
+                        a[c] = outer(c, found), b[c] = found.slope, d[c] = found.shift;
+                    }
+                }
+                LEAF_WIDE(combine_rows)(flow, from, size.places, channels, centres, a, b, d, gx + n * size.sample());
+            }
+        });
+    }
+};
 
 nb::object group_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& mean,
                                const Input<float>& rstd, const Optional& weight, std::int64_t groups) {
@@ -132,55 +238,16 @@ nb::object group_norm_gradient(const Input<float>& gradient, const Input<float>&
         KernelScope scope;
         const Dense<float> input(x, size.order), gradients(gradient, size.order);
         const auto means = row_major(mean), rstds = row_major(rstd);
-        const std::int64_t parts = part_count(size.samples, grain_for(size.sample() * 2));
+        const Backward backward{size,         gradients.data(), input.data(), means.data(),
+                                rstds.data(), gain ? gain->data() : nullptr,  gx.data()};
+        // Either way who adds up what does not depend on the number of threads.
+        const std::int64_t parts =
+            size.channels_last ? fixed_part_count(size.samples, grain_for(size.sample() * 2)) : size.samples;
         const Buffer<double> totals(parts * 2 * channels);
-        std::fill_n(totals.data(), parts * 2 * channels, 0.0);
-        parallel_parts(size.samples, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-            const Buffer<double> sums(2 * channels);
-            const Buffer<float> rows(4 * channels), block(2 * channels);
-            double *all = totals.data() + part * 2 * channels, *sum = sums.data(), *product = sums.data() + channels;
-            float *centres = rows.data(), *a = centres + channels, *b = a + channels, *d = b + channels;
-            for (std::int64_t n = begin; n < end; ++n) {
-                const float *from = input.data() + n * size.sample(), *flow = gradients.data() + n * size.sample();
-                const float *centre = means.data() + n * groups, *scale = rstds.data() + n * groups;
-                float* to = gx.data() + n * size.sample();
-                if (size.channels_last) {
-                    for (std::int64_t c = 0; c < channels; ++c) centres[c] = centre[c / size.width];
-                    std::fill_n(sum, 2 * channels, 0.0);
-                    for (std::int64_t row = 0; row < size.places; row += size.block()) {
-                        std::fill_n(block.data(), 2 * channels, 0.f);
-                        LEAF_WIDE(gradient_sums)(flow + row * channels, from + row * channels,
-                                                 std::min(size.block(), size.places - row), channels, centres, block.data(),
-                                                 block.data() + channels);
-                        for (std::int64_t c = 0; c < 2 * channels; ++c) sum[c] += static_cast<double>(block.data()[c]);
-                    }
-                }
-                for (std::int64_t g = 0; g < groups; ++g) {
-                    const double inverse = scale[g];
-                    double weighed = 0, along = 0;
-                    for (std::int64_t c = g * size.width; c < (g + 1) * size.width; ++c) {
-                        if (!size.channels_last)
-                            LEAF_WIDE(gradient_sums_run)(flow + c * size.places, from + c * size.places, size.places, centre[g],
-                                                         sum + c, product + c);
-                        const double factor = gain ? gain->data()[c] : 1.0;
-                        weighed += factor * sum[c], along += factor * product[c];
-                        all[c] += inverse * product[c], all[channels + c] += sum[c];
-                    }
-                    // gx = r (w g - E[w g] - (x - m) r^2 E[w g (x - m)])
-                    const float slope = static_cast<float>(-inverse * inverse * inverse * along / size.count());
-                    const float shift = static_cast<float>(-inverse * weighed / size.count());
-                    for (std::int64_t c = g * size.width; c < (g + 1) * size.width; ++c) {
-                        const float outer = static_cast<float>((gain ? gain->data()[c] : 1.0) * inverse);
-                        if (size.channels_last)
-                            a[c] = outer, b[c] = slope, d[c] = shift;
-                        else
-                            LEAF_WIDE(combine_run)(flow + c * size.places, from + c * size.places, size.places, centre[g], outer,
-                                                   slope, shift, to + c * size.places);
-                    }
-                }
-                if (size.channels_last) LEAF_WIDE(combine_rows)(flow, from, size.places, channels, centres, a, b, d, to);
-            }
-        });
+        if (size.channels_last)
+            backward.rows(parts, totals.data());
+        else
+            backward.runs(totals.data());
         for (std::int64_t part = 1; part < parts; ++part)
             for (std::int64_t c = 0; c < 2 * channels; ++c) totals.data()[c] += totals.data()[part * 2 * channels + c];
         for (std::int64_t c = 0; c < channels; ++c) {

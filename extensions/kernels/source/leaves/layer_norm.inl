@@ -25,23 +25,31 @@ static WORKBENCH_INLINE floats load_up_to(const float* p, std::int64_t count) {
     return count == lanes ? load_floats(p) : load_some(p, count);
 }
 
-// y = (x - mean) rstd weight + bias for each row; weight and bias may be null.
-static void layer_norm_rows(const float* x, std::int64_t rows, std::int64_t columns, const float* weight, const float* bias,
-                            double eps, float* y, float* means, float* rstds) {
+template <bool centred>
+static WORKBENCH_INLINE void normalise_rows(const float* x, std::int64_t rows, std::int64_t columns, const float* weight,
+                                            const float* bias, double eps, float* y, float* means, float* rstds) {
     for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
-        const double mean =
-            total_of(columns, [&](std::int64_t i, std::int64_t n) { return load_up_to(x + i, n); }) / static_cast<double>(columns);
+        double mean = 0;
+        if constexpr (centred)
+            mean = total_of(columns, [&](std::int64_t i, std::int64_t n) { return load_up_to(x + i, n); }) /
+                   static_cast<double>(columns);
         const float centre = static_cast<float>(mean);
+        const auto away = [&](std::int64_t i, std::int64_t n) {
+            const floats value = load_up_to(x + i, n);
+            if constexpr (centred) return value - centre;
+            return value;
+        };
         const double squares = total_of(columns, [&](std::int64_t i, std::int64_t n) {
-            const floats distance = load_up_to(x + i, n) - centre;
+            const floats distance = away(i, n);
             return distance * distance;
         });
         const double off = mean - static_cast<double>(centre);
         const double variance = squares / static_cast<double>(columns) - off * off;
         const float rstd = static_cast<float>(1.0 / __builtin_sqrt(variance + eps));
-        means[row] = centre, rstds[row] = rstd;
+        if constexpr (centred) means[row] = centre;
+        rstds[row] = rstd;
         const auto scaled = [&](std::int64_t i, std::int64_t n) {
-            floats value = (load_up_to(x + i, n) - centre) * rstd;
+            floats value = away(i, n) * rstd;
             if (weight) value = value * load_up_to(weight + i, n);
             if (bias) value = value + load_up_to(bias + i, n);
             return value;
@@ -52,17 +60,30 @@ static void layer_norm_rows(const float* x, std::int64_t rows, std::int64_t colu
     }
 }
 
-// gx = rstd (w g - mean(w g) - n mean(w g n)) with n = (x - mean) rstd; and, where wanted, sums of g n and of g over rows.
-static void layer_norm_gradient_rows(const float* g, const float* x, std::int64_t rows, std::int64_t columns,
-                                     const float* means, const float* rstds, const float* weight, float* gx, float* gw,
-                                     float* gb) {
+// y = (x - mean) rstd weight + bias for each row; weight and bias may be null. Where `means` is null, rows keep theirs.
+static void layer_norm_rows(const float* x, std::int64_t rows, std::int64_t columns, const float* weight, const float* bias,
+                            double eps, float* y, float* means, float* rstds) {
+    if (means)
+        normalise_rows<true>(x, rows, columns, weight, bias, eps, y, means, rstds);
+    else
+        normalise_rows<false>(x, rows, columns, weight, bias, eps, y, nullptr, rstds);
+}
+
+template <bool centred>
+static WORKBENCH_INLINE void normalise_gradient_rows(const float* g, const float* x, std::int64_t rows, std::int64_t columns,
+                                                     const float* means, const float* rstds, const float* weight, float* gx,
+                                                     float* gw, float* gb) {
     for (std::int64_t row = 0; row < rows; ++row, x += columns, g += columns, gx += columns) {
-        const float centre = means[row], rstd = rstds[row];
+        const float centre = centred ? means[row] : 0.f, rstd = rstds[row];
         const auto outer = [&](std::int64_t i, std::int64_t n) {
             const floats gradient = load_up_to(g + i, n);
             return weight ? gradient * load_up_to(weight + i, n) : gradient;
         };
-        const auto normal = [&](std::int64_t i, std::int64_t n) { return (load_up_to(x + i, n) - centre) * rstd; };
+        const auto normal = [&](std::int64_t i, std::int64_t n) {
+            const floats value = load_up_to(x + i, n);
+            if constexpr (centred) return (value - centre) * rstd;
+            return value * rstd;
+        };
         double sum = 0, product = 0;
         for (std::int64_t start = 0; start < columns; start += 64 * lanes) {  // 64 floats a lane, then doubles
             const std::int64_t end = columns - start < 64 * lanes ? columns : start + 64 * lanes;
@@ -82,7 +103,8 @@ static void layer_norm_gradient_rows(const float* g, const float* x, std::int64_
         const float first = static_cast<float>(sum / static_cast<double>(columns));
         const float second = static_cast<float>(product / static_cast<double>(columns));
         const auto slope = [&](std::int64_t i, std::int64_t n) {
-            return (outer(i, n) - first - normal(i, n) * second) * rstd;
+            if constexpr (centred) return (outer(i, n) - first - normal(i, n) * second) * rstd;
+            return (outer(i, n) - normal(i, n) * second) * rstd;
         };
         along(
             columns,
@@ -90,13 +112,24 @@ static void layer_norm_gradient_rows(const float* g, const float* x, std::int64_
                 store_floats(gx + i, slope(i, lanes));
                 const floats gradient = load_floats(g + i);
                 store_floats(gw + i, load_floats(gw + i) + gradient * normal(i, lanes));
-                store_floats(gb + i, load_floats(gb + i) + gradient);
+                if constexpr (centred) store_floats(gb + i, load_floats(gb + i) + gradient);
             },
             [&](std::int64_t i, std::int64_t n) {
                 store_some(gx + i, slope(i, n), n);
                 const floats gradient = load_some(g + i, n);
                 store_some(gw + i, load_some(gw + i, n) + gradient * normal(i, n), n);
-                store_some(gb + i, load_some(gb + i, n) + gradient, n);
+                if constexpr (centred) store_some(gb + i, load_some(gb + i, n) + gradient, n);
             });
     }
+}
+
+// gx = rstd (w g - mean(w g) - n mean(w g n)) with n = (x - mean) rstd, and sums of g n and of g over rows. Where `means` is
+// null, rows kept theirs: gx = rstd (w g - n mean(w g n)) with n = x rstd, and `gb` is left alone.
+static void layer_norm_gradient_rows(const float* g, const float* x, std::int64_t rows, std::int64_t columns,
+                                     const float* means, const float* rstds, const float* weight, float* gx, float* gw,
+                                     float* gb) {
+    if (means)
+        normalise_gradient_rows<true>(g, x, rows, columns, means, rstds, weight, gx, gw, gb);
+    else
+        normalise_gradient_rows<false>(g, x, rows, columns, nullptr, rstds, weight, gx, gw, gb);
 }
