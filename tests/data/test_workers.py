@@ -107,6 +107,20 @@ def test_a_forked_worker_keeps_no_pipe_of_another_loader() -> None:
     assert len(list(first)) == 4
 
 
+def test_loaders_may_end_while_a_worker_is_about_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [iter(data.DataLoader(range(40), num_workers=1, multiprocessing_context="fork")) for _ in range(4)]
+    ask = pool._want_two_pipes
+
+    def ending() -> None:
+        for one in left:
+            one._pool.close()  # type: ignore[attr-defined]
+        left.clear()
+        ask()
+
+    monkeypatch.setattr(pool, "_want_two_pipes", ending)
+    assert numbers(data.DataLoader(range(4), num_workers=1, multiprocessing_context="fork")) == [0, 1, 2, 3]
+
+
 def test_a_process_that_is_forked_ends_no_workers_of_its_parent() -> None:
     loader = data.DataLoader(range(40), batch_size=2, num_workers=2)
     batches = iter(loader)

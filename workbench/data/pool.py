@@ -161,7 +161,7 @@ class Pool:
                 results=Handle(result_in),
                 control=Handle(control),
                 slots=[Handle(slot.descriptor) for slot in member.slots],
-                foreign=sorted(_ours) if method == "fork" else [],
+                foreign=_ours if method == "fork" else set(),
                 method=method,
             )
             process = context.Process(target=work, args=(setup,), name=f"DataLoader worker {i}", daemon=True)
@@ -418,8 +418,8 @@ def _end(members: list[_Member], control: mmap.mmap) -> None:
             with contextlib.suppress(BlockingIOError, BrokenPipeError):
                 os.write(member.tasks, TASK.pack(0, STOP, 0, 0, 0))
         for descriptor in (member.tasks, member.results):
+            _ours.discard(descriptor)  # first: a process that is forked between the two would close another's
             os.close(descriptor)
-            _ours.discard(descriptor)
     until = time.monotonic() + PATIENCE
     for end in ("terminate", "kill", None):
         for member in members:

@@ -83,8 +83,9 @@ class Setup:
     results: Handle
     control: Handle
     slots: list[Handle]
-    foreign: list[int]
-    """Descriptors of the loader's side that a forked process has got and must not keep open."""
+    foreign: set[int]
+    """Descriptors of the loader's side that a forked process has got and must not keep open: the set itself, which
+    is in the child what it was at the fork, since another loader may end between this is made and then."""
     method: str
 
 
@@ -94,7 +95,7 @@ def work(setup: Setup) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for descriptor in setup.foreign:
+    for descriptor in sorted(setup.foreign):
         os.close(descriptor)
     threading.Thread(target=_watch, args=(setup.method,), daemon=True).start()
     worker = _Worker(setup)
