@@ -128,7 +128,7 @@ def test_nothing_is_recorded_under_no_grad() -> None:
 def test_values_the_rules_do_not_read_are_freed() -> None:
     x = wb.ones(10_000, requires_grad=True)
     a = x * 2.0
-    payload = weakref.ref(a._array)
+    payload = weakref.ref(a.payload)
     b = (a + 1.0).sum()
     del a
     gc.collect()

@@ -75,7 +75,7 @@ def test_numbers_are_not_kept_where_nobody_reads_them() -> None:
     old = y.grad_fn
     y.add_(1)
     assert y.grad_fn is not None and y.grad_fn.inputs is not None
-    assert y.grad_fn.inputs[0]._array is y._array
+    assert y.grad_fn.inputs[0].payload is y.payload
     assert old is not y.grad_fn
 
 
@@ -195,7 +195,7 @@ def test_memory_that_is_read_only_stays_so() -> None:
     array = np.ones(3, np.float32)
     array.flags.writeable = False
     x = wb.zeros(3)
-    x._array = array
+    x.payload = array
     with pytest.raises(ValueError, match="read-only"):
         x[0] = 2.0
     assert array.tolist() == [1.0, 1.0, 1.0]

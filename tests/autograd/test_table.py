@@ -43,16 +43,16 @@ def combinations(count: int) -> list[tuple[int, ...]]:
 def check_batch(op: Op, sample: Sample) -> None:
     inputs = inputs_of(sample)
     tensors = [
-        i for i, one in enumerate(inputs) if isinstance(one, Value) and isinstance(one._array, np.ndarray)
+        i for i, one in enumerate(inputs) if isinstance(one, Value) and isinstance(one.payload, np.ndarray)
     ]
     for chosen in combinations(len(tensors)):
         mapped = {tensors[k] for k in chosen}
-        batches = {i: entries_of(inputs[i]._array) for i in mapped}
+        batches = {i: entries_of(inputs[i].payload) for i in mapped}
         batching = Batching(BATCH)
         entries = tuple(
             batching.wrap(new(batches[i]), one._names) if i in mapped else one for i, one in enumerate(inputs)
         )
-        if any(hasattr(one._array, "quantizer") for one in several(apply(op, *inputs, **sample.params))):
+        if any(hasattr(one.payload, "quantizer") for one in several(apply(op, *inputs, **sample.params))):
             return  # a quantized tensor has one scale for all of a batch
         with interpreting(batching):
             together = several(apply(op, *entries, **sample.params))
@@ -71,11 +71,11 @@ def check_batch(op: Op, sample: Sample) -> None:
                 assert got.names == expected.names
                 assert got.shape == expected.shape
                 assert got.dtype == expected.dtype
-                values = got._array.value._array
+                values = got.payload.value.payload
                 assert values.shape == (BATCH, *expected.shape)
                 if op.name in UP_TO_SIGN:
-                    values, expected = np.abs(values), new(np.abs(expected._array))
-                np.testing.assert_allclose(values[k], expected._array, rtol=1e-6, atol=1e-8)
+                    values, expected = np.abs(values), new(np.abs(expected.payload))
+                np.testing.assert_allclose(values[k], expected.payload, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("op", table(), ids=ids)
@@ -88,13 +88,13 @@ def test_a_batch_gives_what_its_entries_give(op: Op) -> None:
 def random_like(value: Any, seed: int) -> Any:
     generator = np.random.default_rng(seed)
     array = generator.uniform(-1, 1, value.shape)
-    if value._array.dtype.kind == "c":
+    if value.payload.dtype.kind == "c":
         array = array + 1j * generator.uniform(-1, 1, value.shape)
-    return new(np.asarray(array, value._array.dtype))
+    return new(np.asarray(array, value.payload.dtype))
 
 
 def product(a: Any, b: Any) -> float:
-    return float(np.sum((np.conj(a._array) * b._array).real))
+    return float(np.sum((np.conj(a.payload) * b.payload).real))
 
 
 @pytest.mark.parametrize("op", [op for op in table() if op.vjp], ids=ids)
@@ -106,7 +106,7 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(op: Op) -> None:
             continue
         outs = several(apply(op, *inputs, **sample.params))
         differentiable = [
-            k for k, out in enumerate(outs) if out._requires_grad and out._array.dtype.kind in "fc"
+            k for k, out in enumerate(outs) if out._requires_grad and out.payload.dtype.kind in "fc"
         ]
         if not differentiable:
             continue
@@ -131,7 +131,7 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(op: Op) -> None:
             for k, seed in zip(differentiable, seeds, strict=True):
                 value, direction = level.parts(results[k])
                 assert value.names == outs[k].names
-                np.testing.assert_allclose(value._array, outs[k]._array)
+                np.testing.assert_allclose(value.payload, outs[k].payload)
                 if direction is not None:
                     assert direction.shape == value.shape
                     assert direction.dtype == value.dtype

@@ -55,7 +55,7 @@ def cuda(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def there(value: Any) -> Any:
-    return new(registry.move(value._array, "cuda"), value._names) if isinstance(value, Value) else value
+    return new(registry.move(value.payload, "cuda"), value._names) if isinstance(value, Value) else value
 
 
 def calls(op: Op, dtype: Any) -> Iterator[tuple[list[Any], dict[str, Any]]]:
@@ -162,7 +162,7 @@ def test_devices_and_memory(cuda: str) -> None:
     assert x.numpy(force=True).tolist() == [1.0, 1.0]
     assert x.data_ptr()
     assert x.__dlpack_device__() == (2, 0)
-    shared = wb.from_dlpack(x._array)
+    shared = wb.from_dlpack(x.payload)
     shared.fill_(5.0)
     assert x.tolist() == [5.0, 5.0]
     assert shared.device == "cuda:0"

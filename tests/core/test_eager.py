@@ -70,7 +70,7 @@ def test_small_calls_agree_with_numpy(call: tuple[str, tuple[Any, ...], dict[str
     values = [wb.tensor(one) if isinstance(one, np.ndarray) else one for one in inputs]
     for value, one in zip(values, inputs, strict=True):
         if isinstance(one, np.ndarray):
-            value._array = one  # keeps its layout
+            value.payload = one  # keeps its layout
     try:
         expected = dispatch.evaluate(op, tuple(values), params)
     except Exception as error:

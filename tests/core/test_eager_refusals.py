@@ -170,11 +170,11 @@ def test_an_op_has_outputs(make: Make) -> None:
 def test_values_with_an_impossible_place_on_the_tape_are_refused() -> None:
     y = wb.ones(2, requires_grad=True) * 2.0
     for output in (1, -1, 2**31 - 1):
-        z = eager.new_value(y._array)
+        z = eager.new_value(y.payload)
         z._grad_fn, z._output, z._requires_grad = y._grad_fn, output, True
         with pytest.raises(RuntimeError, match="is output"):
             z.sum().backward()
-    stray = eager.new_value(y._array)
+    stray = eager.new_value(y.payload)
     stray._grad_fn, stray._requires_grad = eager.NodeBase(), True
     with pytest.raises(AttributeError):
         stray.sum().backward()
@@ -261,7 +261,7 @@ def test_types_below_the_tensor_go_in_and_plain_ones_come_out() -> None:
         pass
 
     x = Own()
-    x._array = np.float32([1.0, 2.0])
+    x.payload = np.float32([1.0, 2.0])
     x.requires_grad_()
     y = x * 2.0
     assert isinstance(y, wb.Tensor)
@@ -332,7 +332,7 @@ def test_calls_keep_no_references(make: Make, raising: bool) -> None:
                 call()
 
     once = wrong if raising else good
-    watched = [x, y, x._array, y._array, ops.mul, ops.sum, fails, bad, Node, Call, wb.Tensor]
+    watched = [x, y, x.payload, y.payload, ops.mul, ops.sum, fails, bad, Node, Call, wb.Tensor]
     for _ in range(20):
         once()
     gc.collect()
@@ -350,14 +350,14 @@ def test_memory_replaced_by_another_thread_stays_until_the_call_is_done() -> Non
 
     def replace() -> None:
         while not stop.is_set():
-            x._array = np.ones((400, 400), np.float32)
+            x.payload = np.ones((400, 400), np.float32)
 
     other = threading.Thread(target=replace)
     other.start()
     try:
         for _ in range(200):
-            assert float(ops.log2(x)._array[-1, -1]) == 0.0
-            assert float(ops.exp2(x)._array[0, 0]) == 2.0
+            assert float(ops.log2(x).payload[-1, -1]) == 0.0
+            assert float(ops.exp2(x).payload[0, 0]) == 2.0
     finally:
         stop.set()
         other.join()

@@ -236,7 +236,7 @@ def test_values_are_let_go_after_their_last_use() -> None:
     alive: list[int] = []
 
     def watch(node: Node, result: Any, seconds: float) -> None:
-        made.append(weakref.ref(result._array))
+        made.append(weakref.ref(result.payload))
         alive.append(sum(one() is not None for one in made))
 
     run(traced, wb.ones(10_000), observe=watch)

@@ -94,7 +94,7 @@ def test_rename() -> None:
     assert x.rename(C=None).names == ("N", None, "H")
     assert x.rename(None).names == (None, None, None)
     assert wb.zeros(()).rename().names == ()
-    assert x.rename(None)._array is x._array
+    assert x.rename(None).payload is x.payload
     assert x.rename_("a", ...) is x
     assert x.names == ("a", "C", "H")
 

@@ -58,7 +58,7 @@ def test_assign_puts_the_tensors_themselves_in_place_under_the_names_of_the_modu
     assert layer.weight.dtype is wb.float64
     assert layer.weight.names == ("out_features", "in_features")
     assert isinstance(layer.weight, nn.Parameter) and layer.weight.requires_grad
-    assert np.shares_memory(layer.weight._array, weight._array)
+    assert np.shares_memory(layer.weight.payload, weight.payload)
     norm = nn.BatchNorm1d(3)
     norm.load_state_dict({key: value.clone() for key, value in norm.state_dict().items()}, assign=True)
     assert norm.running_mean is not None and norm.running_mean.names == ("C",)

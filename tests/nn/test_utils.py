@@ -17,7 +17,7 @@ from workbench.nn.utils import prune
 
 def with_gradient(values: Any, dtype: str = "float32", **names: Any) -> wb.Tensor:
     tensor = wb.zeros(*np.shape(values), dtype=dtype, requires_grad=True)
-    tensor.grad = wb.tensor(np.asarray(values, tensor._array.dtype))
+    tensor.grad = wb.tensor(np.asarray(values, tensor.payload.dtype))
     return tensor
 
 

@@ -87,7 +87,7 @@ class Uncompiled:
     """The interpreter that runs each op's own array code, and no kernel."""
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        arrays = [one._array if isinstance(one, Value) else one for one in inputs]
+        arrays = [one.payload if isinstance(one, Value) else one for one in inputs]
         infer_dims(op, inputs, params)
         out = compute(op, arrays, params)
         if op.outputs == 1:

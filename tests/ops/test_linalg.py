@@ -33,7 +33,7 @@ def test_against_numpy_and_in_its_type(dtype: Any, shape: tuple[int, ...]) -> No
     close = {"rtol": 2e-3, "atol": 2e-3} if np.finfo(dtype).eps > 1e-10 else {"rtol": 1e-8, "atol": 1e-8}
 
     def check(ours: Any, theirs: np.ndarray) -> None:
-        assert ours._array.dtype == np.asarray(theirs).dtype
+        assert ours.payload.dtype == np.asarray(theirs).dtype
         np.testing.assert_allclose(ours.numpy(), theirs, **close)
 
     check(wb.linalg.inv(x), np.linalg.inv(a))

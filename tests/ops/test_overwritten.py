@@ -33,13 +33,13 @@ def test_changed_result(op: Op) -> None:
         starts = [one for one in inputs if isinstance(one, wb.Tensor) and one.requires_grad]
         outs = _outputs(op, inputs, sample.params)
         for i, out in enumerate(outs):
-            if out.grad_fn is None or out._array.dtype.kind != "f" or not out._array.size:
+            if out.grad_fn is None or out.payload.dtype.kind != "f" or not out.payload.size:
                 continue
             again = _outputs(op, inputs, sample.params)[i]
             expected = _gradients([again.rename(None) * 3.0], starts)
             changed = _outputs(op, inputs, sample.params)[i]
             with wb.no_grad():
-                same = np.array_equal(changed._array, out._array, equal_nan=True)
+                same = np.array_equal(changed.payload, out.payload, equal_nan=True)
             changed.mul_(3.0)
             if op.saves.reads_output(i, needs_of(inputs)):
                 with pytest.raises(AutogradError, match="modified by an inplace operation: output"):

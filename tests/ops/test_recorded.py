@@ -90,7 +90,7 @@ def check_in_place(method: str, args: list[Any], kwargs: dict[str, Any]) -> None
     first = args[0]
     expected = METHODS[method](*args, **kwargs)
     target = first.clone()
-    version, memory = target._version, target._array
+    version, memory = target._version, target.payload
     try:
         result = METHODS[f"{method}_"](target, *args[1:], **kwargs)
     except (DimensionError, DTypeError):
@@ -102,7 +102,7 @@ def check_in_place(method: str, args: list[Any], kwargs: dict[str, Any]) -> None
     assert target._version > version
     assert target.dtype == first.dtype
     if expected.shape == first.shape:
-        assert target._array is memory
+        assert target.payload is memory
     np.testing.assert_allclose(target.numpy(), expected.to(first.dtype).numpy(), rtol=1e-6)
 
 

@@ -252,7 +252,7 @@ def test_shapes_are_known_without_numbers(function: Any) -> None:
     x = wb.rand(3, 4)
     expected = function(x)
     with interpreting(WithoutNumbers()):
-        result = function(new(Abstract((3, 4), x._array.dtype)))
+        result = function(new(Abstract((3, 4), x.payload.dtype)))
     assert result.shape == expected.shape
     assert result.dtype is expected.dtype
 

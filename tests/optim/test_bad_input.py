@@ -101,7 +101,7 @@ def test_a_parameter_that_was_resized_is_refused_before_it_counts() -> None:
     p.grad = wb.ones(2)
     optimizer = optim.Adam([p])
     optimizer.step()
-    p._array = np.ones(3, np.float32)
+    p.payload = np.ones(3, np.float32)
     p.grad = wb.ones(3)
     before = repr(optimizer.state_dict())
     with pytest.raises(

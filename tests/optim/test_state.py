@@ -60,7 +60,7 @@ def test_loaded_values_are_copies_in_the_parameters_type_and_order() -> None:
     other.load_state_dict(optimizer.state_dict())
     mean = other.state[q]["exp_avg"]
     assert mean.dtype is wb.float64
-    assert mean._array.strides == memory.strides
+    assert mean.payload.strides == memory.strides
     mean.zero_()
     assert float(optimizer.state_dict()["state"][0]["exp_avg"].sum()) > 0
 

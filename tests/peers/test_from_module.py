@@ -87,11 +87,11 @@ def test_each_layer_is_made_from_its_settings(name: str) -> None:
 def check_shared(ours: Any, theirs: Any) -> None:
     for path, one in theirs.named_parameters():
         own = ours.get_parameter(path)
-        assert not one.numel() or own._array.ctypes.data == one.data_ptr(), path
+        assert not one.numel() or own.payload.ctypes.data == one.data_ptr(), path
         assert own.requires_grad == one.requires_grad, path
     buffers = dict(ours.named_buffers())
     for path, one in theirs.named_buffers():
-        assert buffers[path]._array.ctypes.data == one.data_ptr(), path
+        assert buffers[path].payload.ctypes.data == one.data_ptr(), path
     assert [one.training for one in ours.modules()] == [one.training for one in theirs.modules()]
 
 

@@ -69,7 +69,7 @@ def check_same(ours: Any, theirs: Any, place: str = "") -> None:
         assert ours.requires_grad == theirs.requires_grad, place
         width = ours.dtype.itemsize
         if theirs.numel() and not theirs.is_conj() and not theirs.is_neg():
-            assert tuple(step // width for step in ours._array.strides) == theirs.stride(), place
+            assert tuple(step // width for step in ours.payload.strides) == theirs.stride(), place
         plain = (
             theirs.detach()
             .resolve_conj()

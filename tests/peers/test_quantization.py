@@ -199,7 +199,7 @@ def test_integer_convolution(relu: bool) -> None:
     (x, other_x), (w, other_w), bias = activations(2, 8, 12, 12), weights(16, 8, 3, 3), values(16)
     layer = (q.quantized.ConvReLU2d if relu else q.quantized.Conv2d)(8, 16, 3, padding=1)
     layer._set_weight(w, wb.from_numpy(bias))
-    layer.scale._array[...], layer.zero_point._array[...] = 0.9, 0 if relu else 60
+    layer.scale.payload[...], layer.zero_point.payload[...] = 0.9, 0 if relu else 60
     kind = torch.ao.nn.intrinsic.quantized.ConvReLU2d if relu else integer.Conv2d
     other = kind(8, 16, 3, padding=1)
     other.set_weight_bias(other_w, torch.tensor(bias))
@@ -212,7 +212,7 @@ def test_integer_linear(relu: bool) -> None:
     (x, other_x), (w, other_w), bias = activations(64, 50), weights(20, 50), values(20)
     layer = (q.quantized.LinearReLU if relu else q.quantized.Linear)(50, 20)
     layer._set_weight(w, wb.from_numpy(bias))
-    layer.scale._array[...], layer.zero_point._array[...] = 1.3, 0 if relu else 60
+    layer.scale.payload[...], layer.zero_point.payload[...] = 1.3, 0 if relu else 60
     other = (torch.ao.nn.intrinsic.quantized.LinearReLU if relu else integer.Linear)(50, 20)
     other.set_weight_bias(other_w, torch.tensor(bias))
     other.scale, other.zero_point = 1.3, 0 if relu else 60

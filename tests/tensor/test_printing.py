@@ -72,7 +72,7 @@ def expanded(*shape: int) -> wb.Tensor:
 )  # fmt: skip
 def test_no_more_is_read_than_is_shown_whatever_the_size(shape: tuple[int, ...]) -> None:
     x = expanded(*shape)
-    found = shown_of(x._array)
+    found = shown_of(x.payload)
     assert found is not None
     assert found.values.size <= MOST
     text = repr(x)
@@ -82,12 +82,12 @@ def test_no_more_is_read_than_is_shown_whatever_the_size(shape: tuple[int, ...])
 
 def test_the_edges_are_shown() -> None:
     x = wb.arange(10_000).reshape(100, 100)
-    shown = shown_of(x._array)
+    shown = shown_of(x.payload)
     assert shown is not None
     assert shown.cuts == (3, 3)
     np.testing.assert_array_equal(shown.values[:, -1], [99, 199, 299, 9799, 9899, 9999])
     assert "9997, 9998, 9999]])" in repr(x)
-    deep = shown_of(wb.arange(4**9).reshape((4,) * 9)._array)
+    deep = shown_of(wb.arange(4**9).reshape((4,) * 9).payload)
     assert deep is not None
     assert deep.values.size <= MOST
     assert deep.values.shape == (*(2,) * 8, 4)
@@ -108,7 +108,7 @@ def test_long_texts_are_bounded() -> None:
 def test_quantized_values_are_those_of_their_codes() -> None:
     x = wb.tensor(np.linspace(-1, 1, 2000, dtype=np.float32).reshape(100, 20))
     q = wb.quantize_per_channel(x, wb.linspace(0.01, 0.02, 100), wb.zeros(100, dtype="int64"), 0, wb.qint8)
-    shown = shown_of(q._array)
+    shown = shown_of(q.payload)
     assert shown is not None
     edges = q.dequantize().numpy()[[0, 1, 2, -3, -2, -1]][:, [0, 1, 2, -3, -2, -1]]
     np.testing.assert_allclose(shown.values, edges, rtol=1e-6)

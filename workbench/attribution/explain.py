@@ -155,7 +155,7 @@ def _preferred(model: Callable[..., Any], question: Question) -> Any:
 
 def _scores(model: Callable[..., Any], question: Question, any_output: bool = False) -> Any:
     """Return the model's whole output for the inputs."""
-    values = [one._array for one in question.inputs]
+    values = [one.payload for one in question.inputs]
     with evaluating(model):
         return outputs(model, question, values, selecting=not any_output)[1]
 

@@ -59,13 +59,13 @@ def gradients(
         index = select(output, question.target, rows, question.method)
         if not output.requires_grad:
             raise AutogradError(_UNCONNECTED.format(method=question.method))
-        seed = np.zeros(output.shape, output._array.dtype)
+        seed = np.zeros(output.shape, output.payload.dtype)
         seed[index] = 1
         found = autograd.grad(output, leaves, new(seed, output._names), allow_unused=True)
     if all(one is None for one in found):
         raise AutogradError(_UNCONNECTED.format(method=question.method))
     arrays = [
-        np.zeros_like(leaf._array) if one is None else one.detach()._plain()
+        np.zeros_like(leaf.payload) if one is None else one.detach()._plain()
         for leaf, one in zip(leaves, found, strict=True)
     ]
     return arrays, output.detach()._plain()[index]
@@ -79,7 +79,7 @@ def gradients_at_inputs(forward: Forward, question: Question) -> list[Array]:
     parts = []
     for start in range(0, question.samples, MOST_ROWS):
         rows = np.arange(start, min(start + MOST_ROWS, question.samples))
-        values = [value._array[rows] for value in question.inputs]
+        values = [value.payload[rows] for value in question.inputs]
         parts.append(gradients(forward, question, values, rows)[0])
     return [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
 

@@ -45,7 +45,7 @@ class Question:
         Tensors that have as many entries along dim 0 as there are samples go along with them.
         """
         return tuple(
-            new(one._array[rows], one._names)
+            new(one.payload[rows], one._names)
             if isinstance(one, Tensor) and one.ndim > 0 and one.shape[0] == self.samples
             else one
             for one in self.extra
@@ -137,7 +137,7 @@ def _check_baselines(
 
 def _baseline(method: str, value: Tensor, baseline: Any) -> Array:
     """Return one input's baseline as an array that broadcasts to it."""
-    dtype = value._array.dtype
+    dtype = value.payload.dtype
     if baseline is None:
         baseline = 0.0
     if isinstance(baseline, int | float) and not isinstance(baseline, bool):

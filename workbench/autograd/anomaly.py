@@ -21,7 +21,7 @@ def check_results(node: Node, results: tuple[Any, ...]) -> None:
     if not _checking:
         return
     for i, gradient in enumerate(results):
-        array = None if gradient is None else gradient._array
+        array = None if gradient is None else gradient.payload
         if isinstance(array, np.ndarray) and array.dtype.kind in "fcV" and np.isnan(array).any():
             where = (
                 f" The forward call was made at {node.origin}."

@@ -19,7 +19,7 @@ def basis(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     counts = [int(np.prod(value.shape)) for value in values]
     rows, at, made = sum(counts), 0, []
     for value, count in zip(values, counts, strict=True):
-        array = np.zeros((rows, count), value._array.dtype)
+        array = np.zeros((rows, count), value.payload.dtype)
         array[at : at + count].flat[:: count + 1] = 1
         made.append(array.reshape(rows, *value.shape))
         at += count
@@ -37,5 +37,5 @@ def together(size: int, function: Callable[[Batching], Sequence[Any]]) -> list[A
             found.append(None)
         else:
             value, batched = batching.hidden(one)
-            found.append(value if batched else ops.expand(value, sizes=(size, *value._array.shape)))
+            found.append(value if batched else ops.expand(value, sizes=(size, *value.payload.shape)))
     return found

@@ -34,7 +34,7 @@ def _index(b: Batch) -> Any:
     front = _advanced(key)
     if not front:
         return value
-    rest = range(front + 1, len(value._array.shape))
+    rest = range(front + 1, len(value.payload.shape))
     return ops.permute(value, dim=(front, *range(front), *rest))
 
 
@@ -45,7 +45,7 @@ def _index_add(b: Batch) -> Any:
     value = b.inputs[0]
     front = _advanced(key)
     if front:
-        rest = range(front + 1, len(value._array.shape))
+        rest = range(front + 1, len(value.payload.shape))
         value = ops.permute(value, dim=(*range(1, front + 1), 0, *rest))
     return b.run(value, key=(slice(None), *key), sizes=(b.size, *b.params["sizes"]))
 
@@ -57,7 +57,7 @@ def _index_set(b: Batch) -> Any:
         return one_by_one(b)
     shape = b.shape(1)
     picked = ops.index(b.whole(0), key=(slice(None), *key))
-    value = ops.reshape(b.whole(1), sizes=(b.size, *(1,) * (picked._array.ndim - 1 - len(shape)), *shape))
+    value = ops.reshape(b.whole(1), sizes=(b.size, *(1,) * (picked.payload.ndim - 1 - len(shape)), *shape))
     return b.run(b.whole(0), value, key=(slice(None), *key))
 
 
@@ -109,7 +109,7 @@ class _Picked:
 
     def forth(self, value: Any, at: int, width: int) -> Any:
         """Move `width` dims of the indices, the batch among them, from `at` to where one entry has them."""
-        ndim = len(value._array.shape)
+        ndim = len(value.payload.shape)
         inner = list(range(at, at + width))
         others = [i for i in range(ndim) if i not in inner]
         if width > self.width:
@@ -120,7 +120,7 @@ class _Picked:
 
     def back(self, value: Any, at: int, width: int) -> Any:
         """Undo `forth`."""
-        ndim = len(value._array.shape)
+        ndim = len(value.payload.shape)
         inner = list(range(1 + self.at, 1 + self.at + self.width))
         others = [i for i in range(1, ndim) if i not in inner]
         if width > self.width:
@@ -139,7 +139,7 @@ def _unnamed(shapes: list[tuple[int, ...]]) -> tuple[Dims, ...]:
 
 
 def _hidden_layout(ndim: int, dims: tuple[int, ...], indices: list[Any]) -> tuple[int, int]:
-    shapes = [tuple(one._array.shape) for one in indices]
+    shapes = [tuple(one.payload.shape) for one in indices]
     width = len(np.broadcast_shapes(*shapes))
     return layout(ndim, dims, _unnamed(shapes), width)[1], width
 
@@ -181,7 +181,7 @@ def _index_put(b: Batch) -> Any:
 
 
 def _all_dims(value: Any) -> tuple[int, ...]:
-    return tuple(range(1, len(value._array.shape)))
+    return tuple(range(1, len(value.payload.shape)))
 
 
 def _samples(value: Any, rank: int) -> Any:
@@ -203,7 +203,7 @@ def _nll_loss(b: Batch) -> Any:
     total = ops.sum(each, dim=_all_dims(each), keepdim=False)
     if b.params["reduction"] == "sum":
         return total
-    return ops.div(total, _counted(b, target, target_shape, weight, shape, x._array.dtype))
+    return ops.div(total, _counted(b, target, target_shape, weight, shape, x.payload.dtype))
 
 
 def _counted(
@@ -223,7 +223,7 @@ def _counted(
 
 
 def _fitted(sizes: tuple[int, ...], value: Any) -> list[int]:
-    return [math.prod(value._array.shape) if size == -1 else size for size in sizes]
+    return [math.prod(value.payload.shape) if size == -1 else size for size in sizes]
 
 
 def _nll_loss_gradient(b: Batch) -> Any:
@@ -234,7 +234,7 @@ def _nll_loss_gradient(b: Batch) -> Any:
     weight = b.inputs[2:]
     g = b.whole(0)
     if b.params["reduction"] == "mean":
-        g = ops.div(g, _counted(b, target, target_shape, weight, shape, g._array.dtype))
+        g = ops.div(g, _counted(b, target, target_shape, weight, shape, g.payload.dtype))
     if b.params["reduction"] != "none":
         g = ops.expand(
             ops.reshape(g, sizes=(b.size, *(1,) * len(target_shape))), sizes=(b.size, *target_shape)
@@ -251,7 +251,7 @@ def _scores(b: Batch, i: int) -> tuple[Any, Any, Any]:
     """Return scores and classes of all entries as rows, and how many of each entry's rows count."""
     rows, classes = b.shape(i)
     x, target = b.whole(i), b.whole(i + 1)
-    counted = ops.to(ops.ne(target, b.params["ignore_index"]), dtype=x._array.dtype)
+    counted = ops.to(ops.ne(target, b.params["ignore_index"]), dtype=x.payload.dtype)
     return (
         ops.reshape(x, sizes=(b.size * rows, classes)),
         ops.reshape(target, sizes=(b.size * rows,)),

@@ -17,15 +17,15 @@ def _samples(value: Any) -> Any:
 
 def _channels(value: Any) -> Any:
     """Lay a hidden value [B, N, C, …] out as more channels [N, B·C, …]."""
-    ndim = len(value._array.shape)
+    ndim = len(value.payload.shape)
     swapped = ops.permute(value, dim=(1, 0, *range(2, ndim)))
-    n, b, c, *rest = swapped._array.shape
+    n, b, c, *rest = swapped.payload.shape
     return ops.reshape(swapped, sizes=(n, b * c, *rest))
 
 
 def _unchanneled(b: Batch, value: Any) -> Any:
     """Undo `_channels`."""
-    n, wide, *rest = value._array.shape
+    n, wide, *rest = value.payload.shape
     split = ops.reshape(value, sizes=(n, b.size, wide // b.size, *rest))
     return ops.permute(split, dim=(1, 0, *range(2, len(rest) + 3)))
 
@@ -93,7 +93,7 @@ def _normalised(b: Batch) -> Any:
     several = results if isinstance(results, tuple) else (results,)
     found = tuple(
         [
-            _unchanneled(b, one) if len(one._array.shape) > 1 else ops.reshape(one, sizes=(b.size, -1))
+            _unchanneled(b, one) if len(one.payload.shape) > 1 else ops.reshape(one, sizes=(b.size, -1))
             for one in several
         ]
     )

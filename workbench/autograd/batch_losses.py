@@ -20,7 +20,7 @@ def _each(b: Batch, *inputs: Any) -> Any:
 
 def _loss(b: Batch) -> Any:
     each = _each(b, *b.inputs)
-    dims = tuple(range(1, len(each._array.shape)))
+    dims = tuple(range(1, len(each.payload.shape)))
     if b.params["reduction"] == "none" or not dims:
         return each
     return (ops.mean if b.params["reduction"] == "mean" else ops.sum)(each, dim=dims, keepdim=False)

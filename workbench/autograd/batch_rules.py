@@ -51,7 +51,7 @@ def _expand(b: Batch) -> Any:
     shape, sizes = b.shape(0), b.params["sizes"]
     aligned = (b.size, *(1,) * (len(sizes) - len(shape)), *shape)
     value = b.inputs[0]
-    if value._array.shape != aligned:
+    if value.payload.shape != aligned:
         value = ops.reshape(value, sizes=aligned)
     return ops.expand(value, sizes=(b.size, *sizes))
 
@@ -119,7 +119,7 @@ def _windows(b: Batch) -> Any:
 
 
 def _swap(value: Any) -> Any:
-    ndim = len(value._array.shape)
+    ndim = len(value.payload.shape)
     return ops.permute(value, dim=(*range(ndim - 2), ndim - 1, ndim - 2))
 
 
@@ -142,7 +142,7 @@ def _matmul(b: Batch) -> Any:
 
     def aligned(value: Any, shape: tuple[int, ...], batched: bool) -> Any:
         sizes = (b.size, *(1,) * (ndim - len(shape)), *shape) if batched else shape
-        return value if value._array.shape == sizes else ops.reshape(value, sizes=sizes)
+        return value if value.payload.shape == sizes else ops.reshape(value, sizes=sizes)
 
     return b.sized(ops.matmul(aligned(x, left, x_in), aligned(y, right, y_in)))
 

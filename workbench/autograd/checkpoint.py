@@ -67,7 +67,7 @@ def checkpoint(
     if not inside:
         return result
     places, values = _border([outputs[k] for k in inside], start)
-    seen = [(outputs[k]._array.shape, outputs[k]._array.dtype) for k in inside]
+    seen = [(outputs[k].payload.shape, outputs[k].payload.dtype) for k in inside]
 
     def again() -> list[Any]:
         with _stream(state):
@@ -80,7 +80,7 @@ def checkpoint(
         return _gradients(again, places, call.inputs, gradients)
 
     for k in inside:
-        outputs[k] = new(outputs[k]._array, outputs[k]._names)
+        outputs[k] = new(outputs[k].payload, outputs[k]._names)
     record(
         recorded_op("checkpoint", vjp, len(inside), _NOTHING), values, {}, tuple([outputs[k] for k in inside])
     )
@@ -184,7 +184,7 @@ def _border(outputs: Sequence[Any], start: int) -> tuple[list[_Place], tuple[Any
                 place = _place(value)
                 if place not in found:
                     found[place] = alias(value, value._names)
-                    found[place]._array = Abstract(value._array.shape, value._array.dtype)
+                    found[place].payload = Abstract(value.payload.shape, value.payload.dtype)
     return list(found), tuple(found.values())
 
 
@@ -201,7 +201,7 @@ def _gradients(
         entries = {}
         for place, value in zip(places, values, strict=True):
             # A place of its own, where gradients stop, connected to the value for those of higher order.
-            entries[place] = new(value._array)
+            entries[place] = new(value.payload)
             record(recorded_op("checkpoint_input", _identity, 1, _NOTHING), (value,), {}, (entries[place],))
         start = _now()
         outputs = again()
@@ -239,7 +239,7 @@ def _entered(value: Any, entries: dict[_Place, Any]) -> Any:
 
 def _check_same(made: Sequence[Any], seen: Sequence[tuple[Any, Any]]) -> None:
     for k, (one, (shape, dtype)) in enumerate(zip(made, seen, strict=True)):
-        now = None if not isinstance(one, Value) else (one._array.shape, one._array.dtype)
+        now = None if not isinstance(one, Value) else (one.payload.shape, one.payload.dtype)
         if now != (shape, dtype):
             raise CheckpointError(
                 "checkpoint: Recomputed values for the following tensors have different metadata than during the "

@@ -123,7 +123,7 @@ class Context:
         if kept._version != at:
             raise AutogradError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a "
-                f"tensor that the function saved (shape {list(kept._array.shape)}) is at version {kept._version}; "
+                f"tensor that the function saved (shape {list(kept.payload.shape)}) is at version {kept._version}; "
                 f"expected version {at}."
             )
         return kept

@@ -35,7 +35,7 @@ def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
             "Call requires_grad_() on the inputs before computing."
         )
     if gradient is None:
-        array = output._array
+        array = output.payload
         if math.prod(array.shape) != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs, this one has dims {dims_of(output)}. "
@@ -66,12 +66,12 @@ def _plus(a: Any, b: Any) -> Any:
 
 def _fitting(gradient: Any, value: Any) -> Any:
     """Return a gradient in the type of its value: of a real value only the real part of a gradient counts."""
-    wanted, given = value._array.dtype, gradient._array.dtype
+    wanted, given = value.payload.dtype, gradient.payload.dtype
     if wanted == given:
         return gradient
     if given.kind == "c" and wanted.kind != "c":
         gradient = ops.real(gradient)
-    return gradient if gradient._array.dtype == wanted else ops.to(gradient, dtype=wanted)
+    return gradient if gradient.payload.dtype == wanted else ops.to(gradient, dtype=wanted)
 
 
 current_walk: contextvars.ContextVar[_Walk | None] = contextvars.ContextVar("workbench_walk", default=None)
@@ -98,7 +98,7 @@ class _Walk:
 
     def arrive(self, value: Any, gradient: Any) -> None:
         """Take a gradient that has reached `value`."""
-        if gradient._array.dtype is not value._array.dtype:
+        if gradient.payload.dtype is not value.payload.dtype:
             gradient = _fitting(gradient, value)
         node = value._grad_fn
         if node is None:
@@ -163,7 +163,7 @@ def _show(*gradients: Any) -> None:
     """Note that somebody besides the walk has seen these gradients, and may keep them."""
     walk = current_walk.get()
     if walk is not None:
-        walk.shown.update((id(one._array), one._array) for one in gradients if one is not None)
+        walk.shown.update((id(one.payload), one.payload) for one in gradients if one is not None)
 
 
 def _run_hooks(node: Node, gradients: list[Any]) -> None:
@@ -249,7 +249,7 @@ def backward(
         if before is None:
             # The rule may have handed out its input, or memory that others see: a leaf owns its gradient.
             # The base of what a kernel made is no array, but its place in the pool.
-            array = gradient._array
+            array = gradient.payload
             if create_graph:
                 leaf._grad = alias(gradient, leaf._names)
             elif type(array) is np.ndarray and (
@@ -267,7 +267,7 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     walk = _Walk(retain, accumulate, {}, None)
     shown = walk.shown
-    shown[id(seed._array)] = seed._array
+    shown[id(seed.payload)] = seed.payload
     _walk([(tensor, seed)], walk, create_graph)
 
 
@@ -283,7 +283,7 @@ def _hooked(leaf: Tensor, gradient: Any) -> Any:
 
 def _added(leaf: Tensor, before: Tensor, gradient: Tensor) -> bool:
     """Add a gradient to what has gathered, in its memory; return False where that cannot be done."""
-    here, there = before._array, gradient._array
+    here, there = before.payload, gradient.payload
     if (
         type(here) is not np.ndarray
         or type(there) is not np.ndarray

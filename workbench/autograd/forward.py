@@ -36,7 +36,7 @@ class Dual(Abstract):
     called = "with a tangent"
 
     def __init__(self, primal: Any, tangent: Any, owner: Forward) -> None:
-        super().__init__(primal._array.shape, primal._array.dtype)
+        super().__init__(primal.payload.shape, primal.payload.dtype)
         self.primal = primal
         self.tangent = tangent
         self.owner = owner
@@ -44,11 +44,11 @@ class Dual(Abstract):
     @property
     def nbytes(self) -> int:  # type: ignore[override]
         """Bytes of the primal value."""
-        return int(self.primal._array.nbytes)
+        return int(self.primal.payload.nbytes)
 
     def numbers(self, value: Any) -> Any:
         """Return the numbers of the primal value: a direction takes none away."""
-        payload = self.primal._array
+        payload = self.primal.payload
         return payload.numbers(self.primal) if isinstance(payload, Abstract) else payload
 
     def beneath(self) -> Any:
@@ -65,20 +65,20 @@ class Forward:
 
     def hold(self, value: Any) -> Any:
         """Return a payload for a value that does not move, and that the levels below see as it is."""
-        return value._array if self.owns(value) else Dual(_bare(value), None, self)
+        return value.payload if self.owns(value) else Dual(_bare(value), None, self)
 
     def owns(self, value: Any) -> bool:
         """Say whether `value` has a direction at this level."""
         if not isinstance(value, Value):
             return False
-        payload = value._array
+        payload = value.payload
         return type(payload) is Dual and payload.owner is self
 
     def parts(self, value: Any) -> tuple[Any, Any]:
         """Return primal and tangent of a value, named as it is; the tangent of a value without direction is None."""
         if not self.owns(value):
             return value, None
-        payload = value._array
+        payload = value.payload
         tangent = payload.tangent
         return _named(payload.primal, value._names), None if tangent is None else _named(
             tangent, value._names
@@ -91,19 +91,21 @@ class Forward:
             return apply(op, *inputs, **params)
         primals = tuple(
             [
-                _named(value._array.primal, value._names) if mine else value
+                _named(value.payload.primal, value._names) if mine else value
                 for value, mine in zip(inputs, owned, strict=True)
             ]
         )
         results = apply(op, *primals, **params)
-        tangents = [value._array.tangent if mine else None for value, mine in zip(inputs, owned, strict=True)]
+        tangents = [
+            value.payload.tangent if mine else None for value, mine in zip(inputs, owned, strict=True)
+        ]
         several = results if isinstance(results, tuple) else (results,)
         made = []
         for result, tangent in zip(several, directions(op, primals, tangents, params, several), strict=True):
-            if result._array.dtype.kind in _DIFFERENTIABLE:
+            if result.payload.dtype.kind in _DIFFERENTIABLE:
                 made.append(self.make(result, tangent, result._names))
             else:
-                made.append(new(result._array, result._names))
+                made.append(new(result.payload, result._names))
         return tuple(made) if isinstance(results, tuple) else made[0]
 
 
@@ -114,7 +116,7 @@ def directions(
     nothing = (None,) * len(outs)
     if not any(tangent is not None for tangent in tangents):
         return nothing
-    if not any(out._array.dtype.kind in _DIFFERENTIABLE for out in outs):
+    if not any(out.payload.dtype.kind in _DIFFERENTIABLE for out in outs):
         return nothing
     bare = tuple([_bare(value) if isinstance(value, Value) else value for value in primals])
     bare_outs = tuple([_bare(out) for out in outs])
@@ -152,16 +154,16 @@ def linear(call: Call, tangents: list[Any]) -> Any:
 
 def elementwise(call: Call, tangents: list[Any]) -> Any:
     """Run the gradient rule on the tangents: where each value stands alone, it is its own transpose."""
-    sizes = call.out._array.shape
+    sizes = call.out.payload.shape
     inputs = tuple(
-        ops.expand(value, sizes=sizes) if isinstance(value, Value) and value._array.shape != sizes else value
+        ops.expand(value, sizes=sizes) if isinstance(value, Value) and value.payload.shape != sizes else value
         for value in call.inputs
     )
     total: Any = None
     for i, tangent in enumerate(tangents):
         if tangent is None:
             continue
-        if tangent._array.shape != sizes:
+        if tangent.payload.shape != sizes:
             tangent = ops.expand(tangent, sizes=sizes)
         tangent = _fitting(tangent, call.out)
         needs = tuple([j == i for j in range(len(tangents))])
@@ -175,17 +177,17 @@ class _Unnumbered:
     """The interpreter under which what is made of a value without numbers has none either, and all else is computed."""
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if any(isinstance(value, Value) and type(value._array) is Abstract for value in inputs):
+        if any(isinstance(value, Value) and type(value.payload) is Abstract for value in inputs):
             return without_numbers(op, inputs, params)
         return apply(op, *inputs, **params)
 
 
 def transposed(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
     """Transpose the gradient rule, which is linear in the gradient that it is given."""
-    found = _through(call, tangents, lambda out: new(Abstract(out._array.shape, out._array.dtype)))
+    found = _through(call, tangents, lambda out: new(Abstract(out.payload.shape, out.payload.dtype)))
     if found is None:
         return _by_rows(call, tangents)
-    if any(one is not None and type(one._array) is Abstract for one in found):
+    if any(one is not None and type(one.payload) is Abstract for one in found):
         # A rule that reads the gradient's own numbers, in terms that cancel: give it some.
         found = _through(call, tangents, zeros_of)
     return found or (None,) * len(call.outs)
@@ -193,13 +195,13 @@ def transposed(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
 
 def _by_rows(call: Call, tangents: list[Any]) -> tuple[Any, ...]:
     """Multiply with the whole Jacobian: for a gradient rule that is not differentiable itself."""
-    kept = [k for k, out in enumerate(call.outs) if out._array.dtype.kind in _DIFFERENTIABLE]
+    kept = [k for k, out in enumerate(call.outs) if out.payload.dtype.kind in _DIFFERENTIABLE]
     outs = [call.outs[k] for k in kept]
     real = _rows(call, tangents, outs, kept, 1)
     if not _real(tuple(outs)):
         imaginary = _rows(call, tangents, outs, kept, 1j)
         real = [
-            ops.complex(a, b) if out._array.dtype.kind == "c" else a
+            ops.complex(a, b) if out.payload.dtype.kind == "c" else a
             for a, b, out in zip(real, imaginary, outs, strict=True)
         ]
     found = iter(real)
@@ -221,8 +223,8 @@ def _rows(call: Call, tangents: list[Any], outs: list[Any], kept: list[int], uni
             if gradient is None or tangent is None:
                 continue
             product = ops.mul(ops.conj(gradient), tangent)
-            product = ops.real(product) if product._array.dtype.kind == "c" else product
-            axes = tuple(range(len(product._array.shape)))
+            product = ops.real(product) if product.payload.dtype.kind == "c" else product
+            axes = tuple(range(len(product.payload.shape)))
             part = ops.sum(product, dim=axes, keepdim=False)
             total = part if total is None else ops.add(total, part)
         return [total]
@@ -231,7 +233,7 @@ def _rows(call: Call, tangents: list[Any], outs: list[Any], kept: list[int], uni
     found, at = [], 0
     for out, seed in zip(outs, seeds, strict=True):
         count = seed[0].size
-        found.append(ops.reshape(ops.index(column, key=(slice(at, at + count),)), sizes=out._array.shape))
+        found.append(ops.reshape(ops.index(column, key=(slice(at, at + count),)), sizes=out.payload.shape))
         at += count
     return found
 
@@ -243,7 +245,8 @@ def _through(call: Call, tangents: list[Any], start: Any) -> tuple[Any, ...] | N
     """
     keep = grad_enabled()
     starts = [
-        start(out).requires_grad_() if out._array.dtype.kind in _DIFFERENTIABLE else None for out in call.outs
+        start(out).requires_grad_() if out.payload.dtype.kind in _DIFFERENTIABLE else None
+        for out in call.outs
     ]
     wanted = [one for one in starts if one is not None]
     with interpreting(_Unnumbered()), enable_grad():
@@ -253,7 +256,7 @@ def _through(call: Call, tangents: list[Any], start: Any) -> tuple[Any, ...] | N
             if tangent is None or gradient is None:
                 continue
             if not gradient._requires_grad:
-                if type(gradient._array) is Abstract:
+                if type(gradient.payload) is Abstract:
                     return None  # it was made of the output's gradient
                 continue
             fitted = _fitting(gradient, value)
@@ -269,22 +272,22 @@ def _fitting(one: Any, like: Any) -> Any:
     """Return a tangent or gradient in the type of a value; of a real value only the real part counts."""
     if one is None:
         return None
-    given, wanted = one._array.dtype, like._array.dtype
+    given, wanted = one.payload.dtype, like.payload.dtype
     if given == wanted:
         return one
     if given.kind == "c" and wanted.kind != "c":
         one = ops.real(one)
-    return one if one._array.dtype == wanted else ops.to(one, dtype=wanted)
+    return one if one.payload.dtype == wanted else ops.to(one, dtype=wanted)
 
 
 def zeros_of(value: Any) -> Any:
     """Return unnamed zeros in the shape and type of a value."""
-    array = value._array
+    array = value.payload
     return new(np.zeros(array.shape, array.dtype))
 
 
 def _real(values: tuple[Any, ...]) -> bool:
-    return not any(isinstance(value, Value) and value._array.dtype.kind == "c" for value in values)
+    return not any(isinstance(value, Value) and value.payload.dtype.kind == "c" for value in values)
 
 
 def _bare(value: Any) -> Any:

@@ -115,7 +115,7 @@ def check_direction(primal: Tensor, tangent: Tensor) -> None:
 def unpack_dual(tensor: Tensor, *, level: Forward | None = None) -> UnpackedDualTensor:
     """Return a value and its tangent at the innermost level (or `level`)."""
     level = level or (_levels.get()[-1] if _levels.get() else None)
-    if level is None or not isinstance(tensor._array, Dual):
+    if level is None or not isinstance(tensor.payload, Dual):
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(*level.parts(tensor))
 

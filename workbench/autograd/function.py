@@ -156,7 +156,7 @@ class _Plain(Unit):
             raise TypeError(
                 f"{self.name} returned {type(gradient)} at index {i}: a gradient is a Tensor or None"
             )
-        given, wanted = tuple(gradient.shape), tuple(value._array.shape)
+        given, wanted = tuple(gradient.shape), tuple(value.payload.shape)
         if gradient._names is not None:
             if names is not None and len(names) == len(wanted):
                 unify_names(self.name, Dims(names, wanted), dims_of(gradient))
@@ -196,7 +196,7 @@ def _under(values: Sequence[Any], names: Sequence[Names | None]) -> tuple[Any, .
     named = []
     for i, one in enumerate(values):
         own = names[i] if i < len(names) else None
-        fits = own is not None and isinstance(one, Value) and len(own) == len(one._array.shape)
+        fits = own is not None and isinstance(one, Value) and len(own) == len(one.payload.shape)
         named.append(alias(one, own) if fits else one)
     return tuple(named)
 

@@ -106,7 +106,7 @@ def _start(value: Tensor, create_graph: bool, own: bool) -> Tensor:
     """
     if create_graph and value._requires_grad:
         return value if own and value._grad_fn is None else fresh(value)
-    leaf: Tensor = new(value._array, value._names)
+    leaf: Tensor = new(value.payload, value._names)
     return leaf.requires_grad_()
 
 
@@ -149,7 +149,7 @@ def _vectors(v: Any, like: Sequence[Any], single: bool, missing: str) -> list[An
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise AutogradError(missing)
-        return [new(np.ones(like[0].shape, like[0]._array.dtype))]
+        return [new(np.ones(like[0].shape, like[0].payload.dtype))]
     several = v if isinstance(v, tuple) else (v,)
     if len(several) != len(like):
         if single:
@@ -230,7 +230,7 @@ def jacobian(
 def _check_independent(problem: _Problem) -> None:
     """Raise where an output does not depend on an input."""
     for i, output in enumerate(problem.outputs):
-        seed = new(np.zeros(output.shape, output._array.dtype))
+        seed = new(np.zeros(output.shape, output.payload.dtype))
         for j, gradient in enumerate(problem.gradients([output], [seed], create=False)):
             if gradient is None:
                 raise AutogradError(
@@ -286,7 +286,7 @@ def hessian(
             output = problem.one_number()
             if outer_jacobian_strategy == "forward-mode":
                 problem.create = create_graph or any(below_ask(one) for one in problem.starts)
-            seed = new(np.ones(output.shape, output._array.dtype))
+            seed = new(np.ones(output.shape, output.payload.dtype))
             found = problem.gradients([output], [seed])
             if strict:
                 _check_second(found)
@@ -388,7 +388,7 @@ def _first(
     problem = _Problem(name, func, inputs, create_graph, strict)
     vectors = _vectors(v, problem.inputs, problem.single_input, _ONE_INPUT)
     output = problem.one_number()
-    gradients = problem.gradients([output], [new(np.ones(output.shape, output._array.dtype))], create=True)
+    gradients = problem.gradients([output], [new(np.ones(output.shape, output.payload.dtype))], create=True)
     if strict:
         _check_second(gradients)
     return problem, gradients, vectors
@@ -416,7 +416,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
             problem = _Problem("hvp", func, args, False, False)
             problem.create = create_graph or problem.create
             output = problem.one_number()
-            found = problem.gradients([output], [new(np.ones(output.shape, output._array.dtype))])
+            found = problem.gradients([output], [new(np.ones(output.shape, output.payload.dtype))])
             return (settled(output, problem.create), *or_zeros(found, problem.starts))
 
     values, directions, _ = _moved(gradient, several, vectors, create_graph, "hvp")

@@ -181,14 +181,14 @@ def _wanted(value: Any) -> bool:
 def _differentiable(result: Any) -> list[Any]:
     """Return the outputs that have derivatives."""
     leaves, _ = flatten(result)
-    return [one for one in leaves if isinstance(one, Tensor) and one._array.dtype.kind in "fcV"]
+    return [one for one in leaves if isinstance(one, Tensor) and one.payload.dtype.kind in "fcV"]
 
 
 def _random(draw: np.random.Generator, like: Any) -> Any:
     array = draw.uniform(-1, 1, like.shape)
-    if like._array.dtype.kind == "c":
+    if like.payload.dtype.kind == "c":
         array = array + 1j * draw.uniform(-1, 1, like.shape)
-    return new(np.asarray(array, like._array.dtype))
+    return new(np.asarray(array, like.payload.dtype))
 
 
 def _real(array: Array) -> Array:
@@ -226,7 +226,7 @@ class _Check:
                 "requires_grad=True."
             )
         for i in self.wanted:
-            if inputs[i]._array.dtype not in (np.float64, np.complex128):
+            if inputs[i].payload.dtype not in (np.float64, np.complex128):
                 warnings.warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
                     "will likely fail if all the inputs are not of double precision floating point or complex. ",
@@ -279,7 +279,7 @@ class _Check:
         args = [
             new(array, one._names)
             if j == i
-            else new(one._array, one._names)
+            else new(one.payload, one._names)
             if isinstance(one, Tensor)
             else one
             for j, one in enumerate(self.inputs)
@@ -318,9 +318,9 @@ class _Check:
             if gradient is None:
                 found.append(np.zeros(_real(like).size))
                 continue
-            if self.options.check_grad_dtypes and gradient._array.dtype != like.dtype:
+            if self.options.check_grad_dtypes and gradient.payload.dtype != like.dtype:
                 raise GradcheckError(
-                    f"Expected gradient of input {i} to have type {like.dtype}, got {gradient._array.dtype}"
+                    f"Expected gradient of input {i} to have type {like.dtype}, got {gradient.payload.dtype}"
                 )
             found.append(_real(_numbers(gradient)))
         return np.stack(found) if found else np.zeros((0, _real(like).size))
@@ -387,7 +387,7 @@ class _Check:
         seeds = self._seeds(outputs, 3)
         for k in range(len(outputs)):
             zeros = [
-                seed if j == k else new(np.zeros(seed.shape, seed._array.dtype))
+                seed if j == k else new(np.zeros(seed.shape, seed.payload.dtype))
                 for j, seed in enumerate(seeds)
             ]
             missing: list[Any] = [seed if j == k else None for j, seed in enumerate(seeds)]

@@ -53,8 +53,8 @@ def stacked(pieces: Sequence[Any]) -> Any:
 
 def rows_of(rows: Any, start: int, end: int, sizes: tuple[int, ...], names: Names | None) -> Any:
     """Return the rows from `start` to `end` laid out in `sizes`, under `names`."""
-    part = rows if start == 0 and end == rows._array.shape[0] else ops.index(rows, key=(slice(start, end),))
-    part = part if part._array.shape == sizes else ops.reshape(part, sizes=sizes)
+    part = rows if start == 0 and end == rows.payload.shape[0] else ops.index(rows, key=(slice(start, end),))
+    part = part if part.payload.shape == sizes else ops.reshape(part, sizes=sizes)
     return part if names is None else alias(part, names)
 
 
@@ -79,7 +79,7 @@ def reverse_rows(
             found = pulled(outputs, starts, [new(np.asarray(seed[row])) for seed in seeds], create)
             pieces.append(
                 [
-                    None if one is None else ops.reshape(alias(one, None), sizes=(1, *one._array.shape))
+                    None if one is None else ops.reshape(alias(one, None), sizes=(1, *one.payload.shape))
                     for one in found
                 ]
             )
@@ -101,7 +101,7 @@ def _joined(pieces: Sequence[Sequence[Any]], starts: Sequence[Any]) -> list[Any]
         if all(one is None for one in parts):
             result.append(None)
             continue
-        zeros = new(np.zeros((1, *start._array.shape), start._array.dtype))
+        zeros = new(np.zeros((1, *start.payload.shape), start.payload.dtype))
         result.append(stacked([zeros if one is None else one for one in parts]))
     return result
 
@@ -116,7 +116,7 @@ def blocks_of(outputs: Sequence[Any], starts: Sequence[Any], rows: Sequence[Any]
             sizes = (*output.shape, *start.shape)
             names = joint_names(output.names, start.names)
             if block is None:
-                line.append(new(np.zeros(sizes, start._array.dtype), names))
+                line.append(new(np.zeros(sizes, start.payload.dtype), names))
             else:
                 line.append(rows_of(block, at, at + count, sizes, names))
         found.append(line)
@@ -199,7 +199,7 @@ def forward_columns(
 ) -> tuple[list[Any], list[Any], Rebuild, Any]:
     """Return all columns [values of the starts, *sizes of the output] for each output (None: zero), and the outputs."""
     for value in starts.values:
-        if value._array.dtype.kind not in "fcV":
+        if value.payload.dtype.kind not in "fcV":
             raise DTypeError("only Tensors of floating point and complex dtype have derivatives")
     directions = basis(starts.values)
     pieces = []
@@ -257,11 +257,11 @@ def _column_block(column: Any, at: int, count: int, output: Any, start: Any, nam
     """Return the Jacobian of one output with respect to one start, from its columns."""
     sizes = (*output.shape, *start.shape)
     if column is None:
-        return new(np.zeros(sizes, output._array.dtype), names)
+        return new(np.zeros(sizes, output.payload.dtype), names)
     part = rows_of(column, at, at + count, (count, *output.shape), None)
     order = (*range(1, output.ndim + 1), 0)
     part = ops.permute(part, dim=order) if output.ndim else part
-    part = part if part._array.shape == sizes else ops.reshape(part, sizes=sizes)
+    part = part if part.payload.shape == sizes else ops.reshape(part, sizes=sizes)
     return alias(part, names)
 
 

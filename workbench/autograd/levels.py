@@ -89,7 +89,7 @@ class _Mapped(Unit):
         if not isinstance(value, Value):
             return value
         hidden, batched = self.batching.hidden(value)
-        return hidden if batched else ops.expand(hidden, sizes=(self.batching.size, *hidden._array.shape))
+        return hidden if batched else ops.expand(hidden, sizes=(self.batching.size, *hidden.payload.shape))
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Context]:
         entries = self._entries(args, self.batched)
@@ -177,7 +177,7 @@ def _on_batch(
 
 def _asks(value: Any) -> bool:
     """Say whether a level below must know that this is one function."""
-    return isinstance(value, Value) and (value._requires_grad or isinstance(value._array, Dual | Batched))
+    return isinstance(value, Value) and (value._requires_grad or isinstance(value.payload, Dual | Batched))
 
 
 def _by_own_rule(
@@ -211,7 +211,7 @@ def _by_own_rule(
 def _to_front(value: Any, dim: int | None) -> Any:
     if not dim or not isinstance(value, Value):
         return value
-    ndim = len(value._array.shape)
+    ndim = len(value.payload.shape)
     at = dim % ndim
     return ops.permute(alias(value, None), dim=(at, *(i for i in range(ndim) if i != at)))
 
@@ -230,7 +230,7 @@ def _moving(
     entries = tuple(
         [
             level.make(one, tangent, one._names)
-            if isinstance(one, Value) and one._array.dtype.kind in "fcV"
+            if isinstance(one, Value) and one.payload.dtype.kind in "fcV"
             else one
             for one, tangent in zip(several, moved, strict=True)
         ]
@@ -308,13 +308,13 @@ def _op(
         [
             k
             for k, one in enumerate(outputs)
-            if isinstance(one, Value) and k not in context.constant and one._array.dtype.kind in "fcV"
+            if isinstance(one, Value) and k not in context.constant and one.payload.dtype.kind in "fcV"
         ]
     )
     saved = bool(context.keeps("output"))
     # Where backward reads no output, a stand-in for its sizes and type is enough.
     constants = [
-        new(Abstract(one._array.shape, one._array.dtype)) if k in kept else one
+        new(Abstract(one.payload.shape, one.payload.dtype)) if k in kept else one
         for k, one in enumerate(outputs)
     ]
 
@@ -344,7 +344,7 @@ def _recorded(unit: Unit, args: tuple[Any, ...], output: Any, context: Context) 
     for one in several:
         # An output is a value of its own, even where forward returns an argument or something on the tape.
         if isinstance(one, Value) and (id(one) in given or one._requires_grad):
-            made.append(new(one._array, one._names))
+            made.append(new(one.payload, one._names))
         else:
             made.append(one)
     if wanted:
@@ -367,8 +367,8 @@ def refuse_twice(value: Any) -> Any:
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
 
-    asked = new(value._array)
+    asked = new(value.payload)
     asked._requires_grad = True
-    guarded = new(value._array, value._names)
+    guarded = new(value.payload, value._names)
     record(recorded_op("once_differentiable", vjp, 1, Saves((), output=False)), (asked,), {}, (guarded,))
     return guarded

@@ -37,12 +37,12 @@ def fresh(value: Tensor) -> Tensor:
 
     Where the value is on the tape already the new place is connected to it.
     """
-    kind = value._array.dtype.kind
+    kind = value.payload.dtype.kind
     if kind not in "fcV":
         raise DTypeError("only Tensors of floating point and complex dtype can require gradients")
     interpreter = top()
     hold = getattr(interpreter, "hold", None)
-    start: Tensor = new(value._array if hold is None else hold(value), value._names)
+    start: Tensor = new(value.payload if hold is None else hold(value), value._names)
     if value._requires_grad and grad_enabled():
         record(ops.rename, (value,), {"names": value._names}, (start,))
     start._requires_grad = True
@@ -54,7 +54,7 @@ def on_tape(value: Any) -> bool:
     while isinstance(value, Value):
         if value._requires_grad:
             return True
-        payload = value._array
+        payload = value.payload
         if isinstance(payload, Dual):
             if on_tape(payload.tangent):
                 return True
@@ -92,7 +92,7 @@ def others_ask(outputs: Sequence[Any], starts: Sequence[Any]) -> bool:
 
 def below_ask(value: Any) -> bool:
     """Say whether the values that `value` stands for are on the tape of a level below."""
-    payload = value._array
+    payload = value.payload
     if isinstance(payload, Batched):
         return on_tape(payload.value)
     return isinstance(payload, Dual) and (on_tape(payload.primal) or on_tape(payload.tangent))
@@ -102,7 +102,7 @@ def settled(value: Any, keep: bool) -> Any:
     """Return a value as it is given back: off the tape unless somebody else is on it."""
     if not isinstance(value, Value) or keep or not value._requires_grad:
         return value
-    return new(value._array, value._names)
+    return new(value.payload, value._names)
 
 
 def _selected(args: tuple[Any, ...], argnums: int | Sequence[int]) -> tuple[int, ...]:
@@ -157,7 +157,7 @@ def split(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 def or_zeros(gradients: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """Return gradients with zeros for those that are None."""
     return [
-        new(np.zeros(value._array.shape, value._array.dtype), value._names) if one is None else one
+        new(np.zeros(value.payload.shape, value.payload.dtype), value._names) if one is None else one
         for one, value in zip(gradients, values, strict=True)
     ]
 

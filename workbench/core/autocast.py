@@ -37,14 +37,14 @@ class Autocast:
         return dispatch.apply(op, *inputs, **params)
 
     def _narrowed(self, value: Any) -> Any:
-        if isinstance(value, Value) and getattr(value._array, "dtype", None) == _FLOAT32:
+        if isinstance(value, Value) and getattr(value.payload, "dtype", None) == _FLOAT32:
             return ops.to(value, dtype=self.dtype)
         return value
 
 
 def _widened(value: Any) -> Any:
     if isinstance(value, Value):
-        dtype = getattr(value._array, "dtype", None)
+        dtype = getattr(value.payload, "dtype", None)
         if isinstance(dtype, np.dtype) and half_width(dtype):
             return ops.to(value, dtype=_FLOAT32)
     return value

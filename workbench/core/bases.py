@@ -18,7 +18,7 @@ __all__ = ["VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "eager
 class _PlainValue:
     """State that most values never have is a class attribute: a result of an op sets two and no more."""
 
-    _array: Any = None
+    payload: Any = None
     _names: Any = None
     _grad_fn: Any = None
     _view: Any = None

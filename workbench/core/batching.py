@@ -45,7 +45,7 @@ class Batched(Abstract):
     )
 
     def __init__(self, value: Any, owner: Batching, batched: bool = True) -> None:
-        array = value._array
+        array = value.payload
         self.shape = array.shape[1:] if batched else array.shape
         self.batched = batched
         self.dtype = array.dtype
@@ -55,7 +55,7 @@ class Batched(Abstract):
     @property
     def nbytes(self) -> int:  # type: ignore[override]
         """Bytes that all entries take."""
-        return int(self.value._array.nbytes)
+        return int(self.value.payload.nbytes)
 
     def beneath(self) -> Any:
         """Raise: the batch that this entry belongs to is over."""
@@ -120,7 +120,7 @@ class Batch:
         value = self.inputs[i]
         if not isinstance(value, Value):
             return ()
-        shape: tuple[int, ...] = value._array.shape
+        shape: tuple[int, ...] = value.payload.shape
         return shape[1:] if self.batched[i] else shape
 
     def whole(self, i: int) -> Any:
@@ -130,7 +130,7 @@ class Batch:
             return value
         if not isinstance(value, Value):
             value = new(np.asarray(value))
-        return ops.expand(value, sizes=(self.size, *value._array.shape))
+        return ops.expand(value, sizes=(self.size, *value.payload.shape))
 
     def run(self, *inputs: Any, **params: Any) -> Any:
         """Run the op itself on hidden values."""
@@ -139,7 +139,7 @@ class Batch:
     def sized(self, value: Any) -> Any:
         """Return a hidden result in the sizes of the entries' result."""
         sizes = (self.size, *self.out.sizes)
-        return value if value._array.shape == sizes else ops.reshape(value, sizes=sizes)
+        return value if value.payload.shape == sizes else ops.reshape(value, sizes=sizes)
 
 
 Rule = Callable[[Batch], Any]
@@ -163,18 +163,18 @@ def one_by_one(batch: Batch) -> Any:
 
 def _stack(values: list[Any]) -> Any:
     bare = [_bare(value) for value in values]
-    return ops.cat(*[ops.reshape(one, sizes=(1, *one._array.shape)) for one in bare], dim=0)
+    return ops.cat(*[ops.reshape(one, sizes=(1, *one.payload.shape)) for one in bare], dim=0)
 
 
 def _empty(batch: Batch) -> Any:
     """Return the result for no entries: nothing, in the right shape and type."""
     entry = [
-        new(Abstract(batch.shape(i), value._array.dtype)) if isinstance(value, Value) else value
+        new(Abstract(batch.shape(i), value.payload.dtype)) if isinstance(value, Value) else value
         for i, value in enumerate(batch.inputs)
     ]
     results = without_numbers(batch.op, tuple(entry), batch.params)
     several = results if isinstance(results, tuple) else (results,)
-    made = tuple(new(np.zeros((0, *one._array.shape), one._array.dtype)) for one in several)
+    made = tuple(new(np.zeros((0, *one.payload.shape), one.payload.dtype)) for one in several)
     return made if isinstance(results, tuple) else made[0]
 
 
@@ -182,7 +182,7 @@ def elementwise(batch: Batch) -> Any:
     """Let the dims of entries meet from the right, as they do for one entry, behind the batch dim."""
     inputs = batch.inputs
     if len(inputs) > 1:
-        ranks = [len(value._array.shape) if isinstance(value, Value) else 0 for value in batch.entries]
+        ranks = [len(value.payload.shape) if isinstance(value, Value) else 0 for value in batch.entries]
         rank = max(ranks)
         for i, own in enumerate(ranks):
             if own < rank and batch.batched[i]:
@@ -248,20 +248,20 @@ class Batching:
 
     def hold(self, value: Any) -> Any:
         """Return a payload for a value that is the same for all entries, and that the levels below see as it is."""
-        return value._array if self.owns(value) else Batched(_bare(value), self, batched=False)
+        return value.payload if self.owns(value) else Batched(_bare(value), self, batched=False)
 
     def owns(self, value: Any) -> bool:
         """Say whether `value` has a payload of this batch."""
         if not isinstance(value, Value):
             return False
-        payload = value._array
+        payload = value.payload
         return type(payload) is Batched and payload.owner is self
 
     def hidden(self, value: Any) -> tuple[Any, bool]:
         """Return what the levels below see of a value, unnamed, and whether it has the batch dim in front."""
         if not isinstance(value, Value):
             return value, False
-        payload = value._array
+        payload = value.payload
         if type(payload) is Batched and payload.owner is self:
             return payload.value, payload.batched
         return _bare(value), False
@@ -274,7 +274,7 @@ class Batching:
         for value in inputs:
             several = False
             if isinstance(value, Value):
-                payload = value._array
+                payload = value.payload
                 if type(payload) is Batched and payload.owner is self:
                     value, several, mine = payload.value, payload.batched, True
                 elif value._names is not None:
@@ -301,7 +301,7 @@ class Batching:
 
     def _same_for_all(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run a call once that no entry takes part in."""
-        plain = [alias(value._array.value, value._names) if self.owns(value) else value for value in inputs]
+        plain = [alias(value.payload.value, value._names) if self.owns(value) else value for value in inputs]
         results = apply(op, *plain, **params)
         if type(results) is not tuple:
             return new(self.hold(results), results._names)
@@ -319,19 +319,19 @@ def _cast(op: Op, inputs: tuple[Any, ...], hidden: list[Any]) -> list[Any]:
     for value in inputs[skip:]:
         if isinstance(value, Value):
             if first is None:
-                first = value._array.dtype
-            elif value._array.dtype != first:
+                first = value.payload.dtype
+            elif value.payload.dtype != first:
                 break
     else:
         return hidden
-    target = common_dtype(op, [value._array if isinstance(value, Value) else value for value in inputs])
+    target = common_dtype(op, [value.payload if isinstance(value, Value) else value for value in inputs])
     return hidden[:skip] + [
-        ops.to(value, dtype=target) if isinstance(value, Value) and value._array.dtype != target else value
+        ops.to(value, dtype=target) if isinstance(value, Value) and value.payload.dtype != target else value
         for value in hidden[skip:]
     ]
 
 
 def folded(value: Any, dims: int) -> Any:
     """Return a hidden value with its first `dims` dims laid out as one."""
-    shape = value._array.shape
+    shape = value.payload.shape
     return ops.reshape(value, sizes=(math.prod(shape[:dims]), *shape[dims:]))

@@ -79,7 +79,7 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
                     refresh(value)
                 if value._requires_grad:
                     several = results if isinstance(results, tuple) else (results,)
-                    if several[0]._array.dtype.kind in "fcV":
+                    if several[0].payload.dtype.kind in "fcV":
                         record(op, inputs, params, several)
                     break
     elif state.inference and not (op.view and isinstance(inputs[0], Value) and not inputs[0]._inference):
@@ -108,7 +108,7 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     arrays = []
     for value in inputs:
         if isinstance(value, Value):
-            array = value._array
+            array = value.payload
             if type(array) is not np.ndarray:
                 return _other_payload(op, inputs, params)
             arrays.append(array)
@@ -163,14 +163,14 @@ def _check_operand(op: Op, place: int, value: Any) -> None:
 
 def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate where some input is not a plain array: a value without numbers, or a quantized one."""
-    arrays = [value._array if isinstance(value, Value) else value for value in inputs]
+    arrays = [value.payload if isinstance(value, Value) else value for value in inputs]
     if _CODES.issuperset(map(type, arrays)):
         return _quantized(op, inputs, arrays, params)
     if any(isinstance(array, Abstract) for array in arrays):
         below = [array.beneath() if isinstance(array, Abstract) else None for array in arrays]
         if any(one is not None for one in below):
             inputs = tuple(
-                value if one is None else new(one._array, value._names)
+                value if one is None else new(one.payload, value._names)
                 for value, one in zip(inputs, below, strict=True)
             )
             return apply(op, *inputs, **params)
@@ -198,7 +198,7 @@ def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[
 def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Follow the rules of `op` and compute nothing: the results have dims and a type, no numbers."""
     dims: Any = infer_dims(op, inputs, params)
-    arrays = [value._array if isinstance(value, Value) else value for value in inputs]
+    arrays = [value.payload if isinstance(value, Value) else value for value in inputs]
     dtype = _kept(op, arrays) or op.dtype.result(common_dtype(op, arrays), params)
     if op.outputs == 1:
         return new(Abstract(dims.sizes, dtype), names_in(dims))
@@ -245,7 +245,7 @@ class WithoutNumbers:
 
 def numbers(value: Any) -> Any:
     """Return the payload of `value` if it has numbers; raise where it has none."""
-    array = value._array
+    array = value.payload
     if isinstance(array, Abstract):
         found = array.numbers(value)
         if found is not None:

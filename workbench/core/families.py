@@ -79,8 +79,8 @@ def unary(
 
 def unbroadcast(gradient: Any, value: Any) -> Any:
     """Sum a gradient over the dims along which `value` was stretched."""
-    sizes = value._array.shape if hasattr(value, "_array") else ()
-    return gradient if gradient._array.shape == sizes else ops.sum_to(gradient, sizes=sizes)
+    sizes = value.payload.shape if hasattr(value, "payload") else ()
+    return gradient if gradient.payload.shape == sizes else ops.sum_to(gradient, sizes=sizes)
 
 
 def alike(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -47,22 +47,22 @@ def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
     result = _fitting(target, result, name)
     names = _names_together(target, result, name)
     taken = _only_here(target) and getrefcount(result) <= _ALONE and _fresh(result, target)
-    if result._grad_fn is not None and type(old._array) is np.ndarray and _reads(result, old, start):
+    if result._grad_fn is not None and type(old.payload) is np.ndarray and _reads(result, old, start):
         # The gradient is computed from the numbers as they were.
         old._changes, old._owner = old._version, None
         if not taken:
-            old._array = old._array.copy()
+            old.payload = old.payload.copy()
     if taken:
-        target._array = result._array
+        target.payload = result.payload
         target._version += 1
         target._names = names
         if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
             changed(target, result)
         return target
-    backend = backend_of(target._array)
+    backend = backend_of(target.payload)
     if backend is not None and backend.write is not None and _in_view(backend, target):
-        backend.write(target._array, result._array)
-    elif backend is not None or isinstance(target._array, Abstract):
+        backend.write(target.payload, result.payload)
+    elif backend is not None or isinstance(target.payload, Abstract):
         _replace_payload(target, result, name)
     else:
         _copy_numbers(target, result, name)
@@ -100,7 +100,7 @@ def _only_here(target: Any) -> bool:
 
     Then nobody can tell whether the result is copied there or takes its place, which spares the copy.
     """
-    array = target._array
+    array = target.payload
     return (
         type(array) is np.ndarray
         and array.nbytes >= _LARGE
@@ -113,7 +113,7 @@ def _only_here(target: Any) -> bool:
 
 def _fresh(result: Any, target: Any) -> bool:
     """Say whether only `result`, and the call that gave it, refer to its memory, which is laid out as the target's."""
-    array, here = result._array, target._array
+    array, here = result.payload, target.payload
     if type(array) is not np.ndarray or result._view is not None or result._owner is not None:
         return False
     saved = () if result._grad_fn is None else result._grad_fn.saved or ()
@@ -149,7 +149,7 @@ def _reads(result: Any, old: Any, start: int) -> bool:
 def plainly(target: Any, value: Any = None) -> bool:
     """Say whether numbers may be written into `target` without the tape knowing; refuse inference tensors outside."""
     _check_inference(target)
-    if type(target._array) is not np.ndarray:
+    if type(target.payload) is not np.ndarray:
         return False
     if dispatch.computes_only():
         return True
@@ -196,7 +196,7 @@ def _check_leaf(target: Any, name: str) -> None:
 
 def _fitting(target: Any, result: Any, name: str) -> Any:
     """Return the result in the type of `target`; refuse what does not fit."""
-    here, there = target._array, result._array
+    here, there = target.payload, result.payload
     if tuple(there.shape) != tuple(here.shape):
         raise DimensionError(
             f"output with shape {list(here.shape)} doesn't match the broadcast shape {list(there.shape)}",
@@ -217,7 +217,7 @@ def _in_view(backend: Any, target: Any) -> bool:
     """Say whether what is written to `target` reaches the memory of what it views, if it views anything."""
     if target._view is None or backend.shares is None:
         return True
-    return bool(backend.shares(target._array, target._view[0]._array))
+    return bool(backend.shares(target.payload, target._view[0].payload))
 
 
 def _replace_payload(target: Any, result: Any, name: str) -> None:
@@ -228,7 +228,7 @@ def _replace_payload(target: Any, result: Any, name: str) -> None:
             "it stands for a value while a function is traced). Write ops that return new tensors instead of changing "
             "a view in place."
         )
-    target._array = result._array
+    target.payload = result.payload
 
 
 def overwrite(target: Any, name: str, source: np.ndarray[Any, Any]) -> None:
@@ -294,7 +294,7 @@ def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         former = alias(self, self._names)
         former._view, former._seen = self._view, self._seen
         view = function(former, *arguments, **keywords)
-        self._array, self._names = view._array, view._names
+        self.payload, self._names = view.payload, view._names
         self._version += 1
         if self._view is not None and view._view is not None:
             self._view, self._seen, former._seen = view._view, self._version, self._version
@@ -378,32 +378,32 @@ def _check_out(out: Any, result: Any, name: str) -> None:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad. Leave out= away, or compute inside no_grad()."
         )
-    if not can_cast(dtype_of(result._array), dtype_of(out._array)):
+    if not can_cast(dtype_of(result.payload), dtype_of(out.payload)):
         raise DTypeError(
-            f"{name}(): result type {dtype_of(result._array).name} can't be cast to the desired output type "
-            f"{dtype_of(out._array).name}"
+            f"{name}(): result type {dtype_of(result.payload).name} can't be cast to the desired output type "
+            f"{dtype_of(out.payload).name}"
         )
     if out._names is not None and out._names != (result._names or (None,) * len(out._names)):
         raise DimensionError(
             f"Name mismatch: specified out tensor with names {list(out._names)} are not the same as the computed "
-            f"output names {list(result._names or (None,) * result._array.ndim)}. Please rename the out tensor's dims "
+            f"output names {list(result._names or (None,) * result.payload.ndim)}. Please rename the out tensor's dims "
             "with `Tensor.rename`.",
             op=name,
         )
 
 
 def _write_out(out: Any, result: Any, name: str) -> Any:
-    shape = tuple(result._array.shape)
-    if tuple(out._array.shape) != shape:
-        if out._array.size:
+    shape = tuple(result.payload.shape)
+    if tuple(out.payload.shape) != shape:
+        if out.payload.size:
             warnings.warn(
                 f"{name}(): an output with one or more elements was resized since it had shape "
-                f"{list(out._array.shape)}, which does not match the required output shape {list(shape)}. Give out= an "
-                "empty tensor, or one of that shape.",
+                f"{list(out.payload.shape)}, which does not match the required output shape {list(shape)}. Give out= "
+                "an empty tensor, or one of that shape.",
                 UserWarning,
                 stacklevel=3,
             )
-        out._array = np.empty(shape, out._array.dtype)
+        out.payload = np.empty(shape, out.payload.dtype)
         out._names = None
     _copy_numbers(out, result, name)
     out._version += 1

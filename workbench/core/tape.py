@@ -149,10 +149,10 @@ class Node(NodeBase):  # type: ignore[misc]
         """Return inputs and payloads of outputs with the numbers that were packed."""
         several, outs = list(inputs), list(self.saved or ())
         for (kind, i), (packed, unpack) in (self.packed or {}).items():
-            array = unpack(packed)._array
+            array = unpack(packed).payload
             if kind == "input":
                 several[i] = alias(inputs[i], inputs[i]._names)
-                several[i]._array = array
+                several[i].payload = array
             else:
                 outs[i] = array
         return tuple(several), tuple(outs) or None
@@ -194,8 +194,8 @@ class Node(NodeBase):  # type: ignore[misc]
             if value._version != expected:
                 raise AutogradError(
                     f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-                    f"input {i} of '{self.op.name}' (shape {list(value._array.shape)}) is at version {value._version}; "
-                    f"expected version {expected}. Change a clone() of it instead, or change it after backward()."
+                    f"input {i} of '{self.op.name}' (shape {list(value.payload.shape)}) is at version "
+                    f"{value._version}; expected version {expected}. Change a clone() of it instead, or change it after backward()."
                 )
 
     def release(self) -> None:
@@ -228,7 +228,7 @@ class Gathering:
         return "AccumulateGrad"
 
     def __repr__(self) -> str:
-        return f"<AccumulateGrad of {tuple(self.variable._array.shape)}>"
+        return f"<AccumulateGrad of {tuple(self.variable.payload.shape)}>"
 
 
 class Handle:
@@ -259,7 +259,7 @@ def needs_of(inputs: tuple[Any, ...]) -> tuple[bool, ...]:
 
 def alias(value: Any, names: Names | None) -> Any:
     """Return the same value on the same place of the tape under other names."""
-    other = new(value._array, names)
+    other = new(value.payload, names)
     other._owner = value if value._owner is None else value._owner
     if value._requires_grad:
         other._requires_grad = True
@@ -316,9 +316,9 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
         needs = needs_of(inputs)
         node.saved = tuple(
             [
-                value._array
-                if value._array.nbytes <= LARGE or saves.reads_output(i, needs)
-                else Abstract(value._array.shape, value._array.dtype)
+                value.payload
+                if value.payload.nbytes <= LARGE or saves.reads_output(i, needs)
+                else Abstract(value.payload.shape, value.payload.dtype)
                 for i, value in enumerate(results)
             ]
         )
@@ -335,7 +335,7 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
             node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
             break
     for i, value in enumerate(results):
-        if value._array.dtype.kind not in DIFFERENTIABLE:
+        if value.payload.dtype.kind not in DIFFERENTIABLE:
             continue  # indices beside values
         value._requires_grad = True
         value._grad_fn = node
@@ -358,30 +358,30 @@ def _watch(node: Node, results: tuple[Any, ...]) -> None:
         inputs = list(node.inputs or ())
         for i in node.op.saves.read(needs_of(tuple(inputs))):
             value = inputs[i]
-            if isinstance(value, Value) and not isinstance(value._array, Abstract):
+            if isinstance(value, Value) and not isinstance(value.payload, Abstract):
                 node.packed["input", i] = (pack(value), unpack)
                 inputs[i] = alias(value, value._names)
-                inputs[i]._array = Abstract(value._array.shape, value._array.dtype)
+                inputs[i].payload = Abstract(value.payload.shape, value.payload.dtype)
         node.inputs = tuple(inputs)
         if node.saved is not None:
             for i, value in enumerate(results):
-                if not isinstance(value._array, Abstract):
+                if not isinstance(value.payload, Abstract):
                     node.packed["output", i] = (pack(alias_off_tape(value)), unpack)
-            node.saved = tuple(Abstract(value._array.shape, value._array.dtype) for value in results)
+            node.saved = tuple(Abstract(value.payload.shape, value.payload.dtype) for value in results)
     finally:
         saving.reset(token)
 
 
 def alias_off_tape(value: Any) -> Any:
     """Return the same numbers under the same names, not on the tape."""
-    other = new(value._array, value._names)
+    other = new(value.payload, value._names)
     other._owner = value if value._owner is None else value._owner
     return other
 
 
 def _without_numbers(value: Any) -> Any:
     """Return `value` itself if it is small or a leaf, else a stand-in on the same place of the tape."""
-    array = value._array
+    array = value.payload
     if array.nbytes <= LARGE or (value._grad_fn is None and value._requires_grad):
         return value
     stand_in = new(Abstract(array.shape, array.dtype), value._names)

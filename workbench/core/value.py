@@ -1,6 +1,6 @@
 """The value that ops take and return, as far as dispatch knows it.
 
-A `Value` is a payload (`_array`) with names and a place on the tape. The payload is a NumPy array, or
+A `Value` is a `payload` with names and a place on the tape. The payload is a NumPy array, or
 anything that has ``shape`` and ``dtype``: a quantized array, a value of a graph being traced, an abstract
 value without numbers. `workbench.tensor.Tensor` derives from it and adds everything a person types.
 
@@ -24,7 +24,7 @@ __all__ = ["Abstract", "Value", "dims_of", "new", "use_type"]
 class Value(ValueBase):
     """A payload with names and a place on the tape."""
 
-    _array: Any
+    payload: Any
     _names: Names | None
     _requires_grad: bool
     _grad_fn: Node | None
@@ -62,15 +62,15 @@ class Value(ValueBase):
         owner._changes = version
         node = owner._grad_fn
         if node is not None and node.saved is not None:
-            node.notice(owner._array)
+            node.notice(owner.payload)
         past = owner._past
         if past:
             # A call needs to be told once: what it has kept shares this memory or never will.
             memory, count = owner._told
-            for _, former, _, _ in past[count if memory == id(owner._array) else 0 :]:
+            for _, former, _, _ in past[count if memory == id(owner.payload) else 0 :]:
                 if former is not None and former is not node and former.saved is not None:
-                    former.notice(owner._array)
-            owner._told = (id(owner._array), len(past))
+                    former.notice(owner.payload)
+            owner._told = (id(owner.payload), len(past))
 
 
 class Abstract:
@@ -120,7 +120,7 @@ def use_type(cls: type[Value]) -> None:
 def _new(array: Any, names: Names | None = None) -> Any:
     """Return a value of the type in use around `array`."""
     value = _type.__new__(_type)
-    value._array = array
+    value.payload = array
     if names is not None:
         value._names = names
     return value
@@ -133,7 +133,7 @@ def dims_of(value: Any) -> Dims:
     """Return the dims of a value; those of a Python scalar are empty."""
     if not isinstance(value, Value):
         return _SCALAR
-    shape = value._array.shape
+    shape = value.payload.shape
     # The plain tuple constructor: this runs at every op.
     return _tuple(Dims, (value._names or UNNAMED[len(shape)], shape))
 

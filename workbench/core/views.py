@@ -23,8 +23,8 @@ def see(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
     """Remember that `view` is the output of view op `op` on `viewed`, if it does share its memory."""
     if not isinstance(viewed, Value):
         return
-    base = view._array.base
-    array = viewed._array
+    base = view.payload.base
+    array = viewed.payload
     if base is not array and base is not array.base:
         return  # a copy, whose own reshaping made it a view of something else
     remember(op, viewed, params, view)
@@ -83,7 +83,7 @@ def changed(target: Any, result: Any) -> None:
 def _before(value: Any) -> Any:
     """Return a stand-in for what `value` was, on its present place of the tape, without numbers."""
     stand_in = alias(value, None)
-    stand_in._array = Abstract(value._array.shape, value._array.dtype)
+    stand_in.payload = Abstract(value.payload.shape, value.payload.dtype)
     return stand_in
 
 
@@ -93,9 +93,9 @@ _history = _before
 def _written(op: Op, params: dict[str, Any], old: Any, before: Any, now: Any) -> Any:
     """Return, without numbers, what `old` becomes when its view ``op(old)`` changes from `before` to `now`."""
     back = op.vjp(Call(op, (old,), params, (before,), (True,)), now)[0]  # type: ignore[operator]
-    if old._array.dtype.kind != before._array.dtype.kind:
+    if old.payload.dtype.kind != before.payload.dtype.kind:
         # Real numbers out of complex ones: no place is wholly the view's, but the view is linear.
         return ops.add(old, ops.sub(back, op.vjp(Call(op, (old,), params, (before,), (True,)), before)[0]))  # type: ignore[operator]
-    mask = np.zeros(old._array.shape, np.bool_)
+    mask = np.zeros(old.payload.shape, np.bool_)
     op.forward(mask, **params)[...] = True
     return ops.where(new(mask), back, old)

@@ -161,7 +161,7 @@ def _stacked(batch: Sequence[Any], empty: Empty) -> Tensor:
 def _array(batch: Sequence[Any], i: int) -> Any:
     one = batch[i]
     if isinstance(one, Tensor):
-        array = one._array
+        array = one.payload
         return array if type(array) is np.ndarray else one.detach().cpu().numpy()
     if isinstance(one, np.ndarray):
         return one

@@ -189,7 +189,7 @@ class _Packer(pickle.Pickler):
         """Return where a tensor's or an array's values are, and what they are; None for everything else."""
         kind = type(value)
         if kind is Tensor:
-            array = value._array
+            array = value.payload
             if type(array) is not np.ndarray or value._requires_grad or value._grad_fn is not None:
                 return None
             return self._placed(array, value._names or ())

@@ -62,13 +62,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return tuple(self._gather(indices, np.empty))
 
     def _whole(self) -> Whole | None:
-        plain = all(type(one._array) is np.ndarray and not one.requires_grad for one in self.tensors)
+        plain = all(type(one.payload) is np.ndarray and not one.requires_grad for one in self.tensors)
         return self._gather if plain else None
 
     def _gather(self, indices: Any, empty: Empty) -> list[Tensor]:
         if not isinstance(indices, slice):
             indices = checked(np.asarray(indices), len(self))
-        return [new(taken(one._array, indices, empty), one._names) for one in self.tensors]
+        return [new(taken(one.payload, indices, empty), one._names) for one in self.tensors]
 
 
 def _sample_dims(tensor: Tensor) -> str:

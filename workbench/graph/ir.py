@@ -61,7 +61,7 @@ def type_of(tensor: Any) -> Type:
     >>> print(type_of(wb.ones(N=2)))
     f32[N:2]
     """
-    dims, dtype = dims_of(tensor), tensor._array.dtype
+    dims, dtype = dims_of(tensor), tensor.payload.dtype
     plain = Dims(dims.names, tuple(map(operator.index, dims.sizes)))
     return Type(dtype if isinstance(dtype, DType) else np.dtype(dtype), plain)
 

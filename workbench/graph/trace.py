@@ -91,18 +91,18 @@ class Tracer:
         for result in several:
             value = Value(self.graph.fresh(op.name), type_of(result), node)
             node.outputs += (value,)
-            result._array = Traced(value, self)
+            result.payload = Traced(value, self)
         if self.records_gradients and not grad_enabled():
             self.unrecorded.update(node.outputs)
         self.graph.nodes.append(node)
 
     def _is_mine(self, tensor: Tensor) -> bool:
-        payload = tensor._array
+        payload = tensor.payload
         return payload.tracer is self if isinstance(payload, Traced) else id(payload) in self.held
 
     def value_of(self, tensor: Tensor) -> Value:
         """Return the value of a tensor under its names, and with its gradients ending where they do."""
-        payload = tensor._array
+        payload = tensor.payload
         if isinstance(payload, Traced) and payload.tracer is self:
             value = payload.value
             if value in self.unrecorded and grad_enabled():
@@ -122,7 +122,7 @@ class Tracer:
         if key not in made:
             result = without_numbers(op, (value.stand_in(),), params)
             self._record(op, (value,), params, result)
-            made[key] = result._array.value
+            made[key] = result.payload.value
         return made[key]
 
     def _parameter(self, key: int) -> Value:
@@ -130,12 +130,12 @@ class Tracer:
             name, tensor = self.held[key]
             value = Value(name, type_of(tensor))
             self.graph.parameters[value] = tensor
-            self.constants[key] = value, tensor._array
+            self.constants[key] = value, tensor.payload
         return self.constants[key][0]
 
     def _constant(self, tensor: Tensor) -> Value:
         """Return the value of a tensor from outside: a copy, as the function may change it afterwards."""
-        payload = tensor._array
+        payload = tensor.payload
         if isinstance(payload, Abstract):
             if not (isinstance(payload, Traced) and payload.tracer.active):
                 raise GraphError(
@@ -145,7 +145,7 @@ class Tracer:
         else:
             self._meet(tensor)
         known = self.constants.get(id(payload))
-        if known is not None and _same(self.graph.constants[known[0]]._array, payload):
+        if known is not None and _same(self.graph.constants[known[0]].payload, payload):
             return known[0]
         # Codes, and values of a trace around this one, are not changed in place: nothing need be copied.
         copy = new(payload.copy(), tensor._names) if isinstance(payload, np.ndarray) else tensor
@@ -202,7 +202,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     for example, name in zip(stand_ins, _input_names(function, module, len(examples)), strict=True):
         value = Value(graph.fresh(name), type_of(example))
         graph.inputs.append(value)
-        example._array = Traced(value, tracer)
+        example.payload = Traced(value, tracer)
     with _unchanged(module, tracer), scope.tracking(module) if module is not None else nullcontext():
         with interpreting(tracer):
             result = function(*stand_ins)
@@ -223,9 +223,9 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
 def _unchanged(module: Any, tracer: Tracer) -> Iterator[None]:
     """Refuse what a graph could not repeat, leave things as they were, and say which line asked for numbers."""
     buffers = [
-        (name, one, one._version, one._array.copy())
+        (name, one, one._version, one.payload.copy())
         for name, one in (module.named_buffers() if module is not None else ())
-        if isinstance(one._array, np.ndarray)
+        if isinstance(one.payload, np.ndarray)
     ]
     state = default_generator.get_state()
     refusal = ""
@@ -243,7 +243,7 @@ def _unchanged(module: Any, tracer: Tracer) -> Iterator[None]:
             )
         for name, tensor, version, before in buffers:
             if tensor._version != version:
-                tensor._array[...] = before
+                tensor.payload[...] = before
                 refusal = (
                     f"the traced function changes the buffer {name} of the module: call model.eval() first"
                 )
@@ -306,7 +306,7 @@ def _held(module: Any) -> dict[int, tuple[str, Tensor]]:
     if module is None:
         return {}
     named = [*module.named_parameters(), *module.named_buffers()]
-    return {id(one._array): (name, one) for name, one in named if not isinstance(one._array, Abstract)}
+    return {id(one.payload): (name, one) for name, one in named if not isinstance(one.payload, Abstract)}
 
 
 def _input_names(function: Any, module: Any, count: int) -> list[str]:

@@ -230,7 +230,7 @@ def _parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> 
         raise WeightsError("a parameter is made of no tensor")
     if not is_nothing(state):
         raise WeightsError("a parameter has attributes of its own")
-    if requires_grad and data._array.dtype.kind not in DIFFERENTIABLE:
+    if requires_grad and data.payload.dtype.kind not in DIFFERENTIABLE:
         raise WeightsError(f"a parameter of type {data.dtype.name} asks for a gradient")
     return Parameter(data.detach(), requires_grad)
 

@@ -38,7 +38,7 @@ def targets(
         )
     for one in arguments:
         if isinstance(one, Value):
-            dtype, device = one._array.dtype, device_of(one._array)
+            dtype, device = one.payload.dtype, device_of(one.payload)
         elif isinstance(one, Device) or (isinstance(one, str) and not is_dtype(one)):
             device = one
         elif one is not None and not isinstance(one, bool):  # a third argument of PyTorch's is non_blocking
@@ -85,10 +85,10 @@ def convert(module: Module, function: Convert) -> None:
                 "call requires_grad_(False) first"
             )
     for parameter, value, gradient in made:
-        if value._array is not parameter._array:
+        if value.payload is not parameter.payload:
             parameter._grad = None
             parameter._version += 1
-            parameter._array = value._array
+            parameter.payload = value.payload
             parameter._grad = gradient
     own.update(replaced)
 
@@ -97,7 +97,7 @@ def emptied(value: Tensor, device: Any) -> Tensor:
     """Return a tensor of the same size, type and names, with numbers that nobody set."""
     if is_lazy(value):
         return value.to(device)
-    array = value._array
+    array = value.payload
     if backend_of(array) is None and isinstance(array, np.ndarray):
         array = np.empty_like(array)
     return new(array if device is None else move(array, device), value._names)  # type: ignore[no-any-return]

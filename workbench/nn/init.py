@@ -100,13 +100,13 @@ def _fill(tensor: Tensor, values: Callable[[Any], Any]) -> Tensor:
         raise TypeError(f"what is filled is a tensor, got {type(tensor).__name__}")
     if _skipping.get():
         return tensor
-    array = tensor._array
+    array = tensor.payload
     if type(array) is np.ndarray:
         array[...] = values(array)
     else:
         plain = np.empty(tuple(array.shape), tensor.dtype.numpy)
         plain[...] = values(plain)
-        tensor._array = move(plain, device_of(array))
+        tensor.payload = move(plain, device_of(array))
     tensor._version += 1
     return tensor
 

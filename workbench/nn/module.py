@@ -264,7 +264,7 @@ def _tell_place(error: Exception, caller: Module) -> None:
 
 def _refusal(error: AttributeError, caller: Module) -> Exception | None:
     """Return an error in words of a user's where what was given is no tensor."""
-    if error.name not in ("_array", "_names") or isinstance(error.obj, Value):
+    if error.name not in ("payload", "_names") or isinstance(error.obj, Value):
         return None
     return TypeError(
         f"{type(caller).__name__} takes tensors, got {type(error.obj).__name__}: wb.tensor(...) makes one"

@@ -37,9 +37,9 @@ class Parameter(Tensor):
                 f"a Parameter is made of a tensor, got {type(data).__name__}: use wb.tensor(...) first"
             )
         parameter = super().__new__(cls)
-        parameter._array = np.empty(0, np.float32) if data is None else data._array
+        parameter.payload = np.empty(0, np.float32) if data is None else data.payload
         own = None if data is None else data._names
-        parameter._names = check_names(names, len(parameter._array.shape)) if names is not None else own
+        parameter._names = check_names(names, len(parameter.payload.shape)) if names is not None else own
         if requires_grad:
             parameter.requires_grad_()
         return parameter
@@ -50,7 +50,7 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """Return a parameter with memory of its own, without gradient."""
         copied = type(self).__new__(type(self), None, False)
-        copied._array = self._array.copy()
+        copied.payload = self.payload.copy()
         copied._names = self._names
         copied._requires_grad = self._requires_grad
         memo[id(self)] = copied
@@ -82,7 +82,7 @@ class Buffer(Tensor):
                 f"a Buffer is made of a tensor, got {type(data).__name__}: use wb.tensor(...) first"
             )
         buffer = super().__new__(cls)
-        buffer._array = np.empty(0, np.float32) if data is None else data._array
+        buffer.payload = np.empty(0, np.float32) if data is None else data.payload
         buffer._names = None if data is None else data._names
         buffer.persistent = persistent
         return buffer
@@ -131,24 +131,24 @@ class _Uninitialized(Tensor):
     """What parameters and buffers without sizes can do: change their type and device, and get sizes."""
 
     __slots__ = ()
-    _array: Any
+    payload: Any
 
     @property
     def device(self) -> Device:
         """Where the values will be."""
-        return Device("cpu" if self._array.device is None else self._array.device)
+        return Device("cpu" if self.payload.device is None else self.payload.device)
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Take sizes, and memory as it is: from now on a parameter or buffer like any other."""
-        unknown = self._array
+        unknown = self.payload
         made = empty(
             tuple(shape),
             dtype=unknown.dtype if dtype is None else dtype,
             device=unknown.device if device is None else device,
         )
         names = self._names
-        self._array = made._array
-        self._names = check_names(names, len(made._array.shape)) if names is not None else None
+        self.payload = made.payload
+        self._names = check_names(names, len(made.payload.shape)) if names is not None else None
         self.__class__ = _BECOMES[type(self)]
 
     def to(self, *words: Any, dtype: Any = None, device: Any = None, **options: Any) -> Any:
@@ -158,7 +158,7 @@ class _Uninitialized(Tensor):
                 device = word
             elif word is not None and not isinstance(word, bool):
                 dtype = word
-        unknown = self._array
+        unknown = self.payload
         return _uninitialized(
             type(self),
             self._requires_grad,
@@ -185,7 +185,7 @@ class _Uninitialized(Tensor):
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        unknown = self._array
+        unknown = self.payload
         kept = (type(self), self._requires_grad, unknown.device, unknown.dtype, self._names)
         return _uninitialized, kept
 
@@ -196,7 +196,7 @@ class _Uninitialized(Tensor):
 def _uninitialized(kind: Any, requires_grad: bool, device: Any, dtype: Any, names: Names | None) -> Any:
     made = Tensor.__new__(kind)
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-    made._array = _Unknown(target, device)
+    made.payload = _Unknown(target, device)
     made._names = names
     if requires_grad:
         made.requires_grad_()

@@ -114,13 +114,13 @@ class Placement(NamedTuple):
             return lambda: object.__setattr__(self.module, self.name, here)
         if is_lazy(here):
             return _made_known(here, self.value)
-        own = here._array
+        own = here.payload
         before = own.copy() if isinstance(own, np.ndarray) else own
 
         def undo() -> None:
             if isinstance(own, np.ndarray):
                 np.copyto(own, before)  # into the memory that views share
-            here._array = own
+            here.payload = own
             here._version += 1
 
         _copy(self.value, here)
@@ -129,10 +129,10 @@ class Placement(NamedTuple):
 
 def _made_known(here: Any, value: Any) -> Callable[[], None]:
     """Give a parameter or buffer without sizes those of `value`, and its numbers; what comes back undoes that."""
-    kind, unknown, names = type(here), here._array, here._names
+    kind, unknown, names = type(here), here.payload, here._names
 
     def undo() -> None:
-        here.__class__, here._array, here._names = kind, unknown, names
+        here.__class__, here.payload, here._names = kind, unknown, names
 
     here.materialize(value.shape)
     _copy(value, here)
@@ -294,7 +294,7 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
             if fits
             else f"size mismatch for {key}: shape {list(value.shape)} for dims {list(known or ())}."
         )
-    given, own = value._array if isinstance(value, Tensor) else value, here._array
+    given, own = value.payload if isinstance(value, Tensor) else value, here.payload
     one_for_none = tuple(given.shape) == (1,) and tuple(own.shape) == ()
     if tuple(given.shape) != tuple(own.shape) and name not in module.resizable and not one_for_none:
         return (
@@ -312,21 +312,21 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
 
 def _copy(value: Any, here: Tensor) -> None:
     """Copy numbers into a tensor; one number goes into a tensor without dims."""
-    own = here._array
-    given = value._array if isinstance(value, Tensor) else value
+    own = here.payload
+    given = value.payload if isinstance(value, Tensor) else value
     if tuple(own.shape) == () and tuple(given.shape) == (1,):
         given = given.reshape(())
     backend = backend_of(own)
     if backend is not None or backend_of(given) is not None:
-        here._array = move(
+        here.payload = move(
             given if given.dtype == own.dtype else move(given, "cpu").astype(own.dtype), here.device
         )
     elif tuple(given.shape) != tuple(own.shape):
-        here._array = np.array(given, dtype=own.dtype)
+        here.payload = np.array(given, dtype=own.dtype)
     elif isinstance(given, np.ndarray) and isinstance(own, np.ndarray):
         np.copyto(own, given, casting="unsafe")
     else:  # a payload of another kind, such as quantized codes: it is immutable, and shared
-        here._array = given
+        here.payload = given
     here._version += 1
 
 

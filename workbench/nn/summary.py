@@ -138,7 +138,7 @@ class _Counter:
         several = results if isinstance(results, tuple) else (results,)
         dims = [dims_of(value) if isinstance(value, Value) else Dims((), ()) for value in inputs]
         flops = op.cost(dims, dims_of(several[0]), **params)
-        size = 0 if op.view else sum(_bytes(value._array) for value in several)
+        size = 0 if op.view else sum(_bytes(value.payload) for value in several)
         path = scope.current()
         for depth in range(len(path) + 1):
             self.flops[path[:depth]] = self.flops.get(path[:depth], 0.0) + flops
@@ -207,16 +207,16 @@ def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> 
 
 def _own_dtype(model: Module) -> DType:
     """Return the type that the model computes in: that of its first parameter of real numbers."""
-    types = (dtype_of(one._array) for one in model.parameters())
+    types = (dtype_of(one.payload) for one in model.parameters())
     return next((one for one in types if one.is_floating_point), get_default_dtype())
 
 
 def _without_numbers(value: Tensor) -> Any:
-    return new(Abstract(value._array.shape, value._array.dtype), value._names)
+    return new(Abstract(value.payload.shape, value.payload.dtype), value._names)
 
 
 def _zeros(value: Any) -> Any:
-    return new(np.zeros(value._array.shape, value._array.dtype), value._names)
+    return new(np.zeros(value.payload.shape, value.payload.dtype), value._names)
 
 
 def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
@@ -235,7 +235,7 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
                 stack.callback(_put_back, module, dict(module.__dict__))
         for one in model.buffers():
             if not is_lazy(one):
-                stack.callback(_fill_back, one, one._array, one._names, one._version, one._array.copy())
+                stack.callback(_fill_back, one, one.payload, one._names, one._version, one.payload.copy())
         for module in model.modules():
             stack.callback(module.register_forward_hook(note))
         model.eval()
@@ -259,7 +259,7 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
                 calls.get(id(module), 0),
             )
         )
-    weights = sum(_bytes(one._array) for one in (*model.parameters(), *model.buffers()))
+    weights = sum(_bytes(one.payload) for one in (*model.parameters(), *model.buffers()))
     return Summary(tuple(layers), tuple(_tensors(inputs)), weights)
 
 
@@ -271,21 +271,21 @@ def _put_back(module: Module, attributes: dict[str, Any]) -> None:
 
 def _fill_back(buffer: Tensor, array: Any, names: Any, version: int, values: Any) -> None:
     """Give a buffer the numbers that it had before its module was run."""
-    if buffer._array is not array or buffer._version != version:
+    if buffer.payload is not array or buffer._version != version:
         array[...] = values
-        buffer._array, buffer._names = array, names
+        buffer.payload, buffer._names = array, names
 
 
 def _count(value: Tensor) -> int:
     size = 1
-    for one in value._array.shape:
+    for one in value.payload.shape:
         size *= one
     return size
 
 
 def _tensors(value: Any) -> Iterator[tuple[Dims, str]]:
     if isinstance(value, Value):
-        yield dims_of(value), str(getattr(value._array.dtype, "name", value._array.dtype))
+        yield dims_of(value), str(getattr(value.payload.dtype, "name", value.payload.dtype))
     elif isinstance(value, dict):
         for one in value.values():
             yield from _tensors(one)

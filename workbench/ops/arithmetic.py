@@ -225,7 +225,7 @@ def _copysign_gradient(c: Call, g: Any) -> Any:
 
     def size() -> Any:
         same = ops.eq(x, c.out)
-        return ops.mul(ops.where(same, g, ops.neg(g)), ops.to(ops.ne(x, 0.0), dtype=g._array.dtype))
+        return ops.mul(ops.where(same, g, ops.neg(g)), ops.to(ops.ne(x, 0.0), dtype=g.payload.dtype))
 
     return size, lambda: zeros(g)
 
@@ -257,7 +257,7 @@ def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
     """Return alpha·other; an integer result cannot take a fraction of it."""
     if alpha == 1:
         return other
-    kinds = {value._array.dtype.kind for value in (input, other) if isinstance(value, Value)}
+    kinds = {value.payload.dtype.kind for value in (input, other) if isinstance(value, Value)}
     if isinstance(alpha, float) and kinds <= set("biu") and not isinstance(other, float | complex):
         raise DTypeError(
             f"{op}: For integral input tensors, argument alpha must not be a floating point number, got {alpha}: "
@@ -336,7 +336,7 @@ def positive(input: Any) -> Any:
     >>> wb.positive(wb.tensor([-2.0]))
     tensor([-2.0000])
     """
-    if input._array.dtype.kind == "b":
+    if input.payload.dtype.kind == "b":
         raise DTypeError("The `+` operator, on a bool tensor is not supported: cast it first, e.g. x.int()")
     return input
 

@@ -25,14 +25,14 @@ def bare(value: Any) -> Any:
 
 def _masked(scores: Any, mask: Any) -> Any:
     """Leave scores where a bool mask is True, else -∞; add a mask of numbers."""
-    if mask._array.dtype.kind == "b":
+    if mask.payload.dtype.kind == "b":
         return ops.where(mask, scores, -math.inf)
     return ops.add(scores, mask)
 
 
 def weights_of(scores: Any, masked: bool) -> Any:
     """Softmax over the last dim; a query that may look at nothing gets zeros."""
-    last = len(scores._array.shape) - 1
+    last = len(scores.payload.shape) - 1
     if not masked:
         return ops.softmax(scores, dim=last)
     nothing = ops.all(ops.eq(scores, -math.inf), dim=(last,), keepdim=True)
@@ -43,29 +43,29 @@ def by_the_op(
     query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool, dropout: float, generator: Any
 ) -> Any:
     """Run the op, where it takes sizes and types; None where it does not."""
-    q, k, v = (one._array.shape for one in (query, key, value))
+    q, k, v = (one.payload.shape for one in (query, key, value))
     if len(q) > 4 or not len(q) == len(k) == len(v) or not q[:-2] == k[:-2] == v[:-2]:
         return None
     if (
         dropout >= 1
         or k[-2] != v[-2]
         or q[-1] != k[-1]
-        or any(one._array.dtype.kind == "c" for one in (query, key))
+        or any(one.payload.dtype.kind == "c" for one in (query, key))
     ):
         return None
     lead = (1,) * (4 - len(q))
     if mask is not None:
-        sizes = mask._array.shape
+        sizes = mask.payload.shape
         if len(sizes) > len(q):
             return None
-        if mask._array.dtype.kind == "b":
-            mask = ops.where(mask, new(np.zeros((), query._array.dtype)), -math.inf)
+        if mask.payload.dtype.kind == "b":
+            mask = ops.where(mask, new(np.zeros((), query.payload.dtype)), -math.inf)
         sizes = (1,) * (4 - len(sizes)) + sizes
         if any(a not in (1, b) for a, b in zip(sizes, (*lead, *q[:-1], k[-2]), strict=True)):
             return None
         mask = ops.reshape(mask, sizes=sizes)
     arrays = [
-        ops.reshape(one, sizes=(*lead, *one._array.shape)) if lead else one for one in (query, key, value)
+        ops.reshape(one, sizes=(*lead, *one.payload.shape)) if lead else one for one in (query, key, value)
     ]
     masks = () if mask is None else (mask,)
     out, _ = ATTENTION(
@@ -76,12 +76,12 @@ def by_the_op(
         dropout=float(dropout),
         seed=seed_from(generator) if dropout > 0 else 0,
     )
-    return ops.reshape(out, sizes=out._array.shape[len(lead) :]) if lead else out
+    return ops.reshape(out, sizes=out.payload.shape[len(lead) :]) if lead else out
 
 
 def _repeated(x: Any, heads: int, label: str) -> Any:
     """Repeat each head of [..., heads, S, E] so that there are `heads`."""
-    sizes = x._array.shape
+    sizes = x.payload.shape
     if sizes[-3] == heads:
         return x
     if heads % sizes[-3]:
@@ -134,21 +134,21 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
             op="scaled_dot_product_attention",
         )
-    if attn_mask is not None and attn_mask._array.dtype.kind not in "bfV":
+    if attn_mask is not None and attn_mask.payload.dtype.kind not in "bfV":
         raise DTypeError(
             f"Expected attn_mask dtype to be bool or float, got {attn_mask.dtype.name}. Cast it: attn_mask.bool()"
         )
     out_names = (*operands[0].names[:-1], operands[2].names[-1])
     query, key, value, attn_mask = (bare(one) for one in (query, key, value, attn_mask))
     if enable_gqa:
-        heads = query._array.shape[-3]
+        heads = query.payload.shape[-3]
         key, value = _repeated(key, heads, "key"), _repeated(value, heads, "value")
-    scale = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(query.payload.shape[-1]) if scale is None else scale
     out = by_the_op(query, key, value, attn_mask, scale, is_causal, dropout_p, generator)
     if out is None:
         out = step_by_step(query, key, value, attn_mask, scale, is_causal, dropout_p, generator)
     given = [name for name in out_names if name]
-    if not given or len(out_names) != len(out._array.shape):
+    if not given or len(out_names) != len(out.payload.shape):
         return out
     if len(set(given)) != len(given):
         out_names = (*out_names[:-1], None)
@@ -161,7 +161,7 @@ def step_by_step(
     """The same in several ops, for sizes that stretch to each other, more dims, and complex numbers."""
     scores = ops.matmul(ops.mul(query, float(scale)), swap(key))
     if causal:
-        mask = new(np.tri(*scores._array.shape[-2:], dtype=np.bool_))
+        mask = new(np.tri(*scores.payload.shape[-2:], dtype=np.bool_))
     if mask is not None:
         broadcast("scaled_dot_product_attention", dims_of(scores), dims_of(mask))
         scores = _masked(scores, mask)

@@ -99,8 +99,8 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
         found = ops.attention_gradient(g, query, key, value, y, normal, *masks, **c.params)
         return (*found, *(None for _ in masks))
     scale = c.params["scale"]
-    dtype, sizes = y._array.dtype, (*query._array.shape[:3], key._array.shape[2])
-    g = new(np.zeros(y._array.shape, dtype)) if g is None else g
+    dtype, sizes = y.payload.dtype, (*query.payload.shape[:3], key.payload.shape[2])
+    g = new(np.zeros(y.payload.shape, dtype)) if g is None else g
     scores = ops.mul(ops.matmul(query, swap(key)), scale)
     for one in masks:
         scores = ops.add(scores, one)

@@ -26,7 +26,7 @@ __all__ = [
 
 def values_per_channel(layer: str, input: Any) -> int:
     """Return how many values of a channel the batch has; raise where one is all there is to take a variance of."""
-    shape = input._array.shape
+    shape = input.payload.shape
     count = 1
     for i, size in enumerate(shape):
         count *= 1 if i == 1 else size
@@ -42,12 +42,12 @@ def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) ->
     """Refuse values that have no mean of their own type, and running statistics that are not one number a channel."""
     dims = dims_of(input)
     for label, value in (("input", input), ("running_mean", running_mean), ("running_var", running_var)):
-        if value is not None and value._array.dtype.kind not in "fV":
+        if value is not None and value.payload.dtype.kind not in "fV":
             raise DTypeError(
-                f"{layer}: {label} must have a real floating point type, got {value._array.dtype}. "
-                f"Use {label}.{'real' if value._array.dtype.kind == 'c' else 'float()'}"
+                f"{layer}: {label} must have a real floating point type, got {value.payload.dtype}. "
+                f"Use {label}.{'real' if value.payload.dtype.kind == 'c' else 'float()'}"
             )
-    check_precision([one._array.dtype for one in (input, running_mean, running_var) if one is not None])
+    check_precision([one.payload.dtype for one in (input, running_mean, running_var) if one is not None])
     if len(dims.sizes) < 2:
         return  # said by the op, which is not only asked about running statistics
     for label, value in (("running_mean", running_mean), ("running_var", running_var)):
@@ -71,7 +71,7 @@ def update_running(
     `rstd` is 1 / √(biased variance + eps), as the op returns it. Statistics that are new tensors afterwards would
     be lost to whoever holds them, so they are changed in place.
     """
-    moved = (running_mean._array, running_var._array, batch_mean, rstd, count, eps, momentum)
+    moved = (running_mean.payload, running_var.payload, batch_mean, rstd, count, eps, momentum)
     if _COMPILED is not None and _COMPILED.accepts(*moved):
         _COMPILED.run(*moved)
         running_mean._version += 1
@@ -90,7 +90,7 @@ def update_running(
 
 
 def _move(running: Any, measured: Any, momentum: float) -> None:
-    array = running._array
+    array = running.payload
     array *= 1 - momentum
     array += (momentum * measured).astype(array.dtype, copy=False)
     running._version += 1
@@ -98,8 +98,8 @@ def _move(running: Any, measured: Any, momentum: float) -> None:
 
 def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
     """Return weight and bias, ones and zeros where there are none."""
-    sizes = input._array.shape
-    channels, dtype = sizes[1] if len(sizes) > 1 else 0, input._array.dtype
+    sizes = input.payload.shape
+    channels, dtype = sizes[1] if len(sizes) > 1 else 0, input.payload.dtype
     return (
         new(np.ones(channels, dtype)) if weight is None else weight,
         new(np.zeros(channels, dtype)) if bias is None else bias,
@@ -131,13 +131,18 @@ def native_batch_norm(
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be given when training=False")
         y = ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
-        nothing = np.zeros(0, running_mean._array.dtype)
+        nothing = np.zeros(0, running_mean.payload.dtype)
         return y, new(nothing), new(nothing.copy())
     y, mean, rstd = ops.batch_norm(input, weight, bias, eps=eps)
-    sizes = input._array.shape
+    sizes = input.payload.shape
     count = int(np.prod(sizes)) // sizes[1]
-    if running_mean is not None and running_var is not None and type(mean._array) is np.ndarray and count > 1:
-        update_running(running_mean, running_var, mean._array, rstd._array, count, eps, momentum)
+    if (
+        running_mean is not None
+        and running_var is not None
+        and type(mean.payload) is np.ndarray
+        and count > 1
+    ):
+        update_running(running_mean, running_var, mean.payload, rstd.payload, count, eps, momentum)
     return y, ops.detach(mean), ops.detach(rstd)
 
 
@@ -161,7 +166,7 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
-    if input._array.shape == (0,):
+    if input.payload.shape == (0,):
         return ops.clone(input)
     if training:
         values_per_channel("batch_norm", input)
@@ -189,7 +194,7 @@ def instance_norm(
              [-1.0000,  1.0000]]])
     """
     check_values("instance_norm", input, running_mean, running_var)
-    sizes = input._array.shape
+    sizes = input.payload.shape
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise ValueError(
@@ -203,10 +208,10 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {list(sizes)}: [N, C, ...]"
         )
     y, mean, rstd = group_norm_parts(input, weight, bias, sizes[1], eps)
-    if type(mean._array) is np.ndarray and running_mean is not None and running_var is not None:
-        spread = rstd._array.astype(np.float64)
+    if type(mean.payload) is np.ndarray and running_mean is not None and running_var is not None:
+        spread = rstd.payload.astype(np.float64)
         variance = np.maximum(1 / (spread * spread) - eps, 0) * (places / (places - 1))
-        _move(running_mean, mean._array.mean(axis=0), momentum)
+        _move(running_mean, mean.payload.mean(axis=0), momentum)
         _move(running_var, variance.mean(axis=0), momentum)
     return y
 

@@ -29,7 +29,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
             "bilinear(): input1 and input2 must have the same dims but for the last, and weight 3 of them.",
             operands=(a.operand("input1"), b.operand("input2"), w.operand("weight")),
         )
-    check_precision([one._array.dtype for one in (input1, input2, weight)])
+    check_precision([one.payload.dtype for one in (input1, input2, weight)])
     for which, dims, axis in (("1", a, 1), ("2", b, 2)):
         if dims.sizes[-1] != w.sizes[axis]:
             raise DimensionError(

@@ -32,7 +32,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     >>> wb.addcdiv(wb.tensor([1.0]), wb.tensor([6.0]), wb.tensor([3.0]), value=10)
     tensor([21.0000])
     """
-    if all(one._array.dtype.kind in "biu" for one in (tensor1, tensor2)):
+    if all(one.payload.dtype.kind in "biu" for one in (tensor1, tensor2)):
         raise DTypeError(
             "Integer division with addcdiv is not supported: write input + value * tensor1 / tensor2 for a quotient in "
             "floats, or div(..., rounding_mode='trunc') for one in integers"

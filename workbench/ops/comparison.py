@@ -150,14 +150,14 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
         raise ValueError(
             f"isclose: rtol and atol must be greater than or equal to zero, got {rtol} and {atol}"
         )
-    if input._array.dtype != other._array.dtype:
+    if input.payload.dtype != other.payload.dtype:
         raise RuntimeError(
             f"{input.dtype.name} did not match {other.dtype.name}: cast one of them first, e.g. with .to(...)"
         )
     close = EQ(input, other)
     if equal_nan:
         close = LOGICAL_OR(close, LOGICAL_AND(NE(input, input), NE(other, other)))
-    if input._array.dtype.kind in "biu":
+    if input.payload.dtype.kind in "biu":
         if rtol == 0 and atol == 0:
             return close
         input, other = ops.to(input, dtype=np.dtype(np.float64)), ops.to(other, dtype=np.dtype(np.float64))
@@ -194,7 +194,7 @@ def equal(input: Any, other: Any) -> bool:
 
 
 def _names(value: Value) -> Any:
-    return value._names or UNNAMED[len(value._array.shape)]
+    return value._names or UNNAMED[len(value.payload.shape)]
 
 
 def heaviside(input: Any, values: Any) -> Any:

@@ -50,14 +50,14 @@ def real_only(op: str, rule: DTypeRule = PROMOTE) -> DTypeRule:
 
 def is_complex_value(value: Any) -> bool:
     """Say whether a tensor has complex values."""
-    return bool(value._array.dtype.kind == "c")
+    return bool(value.payload.dtype.kind == "c")
 
 
 def conjugate(value: Any) -> Any:
     """Return the conjugate for a gradient rule: nothing is recorded for what is real."""
     if not isinstance(value, Value):
         return value.conjugate()
-    return ops.conj(value) if value._array.dtype.kind == "c" else value
+    return ops.conj(value) if value.payload.dtype.kind == "c" else value
 
 
 def zeros(gradient: Any) -> Any:
@@ -78,7 +78,7 @@ CONJ = unary(
 
 
 def _real_vjp(c: Call, g: Any) -> Any:
-    return ops.to(g, dtype=c.inputs[0]._array.dtype)
+    return ops.to(g, dtype=c.inputs[0].payload.dtype)
 
 
 REAL = unary(
@@ -320,7 +320,7 @@ def polar(abs: Any, angle: Any) -> Any:
 
 
 def _check_parts(op: str, *parts: Any) -> None:
-    types = [part._array.dtype for part in parts]
+    types = [part.payload.dtype for part in parts]
     if types[0] not in (np.float32, np.float64):
         raise DTypeError(
             f"{op} expects both parts as float32 or float64, got {parts[0].dtype.name}: cast it first, e.g. x.float()"

@@ -109,12 +109,12 @@ def _vector_gradients(c: Call, a: Any, b: Any, g: Any) -> tuple[Any, ...]:
     def outer(column: Any, row: Any) -> Any:
         return ops.mul(ops.unsqueeze(column, dim=1, name=None), row)
 
-    if len(a._array.shape) == 2:  # m k, k -> m
+    if len(a.payload.shape) == 2:  # m k, k -> m
         return (
             outer(g, conjugate(b)) if c.needs[0] else None,
             ops.matmul(g, conjugate(a)) if c.needs[1] else None,
         )
-    if len(b._array.shape) == 2:  # k, k n -> n
+    if len(b.payload.shape) == 2:  # k, k n -> n
         return (
             ops.matmul(conjugate(b), g) if c.needs[0] else None,
             outer(conjugate(a), g) if c.needs[1] else None,
@@ -127,18 +127,18 @@ def _vector_gradients(c: Call, a: Any, b: Any, g: Any) -> tuple[Any, ...]:
 
 def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     a, b = c.inputs
-    rank_a, rank_b = len(a._array.shape), len(b._array.shape)
+    rank_a, rank_b = len(a.payload.shape), len(b.payload.shape)
     if rank_a + rank_b <= 3:
         return _vector_gradients(c, a, b, g)
     left = a if rank_a > 1 else ops.unsqueeze(a, dim=0, name=None)
     right = b if rank_b > 1 else ops.unsqueeze(b, dim=1, name=None)
     if rank_b == 1:
-        g = ops.unsqueeze(g, dim=len(g._array.shape), name=None)
+        g = ops.unsqueeze(g, dim=len(g.payload.shape), name=None)
     if rank_a == 1:
-        g = ops.unsqueeze(g, dim=len(g._array.shape) - 1, name=None)
+        g = ops.unsqueeze(g, dim=len(g.payload.shape) - 1, name=None)
 
     def fit(gradient: Any, value: Any, matrix: Any) -> Any:
-        return ops.reshape(ops.sum_to(gradient, sizes=matrix._array.shape), sizes=value._array.shape)
+        return ops.reshape(ops.sum_to(gradient, sizes=matrix.payload.shape), sizes=value.payload.shape)
 
     return (
         fit(ops.matmul(g, adjoint(right)), a, left) if c.needs[0] else None,
@@ -220,11 +220,13 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
 
 def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, weight = c.inputs[:2]
-    rows = math.prod(x._array.shape[:-1])
-    flat = ops.reshape(g, sizes=(rows, g._array.shape[-1])) if any(c.needs[1:]) else g
+    rows = math.prod(x.payload.shape[:-1])
+    flat = ops.reshape(g, sizes=(rows, g.payload.shape[-1])) if any(c.needs[1:]) else g
     grads = [
         ops.matmul(g, conjugate(weight)) if c.needs[0] else None,
-        ops.matmul(ops.permute(flat, dim=(1, 0)), conjugate(ops.reshape(x, sizes=(rows, x._array.shape[-1]))))
+        ops.matmul(
+            ops.permute(flat, dim=(1, 0)), conjugate(ops.reshape(x, sizes=(rows, x.payload.shape[-1])))
+        )
         if c.needs[1]
         else None,
     ]
@@ -281,7 +283,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     Shapes: input [..., in_features], weight [out_features, in_features], bias [out_features]; a weight [in_features]
     makes one number of each last dim.
     """
-    if len(weight._array.shape) == 1:
+    if len(weight.payload.shape) == 1:
         product = ops.matmul(input, weight)
         return product if bias is None else ops.add(product, bias)
     return ops.linear(input, weight) if bias is None else ops.linear(input, weight, bias)

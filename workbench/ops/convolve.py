@@ -245,9 +245,9 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         x, weight = c.inputs[:2]
         gx = gw = None
         if c.needs[0]:
-            gx = to_input(g, conjugate(weight), input_shape=x._array.shape, **c.params)
+            gx = to_input(g, conjugate(weight), input_shape=x.payload.shape, **c.params)
         if c.needs[1]:
-            gw = to_weight(g, conjugate(x), weight_shape=weight._array.shape, **c.params)
+            gw = to_weight(g, conjugate(x), weight_shape=weight.payload.shape, **c.params)
         if len(c.inputs) == 2:
             return gx, gw
         return gx, gw, ops.sum(g, dim=(0, *spatial), keepdim=False) if c.needs[2] else None
@@ -258,13 +258,13 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         gg = forward(u, conjugate(weight), **params) if c.needs[0] else None
         if not c.needs[1]:
             return gg, None
-        return gg, to_weight(conjugate(g), u, weight_shape=weight._array.shape, **params)
+        return gg, to_weight(conjugate(g), u, weight_shape=weight.payload.shape, **params)
 
     def weight_vjp(c: Call, u: Any) -> tuple[Any, ...]:
         g, x = c.inputs
         params = _without(c.params, "weight_shape")
         gg = forward(conjugate(x), u, **params) if c.needs[0] else None
-        return gg, to_input(conjugate(g), u, input_shape=x._array.shape, **params) if c.needs[1] else None
+        return gg, to_input(conjugate(g), u, input_shape=x.payload.shape, **params) if c.needs[1] else None
 
     forward = Op(
         name=name,

@@ -147,7 +147,7 @@ def histogram(
     >>> wb.histogram(wb.tensor([1.0, 2.0, 1.0]), bins=3, range=(0.0, 3.0))
     Histogram(hist=tensor([0.0000, 2.0000, 1.0000]), bin_edges=tensor([0.0000, 1.0000, 2.0000, 3.0000]))
     """
-    dtype = input._array.dtype
+    dtype = input.payload.dtype
     if dtype.kind != "f":
         raise DTypeError(f"histogram() is not implemented for {input.dtype.name}. Cast first: x.float()")
     if isinstance(bins, Value):
@@ -201,7 +201,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
             op="bincount",
             operands=(dims.operand("input"), dims_of(weights).operand("weights")),
         )
-    kind = weights._array.dtype if weights._array.dtype == np.float32 else np.dtype(np.float64)
+    kind = weights.payload.dtype if weights.payload.dtype == np.float32 else np.dtype(np.float64)
     length = max(int(array.max()) + 1 if array.size else 0, minlength)
     if not length:
         return new(np.zeros(0, kind))

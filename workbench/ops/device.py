@@ -21,7 +21,7 @@ TO_DEVICE = Op(
     rule="names and sizes pass through",
     dtype=KEEP,
     forward=lambda x, device: move(x, device),
-    vjp=lambda c, g: (ops.to_device(g, device=device_of(c.inputs[0]._array)),),
+    vjp=lambda c, g: (ops.to_device(g, device=device_of(c.inputs[0].payload)),),
     saves=Saves((0,), output=False),
     quantized=Absent("integer kernels are for the CPU"),
     cost=lambda dims, out, **params: 0.0,
@@ -38,7 +38,7 @@ def cpu(input: Any) -> Any:
     >>> wb.ones(2).cpu().device
     device(type='cpu')
     """
-    return input if device_of(input._array) == "cpu" else TO_DEVICE(input, device="cpu")
+    return input if device_of(input.payload) == "cpu" else TO_DEVICE(input, device="cpu")
 
 
 def move_or_cast(input: Any, *targets: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
@@ -53,15 +53,15 @@ def move_or_cast(input: Any, *targets: Any, dtype: Any = None, device: Any = Non
     """
     for target in targets:
         if isinstance(target, Value):
-            dtype, device = target._array.dtype, device_of(target._array)
+            dtype, device = target.payload.dtype, device_of(target.payload)
         elif isinstance(target, Device) or (isinstance(target, str) and not is_dtype(target)):
             device = target
         else:
             dtype = target
     result = input
-    if dtype is not None and as_dtype(dtype).numpy != result._array.dtype:
+    if dtype is not None and as_dtype(dtype).numpy != result.payload.dtype:
         result = ops.to(result, dtype=as_dtype(dtype).numpy)
-    if device is not None and move(result._array, device) is not result._array:
+    if device is not None and move(result.payload, device) is not result.payload:
         result = TO_DEVICE(result, device=Device(device))
     return ops.clone(input) if copy and result is input else result
 

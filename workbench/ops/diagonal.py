@@ -68,7 +68,7 @@ DIAGONAL = move(
     vjp=lambda c, g: (
         ops.diagonal_embed(
             g,
-            sizes=tuple(c.inputs[0]._array.shape),
+            sizes=tuple(c.inputs[0].payload.shape),
             offset=c.params["offset"],
             dim1=c.params["dim1"],
             dim2=c.params["dim2"],

@@ -35,8 +35,8 @@ def diff(input: Any, n: int = 1, dim: int | str = -1, prepend: Any = None, appen
         return ops.clone(input)
     several = [one for one in (prepend, input, append) if one is not None]
     x = ops.cat(*several, dim=at) if len(several) > 1 else input
-    minus = ops.ne if input._array.dtype.kind == "b" else ops.sub
-    size = x._array.shape[at]
+    minus = ops.ne if input.payload.dtype.kind == "b" else ops.sub
+    size = x.payload.shape[at]
     if n >= size:
         return part(x, at, 0, 0)
     for _ in range(n):
@@ -51,12 +51,12 @@ def _beside(x: Any, at: int, ndim: int) -> Any:
 
 def _slope(x: Any, at: int, spacing: Any, edge_order: int) -> Any:
     """Second-order differences inside, differences of `edge_order` at both ends, along one dim."""
-    size, ndim = x._array.shape[at], len(x._array.shape)
+    size, ndim = x.payload.shape[at], len(x.payload.shape)
 
     def at_place(i: int) -> Any:
         return part(x, at, i, i + 1 if i != -1 else None)
 
-    if isinstance(spacing, Value) and spacing._array.shape:
+    if isinstance(spacing, Value) and spacing.payload.shape:
         steps = diff(ops.rename(spacing, names=None))
         one, two = (_beside(part(steps, 0, *cut), at, ndim) for cut in ((None, -1), (1, None)))
         both = ops.add(one, two)
@@ -130,13 +130,13 @@ def gradient(
                 op="gradient",
                 operands=(dims.operand("input", [axis]),),
             )
-        if isinstance(step, Value) and step._array.shape not in ((), (dims.sizes[axis],)):
+        if isinstance(step, Value) and step.payload.shape not in ((), (dims.sizes[axis],)):
             raise DimensionError(
                 f"gradient expected one place for each of {dims.sizes[axis]} entries of dim {axis}.",
                 op="gradient",
                 operands=(dims.operand("input", [axis]), dims_of(step).operand("spacing")),
             )
-    if input._array.dtype.kind in "biu":
+    if input.payload.dtype.kind in "biu":
         input = input.float()
     return tuple(_slope(input, axis, step, edge_order) for axis, step in zip(axes, steps, strict=True))
 
@@ -154,17 +154,17 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int | str) -> tuple[Any, int
     if x is None:
         return ops.mul(heights, (1.0 if dx is None else dx) / 2), at
     places = ops.rename(x, names=None)
-    ndim, own = len(dims.sizes), len(places._array.shape)
+    ndim, own = len(dims.sizes), len(places.payload.shape)
     if own == 1:
-        if places._array.shape[0] != size:
+        if places.payload.shape[0] != size:
             raise DimensionError(
-                f"{name}: There must be one `x` value for each sample point: got {places._array.shape[0]} for {size}.",
+                f"{name}: There must be one `x` value for each sample point: got {places.payload.shape[0]} for {size}.",
                 op=name,
                 operands=(dims.operand("y", [at]), dims_of(x).operand("x")),
             )
         places = _beside(places, at, ndim)
     elif own < ndim:
-        places = ops.reshape(places, sizes=(1,) * (ndim - own) + places._array.shape)
+        places = ops.reshape(places, sizes=(1,) * (ndim - own) + places.payload.shape)
     return ops.div(ops.mul(heights, diff(places, dim=at - ndim)), 2.0), at
 
 

@@ -94,13 +94,13 @@ def _cdist_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 
 def _through_product(share: Any, x1: Any, x2: Any) -> Any:
-    last = len(share._array.shape) - 1
+    last = len(share.payload.shape) - 1
     return ops.sub(ops.mul(x1, ops.sum(share, dim=(last,), keepdim=True)), ops.matmul(share, x2))
 
 
 def _fit(gradient: Any, value: Any) -> Any:
-    sizes = value._array.shape
-    return gradient if gradient._array.shape == sizes else ops.sum_to(gradient, sizes=sizes)
+    sizes = value.payload.shape
+    return gradient if gradient.payload.shape == sizes else ops.sum_to(gradient, sizes=sizes)
 
 
 def _cdist_samples() -> list[Sample]:
@@ -168,10 +168,10 @@ def _cdist_gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
     """Second order, with the distance as an input of its own: all pairs and columns are laid out here."""
     g, x1, x2, distance = c.inputs
     p = c.params["p"]
-    rank = len(g._array.shape)
+    rank = len(g.payload.shape)
 
     def along(x: Any, at: int) -> Any:
-        shape = x._array.shape
+        shape = x.payload.shape
         return ops.reshape(x, sizes=(*shape[: len(shape) + at + 1], 1, *shape[len(shape) + at + 1 :]))
 
     difference = ops.sub(along(x1, -2), along(x2, -3))
@@ -204,7 +204,7 @@ def _cdist_gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
 
 
 def _type(value: Any) -> np.dtype[Any]:
-    dtype: np.dtype[Any] = value._array.dtype
+    dtype: np.dtype[Any] = value.payload.dtype
     return dtype
 
 
@@ -255,14 +255,14 @@ def cdist(
     if mode not in _MODES:
         raise ValueError(f"{mode} is not a valid value for compute_mode: use one of {list(_MODES)}")
     _refuse_other_types("cdist", x1, x2)
-    many = max(one._array.shape[-2] if len(one._array.shape) > 1 else 0 for one in (x1, x2)) > 25
+    many = max(one.payload.shape[-2] if len(one.payload.shape) > 1 else 0 for one in (x1, x2)) > 25
     product = p == 2 and (mode == _MODES[1] or (mode == _MODES[0] and many))
     return ops.cdist(x1, x2, p=float(p), product=product)
 
 
 def _refuse_other_types(op: str, *values: Any) -> None:
     for value in values:
-        if value._array.dtype.kind not in "fV":
+        if value.payload.dtype.kind not in "fV":
             raise DTypeError(
                 f"{op} only supports floating-point dtypes, got {value.dtype.name}. Cast first: x.float()"
             )
@@ -293,7 +293,7 @@ def pdist(input: Any, p: float = 2) -> Any:
 
 def norm_along(x: Any, p: float, axes: tuple[int, ...], keepdim: bool) -> Any:
     """Return the p-norm over dims, whose gradient is 0 where the norm is 0."""
-    if p == 2 and x._array.dtype.kind != "c":
+    if p == 2 and x.payload.dtype.kind != "c":
         total = ops.sum(ops.mul(x, x), dim=axes, keepdim=keepdim)
         return _root(total, lambda value: ops.sqrt(value))
     size = ops.abs(x)
@@ -350,7 +350,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int | str = 1, eps: float = 1e-8) -
 
 
 def _refuse_integers(op: str, *values: Any) -> None:
-    if all(value._array.dtype.kind in "biu" for value in values):
+    if all(value.payload.dtype.kind in "biu" for value in values):
         raise DTypeError(
             f"expected common dtype to be floating point, yet common dtype is {values[0].dtype.name}: {op} gives "
             "fractions. Cast first: x.float()"

@@ -26,7 +26,7 @@ def _check(p: float) -> None:
 
 
 def _float(input: Any) -> Any:
-    dtype = input._array.dtype
+    dtype = input.payload.dtype
     return dtype if dtype.kind in "fcV" else np.dtype(np.float32)
 
 
@@ -38,7 +38,7 @@ def _dropped(
     input: Any, drawn: int, p: float, generator: Generator | None, inplace: bool, name: str = "dropout"
 ) -> Any:
     """Drop values that differ in one of the first `drawn` dims each for itself."""
-    places = (0, min(drawn, len(input._array.shape)))
+    places = (0, min(drawn, len(input.payload.shape)))
     params = {"p": float(p), "seed": seed_from(generator), "drawn": places, **_NUMBERS[name](p)}
     return _run(lambda x: ops.dropout(x, **params), input, name, inplace)
 
@@ -79,7 +79,7 @@ def dropout(
     _check(p)
     if not training or p == 0:
         return input
-    return _dropped(input, len(input._array.shape), p, generator, inplace)
+    return _dropped(input, len(input.payload.shape), p, generator, inplace)
 
 
 def dropout1d(
@@ -166,7 +166,7 @@ def alpha_dropout(
     _check(p)
     if not training or p == 0:
         return input
-    return _dropped(input, len(input._array.shape), p, generator, inplace, "alpha_dropout")
+    return _dropped(input, len(input.payload.shape), p, generator, inplace, "alpha_dropout")
 
 
 def feature_alpha_dropout(
@@ -212,7 +212,7 @@ def rrelu(
     if not training:
         mean = (lower + upper) / 2
         return _run(lambda x: ops.leaky_relu(x, slope=mean), input, "rrelu", inplace)
-    seed, drawn = seed_from(generator), (0, len(input._array.shape))
+    seed, drawn = seed_from(generator), (0, len(input.payload.shape))
     return _run(
         lambda x: ops.rrelu(x, lower=float(lower), upper=float(upper), seed=seed, drawn=drawn),
         input, "rrelu", inplace,
@@ -246,7 +246,7 @@ def gumbel_softmax(
         return soft
     top = ops.argmax(soft, dim=(axis,), keepdim=True)
     places = new(np.arange(dims.sizes[axis]).reshape((-1,) + (1,) * (len(dims.sizes) - axis - 1)))
-    drawn = ops.to(ops.eq(top, places), dtype=soft._array.dtype)
+    drawn = ops.to(ops.eq(top, places), dtype=soft.payload.dtype)
     # The value of the draw, the gradient of the soft one.
     return ops.add(ops.detach(ops.sub(drawn, soft)), soft)
 

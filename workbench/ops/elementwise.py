@@ -62,10 +62,10 @@ NOTHING = Saves((), output=False)
 
 
 def _to_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    target = c.inputs[0]._array.dtype
+    target = c.inputs[0].payload.dtype
     if target.kind not in "fcV":
         return (None,)
-    if target.kind != "c" and g._array.dtype.kind == "c":
+    if target.kind != "c" and g.payload.dtype.kind == "c":
         g = ops.real(g)
     return (ops.to(g, dtype=target),)
 
@@ -115,14 +115,14 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
 
 def contiguous(input: Any, memory_format: Any = None) -> Any:
     """Return the tensor if its values lie in row-major order in memory, else a copy for which that is so."""
-    flags = getattr(input._array, "flags", None)
+    flags = getattr(input.payload, "flags", None)
     return input if flags is None or flags.c_contiguous else CLONE(input)
 
 
 def to(input: Any, dtype: Any) -> Any:
     """Cast to another data type; a tensor that has it already is returned as it is. Names and sizes pass through."""
     target = as_dtype(dtype).numpy
-    return input if input._array.dtype == target else TO(input, dtype=target)
+    return input if input.payload.dtype == target else TO(input, dtype=target)
 
 
 _TYPE_WORDS = {
@@ -154,7 +154,7 @@ def type_as(input: Any, other: Any) -> Any:
     >>> wb.tensor([1, 2]).type_as(wb.tensor([0.5]))
     tensor([1.0000, 2.0000])
     """
-    return to(input, other._array.dtype)
+    return to(input, other.payload.dtype)
 
 
 def _cast(word: str, name: str) -> Callable[..., Any]:

@@ -53,7 +53,7 @@ EMBEDDING = Op(
     forward=_rows,
     vjp=lambda c, g: (
         None,
-        ops.embedding_gradient(c.inputs[0], g, count=c.inputs[1]._array.shape[0]) if c.needs[1] else None,
+        ops.embedding_gradient(c.inputs[0], g, count=c.inputs[1].payload.shape[0]) if c.needs[1] else None,
     ),
     saves=Saves((0,), output=False),
     quantized=NOT_QUANTIZED,
@@ -164,7 +164,7 @@ PASS_SHARE = Op(
 
 def check_indices(op: str, indices: Any, label: str = "input") -> None:
     """Refuse what are no whole numbers."""
-    if indices._array.dtype.kind not in "iu":
+    if indices.payload.dtype.kind not in "iu":
         raise DTypeError(
             f"Expected tensor for argument '{label}' to have one of the following scalar types: Long, Int; but got "
             f"{indices.dtype.name} instead (while checking arguments for {op}). Cast them: {label}.long()"
@@ -229,10 +229,10 @@ def picked(indices: Any, weight: Any, padding: int | None, by_frequency: bool) -
         return rows
     share = ops.embedding_share(
         indices,
-        count=weight._array.shape[0],
+        count=weight.payload.shape[0],
         padding=padding,
         by_frequency=by_frequency,
-        dtype=weight._array.dtype,
+        dtype=weight.payload.dtype,
     )
     return ops.pass_share(rows, share)
 

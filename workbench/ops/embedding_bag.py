@@ -69,7 +69,7 @@ def _bag_max_vjp(c: Call, g: Any, g_places: Any) -> tuple[Any, ...]:
     places = c.outs[1]
     passed = ops.where(ops.lt(places, 0), 0.0, g)
     found = ops.scatter_add(
-        passed, ops.clamp(places, low=0, high=None), dim=0, sizes=c.inputs[0]._array.shape
+        passed, ops.clamp(places, low=0, high=None), dim=0, sizes=c.inputs[0].payload.shape
     )
     return found, None, None
 
@@ -160,7 +160,7 @@ def embedding_bag(
 def _bag_sum(
     rows: Any, bags: Any, counted: Any, count: int, mode: str, weights: Any, padding: int | None
 ) -> Any:
-    places = rows._array.shape[0]
+    places = rows.payload.shape[0]
     if weights is not None:
         rows = ops.mul(rows, ops.reshape(weights, sizes=(places, 1)))
     column = ops.reshape(counted, sizes=(places, 1))
@@ -169,7 +169,7 @@ def _bag_sum(
     out = ops.embedding_gradient(bags, rows, count=count)
     if mode == "sum":
         return out
-    members = ops.embedding_gradient(bags, ops.to(column, dtype=rows._array.dtype), count=count)
+    members = ops.embedding_gradient(bags, ops.to(column, dtype=rows.payload.dtype), count=count)
     return ops.div(out, ops.clamp(members, low=1, high=None))
 
 

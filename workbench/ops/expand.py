@@ -50,7 +50,7 @@ EXPAND = move(
     dims=_expand_dims,
     rule="stretched dims keep their names, new dims have none",
     forward=_expand,
-    vjp=lambda c, g: (ops.sum_to(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.sum_to(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [
         Sample((grid(3, 1),), {"sizes": (2, 3, 4)}, names=(("N", "C"),)),
         Sample((grid(),), {"sizes": (2, 3)}),
@@ -74,7 +74,7 @@ SUM_TO = move(
     dims=lambda x, sizes: Dims(x.names[len(x.sizes) - len(sizes) :], sizes),
     rule="dims at the left end, dims of size 1 are summed, the others pass through",
     forward=_sum_to,
-    vjp=lambda c, g: (ops.expand(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.expand(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"sizes": (3, 1)}, names=(("N", "C", "T"),))],
     properties=frozenset({"linear"}),
 )
@@ -88,7 +88,7 @@ def _repeat_dims(x: Dims, counts: tuple[int, ...]) -> Dims:
 
 def _repeat_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     """Give each dim one before it that counts the repeats, and sum over those."""
-    own = c.inputs[0]._array.shape
+    own = c.inputs[0].payload.shape
     counts = c.params["counts"]
     sizes = (1,) * (len(counts) - len(own)) + own
     wide = tuple(one for pair in zip(counts, sizes, strict=True) for one in pair)
@@ -133,7 +133,7 @@ def expand(input: Any, *sizes: Any, size: Any = None) -> Any:
             op="expand",
             operands=(own.operand(),),
         )
-    check_memory("expand", [size for size in full if size != -1], input._array.dtype.itemsize)
+    check_memory("expand", [size for size in full if size != -1], input.payload.dtype.itemsize)
     return ops.expand(input, sizes=full)
 
 

@@ -45,7 +45,7 @@ class MinMax(NamedTuple):
 def _extreme_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """Shared evenly between the values that tie."""
     x = c.inputs[0]
-    hit = ops.to(ops.eq(x, kept(c.out, x, dim)), dtype=np.dtype(g._array.dtype))
+    hit = ops.to(ops.eq(x, kept(c.out, x, dim)), dtype=np.dtype(g.payload.dtype))
     share = ops.div(hit, ops.sum(hit, dim=dim, keepdim=True))
     return ops.mul(kept(g, x, dim), share)
 
@@ -74,8 +74,8 @@ def overall(name: str, doc: str, equation: str, forward: Callable[[Any], Any]) -
     def vjp(c: Call, g: Any) -> tuple[Any, ...]:
         x = c.inputs[0]
         hit = ops.logical_or(ops.eq(x, c.out), ops.logical_and(ops.isnan(x), ops.isnan(c.out)))
-        hit = ops.to(hit, dtype=np.dtype(g._array.dtype))
-        everywhere = tuple(range(len(x._array.shape)))
+        hit = ops.to(hit, dtype=np.dtype(g.payload.dtype))
+        everywhere = tuple(range(len(x.payload.shape)))
         return (ops.mul(hit, ops.div(g, ops.sum(hit, dim=everywhere, keepdim=False))),)
 
     return Op(
@@ -151,10 +151,10 @@ def selection(
 
     def vjp(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
         x, dim = c.inputs[0], c.params["dim"]
-        if g is None or not x._array.shape:
+        if g is None or not x.payload.shape:
             return (g,)
         indices = kept(c.outs[1], x, (dim,))
-        return (ops.scatter_add(kept(g, x, (dim,)), indices, dim=dim, sizes=x._array.shape),)
+        return (ops.scatter_add(kept(g, x, (dim,)), indices, dim=dim, sizes=x.payload.shape),)
 
     return Op(
         name=name,
@@ -224,7 +224,7 @@ ARGMIN = reduction(
 
 def ordered(input: Any, name: str) -> None:
     """Refuse complex values: they have no order."""
-    if input._array.dtype.kind == "c":
+    if input.payload.dtype.kind == "c":
         raise DTypeError(
             f"{name}(): does not support complex input, this is {input.dtype.name}. Order x.abs() or x.real"
         )

@@ -196,7 +196,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         raise ValueError("clamp: at least one of 'min' or 'max' must not be None")
-    dtype = input._array.dtype
+    dtype = input.payload.dtype
     if all(bound is None or _fits(bound, dtype) for bound in (min, max)):
         return CLAMP(input, low=min, high=max)
     if min is not None:
@@ -244,7 +244,7 @@ def fill(input: Any, value: Any) -> Any:
     tensor([5.0000, 5.0000])
     """
     _check_one("fill", value)
-    value = _as_type("fill", value, input._array.dtype)
+    value = _as_type("fill", value, input.payload.dtype)
     return ops.add(zeros(input), value) if isinstance(value, Value) else FILL(input, value=value)
 
 
@@ -257,19 +257,19 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     >>> wb.masked_fill(wb.tensor([1.0, 2.0]), wb.tensor([True, False]), -1)
     tensor([-1.0000,  2.0000])
     """
-    if mask._array.dtype.kind != "b":
+    if mask.payload.dtype.kind != "b":
         raise DTypeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}: "
             "compare first, e.g. mask != 0"
         )
     _check_one("masked_fill", value)
-    return WHERE(mask, _as_type("masked_fill", value, input._array.dtype), input)
+    return WHERE(mask, _as_type("masked_fill", value, input.payload.dtype), input)
 
 
 def _check_one(op: str, value: Any) -> None:
-    if isinstance(value, Value) and value._array.shape != ():
+    if isinstance(value, Value) and value.payload.shape != ():
         raise DimensionError(
-            f"{op} only supports a 0-dimensional value tensor, but got tensor with {len(value._array.shape)} "
+            f"{op} only supports a 0-dimensional value tensor, but got tensor with {len(value.payload.shape)} "
             "dimension(s): give a number, or choose with where()",
             op=op,
         )
@@ -277,13 +277,13 @@ def _check_one(op: str, value: Any) -> None:
 
 def _as_type(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number, or a tensor of one, in the type of what it is put into."""
-    imaginary = value._array.dtype.kind == "c" if isinstance(value, Value) else isinstance(value, complex)
+    imaginary = value.payload.dtype.kind == "c" if isinstance(value, Value) else isinstance(value, complex)
     if imaginary and dtype.kind != "c":
         raise DTypeError(
             f"{op}: a complex value cannot be put into a tensor of type {dtype}: cast the tensor first"
         )
     if isinstance(value, Value):
-        return value if value._array.dtype == dtype else ops.to(value, dtype=dtype)
+        return value if value.payload.dtype == dtype else ops.to(value, dtype=dtype)
     return value if dtype.kind in "fcV" else bool(value) if dtype.kind == "b" else int(value)
 
 

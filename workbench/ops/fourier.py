@@ -87,8 +87,8 @@ def _with_size(x: Dims, dim: int, size: int) -> Dims:
 
 def _times_twins(value: Any, dim: int, size: int, factor: float) -> Any:
     """Multiply the frequencies by `factor` that stand for two of the full spectrum of `size` points."""
-    shape = value._array.shape
-    twins = np.full(shape[dim], factor, real_type(value._array.dtype))
+    shape = value.payload.shape
+    twins = np.full(shape[dim], factor, real_type(value.payload.dtype))
     twins[0] = 1
     if size % 2 == 0:
         twins[-1] = 1
@@ -102,7 +102,7 @@ def _full_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 def _half_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     dim = c.params["dim"]
-    size = c.inputs[0]._array.shape[dim[-1]]
+    size = c.inputs[0].payload.shape[dim[-1]]
     halved = _times_twins(g, dim[-1], size, 0.5)
     return (ops.fft_c2r(halved, dim=dim, size=size, norm=SWAPPED[c.params["norm"]]),)
 

@@ -24,7 +24,7 @@ def norm_of(norm: str | None) -> str:
 
 def _checked(x: Any, op: str, real: bool = False) -> Any:
     """Return the input of a transform if it has a type that can be transformed."""
-    dtype = x._array.dtype
+    dtype = x.payload.dtype
     if dtype.kind == "V" or (dtype.itemsize == 2 and dtype.kind == "f"):
         name = "BFloat16" if dtype.kind == "V" else "Half"
         raise DTypeError(f"{op}: Unsupported dtype {name}; convert it first, e.g. x.float().")

@@ -135,7 +135,7 @@ def _halves(x: Any, dim: int) -> tuple[Any, Any]:
 
 
 def _halves_of(x: Any, dim: int) -> tuple[Any, Any]:
-    half, before = x._array.shape[dim] // 2, (slice(None),) * dim
+    half, before = x.payload.shape[dim] // 2, (slice(None),) * dim
     return ops.index(x, key=(*before, slice(0, half))), ops.index(x, key=(*before, slice(half, 2 * half)))
 
 

@@ -21,7 +21,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     >>> wb.nn.functional.silu(wb.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
     """
-    if input._array.dtype.kind == "c":
+    if input.payload.dtype.kind == "c":
         return settled("silu", input, inplace, lambda x: ops.mul(x, ops.sigmoid(x)))
     return settled("silu", input, inplace, ops.silu)
 

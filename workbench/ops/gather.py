@@ -80,7 +80,7 @@ GATHER = move(
     rule="as the index; its unnamed dims take the input's names",
     forward=_gather,
     vjp=lambda c, g: (
-        ops.scatter_add(g, c.inputs[1], dim=c.params["dim"], sizes=tuple(c.inputs[0]._array.shape)),
+        ops.scatter_add(g, c.inputs[1], dim=c.params["dim"], sizes=tuple(c.inputs[0].payload.shape)),
         None,
     ),
     saves=INDEX,
@@ -308,7 +308,7 @@ def scatter(
     at = dim_index(own, dim, "scatter")
     if not dims_of(index).numel:
         return ops.clone(input)
-    if isinstance(source, Value) and source._array.dtype != input._array.dtype:
+    if isinstance(source, Value) and source.payload.dtype != input.payload.dtype:
         raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if reduce is not None:
         spread = source if isinstance(source, Value) else _spread(source, input, index)
@@ -322,7 +322,7 @@ def scatter(
 
 def _spread(value: Any, like: Any, index: Any) -> Any:
     """Return a number as a value of the type of `like` for each index."""
-    return ops.expand(new(np.asarray(value, like._array.dtype)), sizes=dims_of(index).sizes)
+    return ops.expand(new(np.asarray(value, like.payload.dtype)), sizes=dims_of(index).sizes)
 
 
 def _cropped(src: Any, index: Any) -> Any:
@@ -367,7 +367,7 @@ def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
     """
     own = dims_of(input)
     at = dim_index(own, dim, "scatter_add")
-    if input._array.dtype != src._array.dtype:
+    if input.payload.dtype != src.payload.dtype:
         raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not dims_of(index).numel:
         return ops.clone(input)

@@ -125,16 +125,16 @@ def _corner(corner: Sequence[Picked], sizes: Sequence[int]) -> tuple[Any, Any]:
         index = safe if index is None else index * size + safe
     one = corner[0][0]
     if weight is None:
-        return index, ops.to(inside, dtype=one._array.dtype)
+        return index, ops.to(inside, dtype=one.payload.dtype)
     return index, ops.where(inside, weight, 0.0)
 
 
 def _check_types(input: Any, grid: Any, op: str) -> None:
     for label, value in (("input", input), ("grid", grid)):
-        if value._array.dtype.kind not in "fV":
+        if value.payload.dtype.kind not in "fV":
             raise DTypeError(
-                f"{op}: {label} must have a real floating point type, got {value._array.dtype}. "
-                f"Use {label}.{'real' if value._array.dtype.kind == 'c' else 'float()'}"
+                f"{op}: {label} must have a real floating point type, got {value.payload.dtype}. "
+                f"Use {label}.{'real' if value.payload.dtype.kind == 'c' else 'float()'}"
             )
 
 
@@ -264,7 +264,7 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
             op="affine_grid",
             operands=(dims.operand("theta"),),
         )
-    if theta._array.dtype.kind not in "fV":
+    if theta.payload.dtype.kind not in "fV":
         raise TypeError(f"affine_grid: expected theta to have floating point type, but got {theta.dtype}")
     if align_corners is None:
         warnings.warn(
@@ -272,7 +272,7 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
         )
     ticks = [_ticks(one, bool(align_corners)) for one in spatial]
     each = [*reversed(np.meshgrid(*ticks, indexing="ij")), np.ones(spatial)]
-    base = np.stack(each, -1).reshape(math.prod(spatial), n + 1).astype(theta._array.dtype)
+    base = np.stack(each, -1).reshape(math.prod(spatial), n + 1).astype(theta.payload.dtype)
     bare = ops.rename(theta, names=None) if theta._names is not None else theta
     turned = ops.permute(bare, dim=(0, 2, 1))
     points = ops.reshape(new(base), sizes=(1, *base.shape))

@@ -73,7 +73,7 @@ INDEX = move(
     rule="sliced dims keep their names, integers end theirs, new dims have none",
     forward=_index,
     quantized=on_codes(_index),
-    vjp=lambda c, g: (ops.place(g, key=c.params["key"], sizes=tuple(c.inputs[0]._array.shape)),),
+    vjp=lambda c, g: (ops.place(g, key=c.params["key"], sizes=tuple(c.inputs[0].payload.shape)),),
     samples=lambda: [
         Sample((grid(4, 3, 5),), {"key": (slice(1, 3), Ellipsis, 2)}, names=(("N", "C", "T"),)),
         Sample((grid(4, 3),), {"key": (None, slice(None, None, 2), -1)}, names=(("N", "C"),)),
@@ -129,21 +129,21 @@ def index_tensor(one: Any) -> Any:
     else:
         array = np.asarray(one)
         value = new(array.astype(np.int64) if not array.size and array.dtype.kind == "f" else array)
-    if value._array.dtype.kind not in "biu":
+    if value.payload.dtype.kind not in "biu":
         raise DTypeError(
-            f"tensors used as indices must be integer or bool tensors, got {value._array.dtype}. Cast them: "
+            f"tensors used as indices must be integer or bool tensors, got {value.payload.dtype}. Cast them: "
             "index.long()"
         )
     return value
 
 
 def _is_mask(value: Any) -> bool:
-    return bool(value._array.dtype.kind == "b")
+    return bool(value.payload.dtype.kind == "b")
 
 
 def _ones(mask: Any, x: Dims, axis: int) -> list[Any]:
     """Return the places where a mask is true, as one vector of indices a dim; it has to fit `x` from `axis` on."""
-    sizes = tuple(mask._array.shape)
+    sizes = tuple(mask.payload.shape)
     if sizes != x.sizes[axis : axis + len(sizes)]:
         raise DimensionIndexError(
             f"The shape of the mask {list(sizes)} at index {axis} does not match the shape of the indexed tensor "
@@ -171,9 +171,9 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
             entries.append(int(one))
         else:
             index = index_tensor(one)
-            plain = isinstance(index._array, np.ndarray) and not index._array.ndim and not _is_mask(index)
+            plain = isinstance(index.payload, np.ndarray) and not index.payload.ndim and not _is_mask(index)
             # An integer tensor without dims selects, as an integer does.
-            entries.append(int(index._array) if plain else index)
+            entries.append(int(index.payload) if plain else index)
     entries = _all_entries(x, entries)
     shown: list[Any] = []
     dims: list[int] = []
@@ -183,7 +183,7 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
         if (
             one is None
             or isinstance(one, bool)
-            or (isinstance(one, Value) and _is_mask(one) and not one._array.shape)
+            or (isinstance(one, Value) and _is_mask(one) and not one.payload.shape)
         ):
             if one is not None:
                 dims.append(position)
@@ -210,7 +210,7 @@ def _takes(one: Any) -> int:
     """Return how many dims an entry of a key stands for."""
     if one is None or isinstance(one, bool):
         return 0
-    return len(one._array.shape) if isinstance(one, Value) and _is_mask(one) else 1
+    return len(one.payload.shape) if isinstance(one, Value) and _is_mask(one) else 1
 
 
 def _all_entries(x: Dims, entries: list[Any]) -> list[Any]:
@@ -331,8 +331,8 @@ def as_written(
     extra = len(sizes) - target
     if extra > 0 and all(size == 1 for size in sizes[:extra]):
         value = ops.squeeze(value, dim=tuple(range(extra)))
-    if value._array.dtype != input._array.dtype:
-        value = ops.to(value, dtype=input._array.dtype)
+    if value.payload.dtype != input.payload.dtype:
+        value = ops.to(value, dtype=input.payload.dtype)
     return value
 
 
@@ -345,10 +345,10 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     >>> wb.zeros(3).index_put((wb.tensor([0, 0, 2]),), wb.tensor(1.0), accumulate=True)
     tensor([2.0000, 0.0000, 1.0000])
     """
-    if values._array.dtype != input._array.dtype:
+    if values.payload.dtype != input.payload.dtype:
         raise DTypeError(
-            f"Index put requires the source and destination dtypes match, got {input._array.dtype} for the destination "
-            f"and {values._array.dtype} for the source. Cast the values: values.to(input.dtype)"
+            f"Index put requires the source and destination dtypes match, got {input.payload.dtype} for the "
+            f"destination and {values.payload.dtype} for the source. Cast the values: values.to(input.dtype)"
         )
     if not isinstance(indices, tuple | list):
         raise TypeError(

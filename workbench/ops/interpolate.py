@@ -165,7 +165,7 @@ def _adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
 
 def pools_plainly(x: Any) -> bool:
     """Say whether values are summed as precisely in windows of one size as by the way that takes all sizes."""
-    dtype = x._array.dtype
+    dtype = x.payload.dtype
     return bool(dtype.kind == "f" and dtype.itemsize >= 4)
 
 

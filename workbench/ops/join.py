@@ -48,7 +48,7 @@ def _cat_dims(*tensors: Dims, dim: int) -> Dims:
 def _cat_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     dim, start, parts = c.params["dim"], 0, []
     for value, need in zip(c.inputs, c.needs, strict=True):
-        size = value._array.shape[dim]
+        size = value.payload.shape[dim]
         key = (slice(None),) * dim + (slice(start, start + size),)
         parts.append(ops.index(g, key=key) if need else None)
         start += size
@@ -140,7 +140,7 @@ def cat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
     (3, 3)
     """
     several = _several(tensors, "cat")
-    shapes = {one._array.shape if isinstance(one, Value) else () for one in several}
+    shapes = {one.payload.shape if isinstance(one, Value) else () for one in several}
     if len(shapes) == 1 and () not in shapes:  # as nearly always: nothing to look after
         return ops.cat(*several, dim=dim_index(dims_of(several[0]), dim, "cat"))
     # What counts for sizes are tensors other than the empty one that PyTorch lets stand for "nothing yet".
@@ -282,7 +282,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
                 f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {dims_of(one)}",
                 op="meshgrid",
             )
-        if one._array.dtype != several[0]._array.dtype:
+        if one.payload.dtype != several[0].payload.dtype:
             raise DTypeError("meshgrid expects all tensors to have the same dtype")
     several = [atleast_1d(one) for one in several]
     exchanged = indexing == "xy" and len(several) > 1
@@ -337,7 +337,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if r < 0:
         raise DimensionError(f"Expect a non-negative number, but got {r}", op="combinations")
     if r == 0:
-        return new(np.empty(0, input._array.dtype))
+        return new(np.empty(0, input.payload.dtype))
     choose = combinations_with_replacement if with_replacement else _combinations
     rows = np.array([*choose(range(int(dims.sizes[0])), r)], np.int64).reshape(-1, r)
     return ops.pick(ops.rename(input, names=None), new(rows), dims=(0,))

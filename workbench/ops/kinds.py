@@ -36,7 +36,7 @@ def is_signed(input: Any) -> bool:
     >>> wb.is_signed(wb.tensor([1])), wb.is_signed(wb.tensor([True]))
     (True, False)
     """
-    return input._array.dtype.kind not in "bu"
+    return input.payload.dtype.kind not in "bu"
 
 
 def is_conj(input: Any) -> bool:

@@ -25,7 +25,7 @@ def vander(x: Any, N: int | None = None) -> Any:
     count = shape(x)[-1] if N is None else N
     if N is not None and N <= 1:
         raise DimensionError(f"N must be greater than 1. It is {N}.", op="linalg.vander")
-    if x._array.dtype.kind == "b":
+    if x.payload.dtype.kind == "b":
         x = ops.to(x, dtype=as_dtype("int64"))
     power = column(x)
     powers = ops.add(ops.mul(ops.detach(power), 0), 1)

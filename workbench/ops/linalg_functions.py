@@ -105,7 +105,7 @@ def _cofactors_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     products = ops.prod(ops.where(rest, row(row(s)), 1.0), dim=(len(shape(s)) + 1,), keepdim=False)
     products = with_diagonal(products, 0.0)
     if is_complex_value(a):
-        products = ops.to(products, dtype=a._array.dtype)
+        products = ops.to(products, dtype=a.payload.dtype)
     turned = ops.matmul(adjoint(u), ops.matmul(conjugate(g), adjoint(vh)))
     on = ops.matmul(products, column(diagonal(turned)))
     middle = with_diagonal(
@@ -148,10 +148,10 @@ def _slogdet_vjp(c: Call, to_sign: Any, to_logarithm: Any) -> tuple[Any, ...]:
     a, sign = c.inputs[0], c.outs[0]
     weight = to_logarithm
     if is_complex_value(a):
-        weight = None if weight is None else ops.to(weight, dtype=a._array.dtype)
+        weight = None if weight is None else ops.to(weight, dtype=a.payload.dtype)
         if to_sign is not None:
             turn = ops.imag(ops.mul(ops.conj(to_sign), sign))
-            weight = plus(weight, ops.mul(ops.to(turn, dtype=a._array.dtype), -1j))
+            weight = plus(weight, ops.mul(ops.to(turn, dtype=a.payload.dtype), -1j))
     if weight is None:
         return (None,)
     inverse = ops.linalg_inv(a, check=False)[0]

@@ -113,7 +113,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     tensor([[0.5000, 0.0000]])
     """
     dims = dims_of(A)
-    if len(dims.sizes) < 2 or A._array.dtype.kind not in "fc" or A._array.dtype.itemsize == 2:
+    if len(dims.sizes) < 2 or A.payload.dtype.kind not in "fc" or A.payload.dtype.itemsize == 2:
         raise DimensionError(
             f"linalg.pinv({A.dtype.name}{list(dims.sizes)}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types",
@@ -123,8 +123,8 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
         check_square(A, "linalg.pinv")
     rtol = rcond if rtol is None else rtol
     if rtol is None:
-        default = max(dims.sizes[-2:]) * float(np.finfo(A._array.dtype).eps)
-        if hasattr(atol, "_array"):
+        default = max(dims.sizes[-2:]) * float(np.finfo(A.payload.dtype).eps)
+        if hasattr(atol, "payload"):
             rtol = ops.where(ops.gt(atol, 0.0), ops.mul(atol, 0.0), default)
         else:
             rtol = 0.0 if atol else default
@@ -155,7 +155,7 @@ def _lstsq_vjp(c: Call, g: Any, rank: Any, values: Any) -> tuple[Any, ...]:
         return None, None
     a, b = c.inputs
     inverse = ops.linalg_pinv(
-        a, 0.0, float(max(shape(a)[-2:]) * np.finfo(a._array.dtype).eps), hermitian=False
+        a, 0.0, float(max(shape(a)[-2:]) * np.finfo(a.payload.dtype).eps), hermitian=False
     )
     to_a = _pinv_gradient(a, inverse, ops.matmul(g, adjoint(b))) if c.needs[0] else None
     return to_a, (ops.matmul(adjoint(inverse), g) if c.needs[1] else None)
@@ -196,7 +196,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     check_matrix(A, op, "input")
     check_floating(A, op)
     own, other = dims_of(A), dims_of(B)
-    if A._array.dtype != B._array.dtype:
+    if A.payload.dtype != B.payload.dtype:
         raise DTypeError(
             f"{op}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.name} and other's "
             f"dtype {B.dtype.name}"
@@ -216,7 +216,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         A = ops.expand(A, sizes=(*sizes, *own.sizes[-2:]))
         matrix = ops.expand(matrix, sizes=(*sizes, *shape(matrix)[-2:]))
     m, n = own.sizes[-2:]
-    limit = max(m, n) * float(np.finfo(A._array.dtype).eps) if rcond is None else rcond
+    limit = max(m, n) * float(np.finfo(A.payload.dtype).eps) if rcond is None else rcond
     solution, rank, values = ops.linalg_lstsq(A, matrix, rcond=limit, driver=driver)
     residuals = _residuals(A, matrix, solution, rank, driver)
     flat = ops.reshape(real(ops.rename(solution, names=None)), sizes=(-1,))
@@ -236,7 +236,7 @@ def _residuals(A: Any, B: Any, solution: Any, rank: Any, driver: str) -> Any:
     m, n = shape(A)[-2:]
     if m <= n or driver == "gelsy":
         return None
-    ranks = rank._array
+    ranks = rank.payload
     if type(ranks) is np.ndarray and not (ranks == n).all():
         return None
     rest = ops.sub(

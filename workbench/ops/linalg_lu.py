@@ -238,7 +238,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
             [0.0000, 1.0000]])
     """
     check_matrix(LU_data, "torch.lu_unpack", "LU_data")
-    if LU_pivots._array.dtype != np.int32:
+    if LU_pivots.payload.dtype != np.int32:
         raise DTypeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
@@ -280,7 +280,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
             f"({own.sizes[-2]}x{own.sizes[-1]} and {other.sizes[-2]}x{other.sizes[-1]})",
             operands=(own.operand("LU"), other.operand("B", [len(other.sizes) + meets])),
         )
-    if pivots._array.dtype != np.int32:
+    if pivots.payload.dtype != np.int32:
         raise DTypeError("torch.linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     if dims_of(pivots).sizes != own.sizes[:-1]:
         raise DimensionError(

@@ -26,7 +26,7 @@ def _as(input: Any, dtype: Any, op: str) -> Any:
     wanted = as_dtype(dtype)
     if wanted.kind not in "fcV":
         raise DTypeError(f"{op}: dtype should be floating point or complex. Got {wanted.name}")
-    if input._array.dtype.kind == "c" and wanted.kind != "c":
+    if input.payload.dtype.kind == "c" and wanted.kind != "c":
         raise DTypeError(f"{op}: dtype should be complex for complex inputs. Got {wanted.name}")
     return ops.to(input, dtype=wanted.numpy)
 
@@ -232,10 +232,10 @@ def tolerance(values: Any, atol: Any, rtol: Any, sizes: tuple[int, ...]) -> Any:
     """Return max(atol, largest value · rtol) of every row of values, with the defaults of PyTorch."""
     if rtol is None:
         nothing_given = atol is None
-        rtol = max(sizes) * float(np.finfo(values._array.dtype).eps) if sizes else 0.0
+        rtol = max(sizes) * float(np.finfo(values.payload.dtype).eps) if sizes else 0.0
         if not nothing_given:
             rtol = (
-                ops.mul(ops.to(ops.le(atol, 0.0), dtype=values._array.dtype), rtol)
+                ops.mul(ops.to(ops.le(atol, 0.0), dtype=values.payload.dtype), rtol)
                 if _is_tensor(atol)
                 else (0.0 if atol > 0 else rtol)
             )
@@ -247,7 +247,7 @@ def tolerance(values: Any, atol: Any, rtol: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def _is_tensor(x: Any) -> bool:
-    return hasattr(x, "_array")
+    return hasattr(x, "payload")
 
 
 LINALG: dict[str, Any] = {

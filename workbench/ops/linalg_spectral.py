@@ -36,7 +36,7 @@ def check_phase(words: str, turned: Any) -> None:
 
     Only where there are numbers: a trace has none to look at.
     """
-    array = turned._array
+    array = turned.payload
     if type(array) is np.ndarray and array.dtype.kind == "c":
         imaginary = np.abs(np.diagonal(array, axis1=-2, axis2=-1).imag)
         if imaginary.size and not (imaginary <= 1e-2).all():
@@ -225,7 +225,7 @@ def eigvals(A: Any) -> Any:
     tensor([1.0000, 1.0000])
     """
     check_square(A, "linalg.eigvals")
-    if type(A._array) is np.ndarray and not A._requires_grad:
+    if type(A.payload) is np.ndarray and not A._requires_grad:
         return ops.linalg_eigvals(A)
     return ops.linalg_eig(A)[0]  # a gradient needs the vectors, in the order of these values
 

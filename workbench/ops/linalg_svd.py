@@ -193,7 +193,7 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> OldSVDRes
         nothing = ops.detach(
             ops.mul(ops.reshape(ops.index(values, key=(Ellipsis, slice(0, 0))), sizes=(-1,)), 0.0)
         )
-        zero = ops.to(ops.sum(nothing, dim=(0,), keepdim=False), dtype=input._array.dtype)
+        zero = ops.to(ops.sum(nothing, dim=(0,), keepdim=False), dtype=input.payload.dtype)
         return OldSVDResult(
             ops.expand(zero, sizes=(*batch, m, m)), values, ops.expand(zero, sizes=(*batch, n, n))
         )

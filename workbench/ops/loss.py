@@ -145,7 +145,7 @@ def _nll(x: Any, target: Any, weight: Any = None, *, reduction: str, ignore_inde
 def _nll_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, target, *weight = c.inputs
     gradients = [
-        ops.nll_loss_gradient(g, target, *weight, sizes=x._array.shape, **c.params) if c.needs[0] else None,
+        ops.nll_loss_gradient(g, target, *weight, sizes=x.payload.shape, **c.params) if c.needs[0] else None,
         None,
     ]
     if weight:
@@ -155,10 +155,10 @@ def _nll_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 def _weight_gradient(x: Any, target: Any, weight: Any, g: Any, out: Any, params: Any) -> Any:
     """Gradient of the loss for the weights of the classes: what each sample adds, summed by class."""
-    sizes, plain = x._array.shape, {**params, "reduction": "none"}
+    sizes, plain = x.payload.shape, {**params, "reduction": "none"}
     picked = ops.nll_loss(x, target, **plain)
     if params["reduction"] == "mean":
-        counted = ops.to(ops.ne(target, params["ignore_index"]), dtype=x._array.dtype)
+        counted = ops.to(ops.ne(target, params["ignore_index"]), dtype=x.payload.dtype)
         share = ops.div(g, class_weight_total(x, target, weight, params["ignore_index"]))
         each = ops.mul(ops.mul(ops.sub(picked, out), counted), share)
     else:
@@ -170,7 +170,7 @@ def _weight_gradient(x: Any, target: Any, weight: Any, g: Any, out: Any, params:
 
 def class_weight_total(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
     """Return the sum of the weights of all samples that are not ignored."""
-    sizes = x._array.shape
+    sizes = x.payload.shape
     axis = _class_axis(len(sizes))
     column = tuple(size if i == axis else 1 for i, size in enumerate(sizes))
     spread = ops.expand(ops.reshape(weight, sizes=column), sizes=sizes)
@@ -308,7 +308,7 @@ def nll_loss(
 
 
 def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-    if target._array.dtype.kind not in "iu":
+    if target.payload.dtype.kind not in "iu":
         raise DTypeError(
             f"expected target dtype to be Long or Byte, but got {target.dtype.name}: classes are whole numbers. "
             "Probabilities have the shape of the input; or cast: target.long()"
@@ -342,7 +342,7 @@ def cross_entropy(
         raise DimensionError(
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}", op="cross_entropy"
         )
-    sizes = input._array.shape
+    sizes = input.payload.shape
     if not sizes:
         raise DimensionError(
             "cross_entropy takes scores [C], [N, C] or [N, C, d1, ...]; a scalar has no classes.",
@@ -352,7 +352,7 @@ def cross_entropy(
     if weight is None and label_smoothing == 0.0 and _fits_one_op(input, target):
         return ops.cross_entropy(input, target, reduction=reduction, ignore_index=ignore_index)
     scores = ops.log_softmax(input, dim=axis)
-    if target._array.shape == sizes and target._array.dtype.kind not in "iub":
+    if target.payload.shape == sizes and target.payload.dtype.kind not in "iub":
         if ignore_index >= 0:
             raise DimensionError(
                 "ignore_index is not supported for floating point target: give probabilities of 0 instead.",
@@ -368,7 +368,7 @@ def cross_entropy(
 
 def _fits_one_op(input: Any, target: Any) -> bool:
     """Say whether these are rows of floats and a class for each."""
-    scores, classes = input._array, target._array
+    scores, classes = input.payload, target.payload
     return (
         len(scores.shape) == 2
         and 0 not in scores.shape
@@ -385,7 +385,7 @@ def _by_class(weight: Any, sizes: tuple[int, ...], axis: int) -> Any:
 def _against_probabilities(
     scores: Any, target: Any, weight: Any, reduction: str, smoothing: float, axis: int
 ) -> Any:
-    sizes = scores._array.shape
+    sizes = scores.payload.shape
     if smoothing > 0.0:
         target = ops.add(ops.mul(target, 1.0 - smoothing), smoothing / sizes[axis])
     product = ops.mul(scores, target)
@@ -397,7 +397,7 @@ def _against_probabilities(
 
 def _against_all(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str, axis: int) -> Any:
     """The loss against every class alike, which label smoothing mixes in."""
-    sizes = scores._array.shape
+    sizes = scores.payload.shape
     weighted = scores if weight is None else ops.mul(scores, _by_class(weight, sizes, axis))
     loss = ops.neg(ops.sum(weighted, dim=(axis,), keepdim=False))
     counted = ops.ne(target, ignore_index)
@@ -407,7 +407,7 @@ def _against_all(scores: Any, target: Any, weight: Any, ignore_index: int, reduc
     if weight is not None:
         total = class_weight_total(scores, target, weight, ignore_index)
     else:
-        total = reduce_loss(ops.to(counted, dtype=scores._array.dtype), "sum")
+        total = reduce_loss(ops.to(counted, dtype=scores.payload.dtype), "sum")
     return ops.div(reduce_loss(loss, "sum"), total)
 
 

@@ -255,9 +255,9 @@ CTC_LOSS_GRADIENT = Op(
 
 def _lengths(lengths: Any, label: str) -> Any:
     value: Any = lengths if isinstance(lengths, Value) else new(np.asarray(lengths, np.int64))
-    if value._array.dtype.kind not in "iu":
+    if value.payload.dtype.kind not in "iu":
         raise DTypeError(f"{label} must be integral, got {value.dtype.name}")
-    return value if len(value._array.shape) else ops.reshape(value, sizes=(1,))
+    return value if len(value.payload.shape) else ops.reshape(value, sizes=(1,))
 
 
 def ctc_loss(
@@ -281,7 +281,7 @@ def ctc_loss(
     0.2877
     """
     check_reduction(reduction)
-    if targets._array.dtype.kind not in "iu":
+    if targets.payload.dtype.kind not in "iu":
         raise DTypeError(f"targets must be integral, got {targets.dtype.name}. Cast them: targets.long()")
     batched = len(dims_of(log_probs).sizes) != 2
     if not batched:
@@ -293,7 +293,7 @@ def ctc_loss(
     if zero_infinity:
         loss = ops.where(ops.eq(loss, np.inf), 0.0, loss)
     if reduction == "mean":
-        counted = ops.to(ops.clamp(lengths, low=1, high=None), dtype=loss._array.dtype)
+        counted = ops.to(ops.clamp(lengths, low=1, high=None), dtype=loss.payload.dtype)
         return reduce_loss(ops.div(loss, counted), "mean")
     if reduction == "none" and not batched:
         return ops.squeeze(loss, dim=(0,))

@@ -105,7 +105,7 @@ def _gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
     if c.needs[0]:
         d_g = ops.nll_loss(ops.sub(u, total), target, **c.params)
     if c.needs[1]:
-        spread = ops.nll_loss_gradient(g, target, sizes=x._array.shape, **c.params)
+        spread = ops.nll_loss_gradient(g, target, sizes=x.payload.shape, **c.params)
         factors = ops.neg(ops.sum(spread, dim=(1,), keepdim=True))
         d_x = ops.mul(factors, ops.sub(along, ops.mul(shares, total)))
     return d_g, d_x, None

@@ -236,7 +236,7 @@ def linear_cross_entropy(
     _check(input, linear_weight, linear_bias)
     x, w = dims_of(input), dims_of(linear_weight)
     sizes = (*x.sizes[:-1], *w.sizes[:-1])
-    whole = target._array.dtype.kind in "iu"
+    whole = target.payload.dtype.kind in "iu"
     if dims_of(target).sizes == sizes and not whole and ignore_index is not None:
         raise DimensionError(
             "ignore_index cannot be specified when target contains probabilities", op="linear_cross_entropy"
@@ -279,7 +279,7 @@ def _in_chunks(
     chunk = _chunk(options, samples, features, classes)
     values = (input, table, target) if bias is None else (input, table, target, bias)
     loss = ops.linear_cross_entropy(*values, chunk=chunk, ignore_index=ignored)
-    counted = ops.to(ops.ne(target, ignored), dtype=loss._array.dtype)
+    counted = ops.to(ops.ne(target, ignored), dtype=loss.payload.dtype)
     if weight is not None:
         own = ops.gather(weight, ops.where(ops.ne(target, ignored), target, 0), dim=0)
         counted = ops.mul(counted, own)

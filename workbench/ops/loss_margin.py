@@ -193,9 +193,9 @@ def _triplet(
 def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, ...]], Any]) -> Any:
     """Return the scores as [N, C], the target as it goes with them, and whether there was an N."""
     x = dims_of(input)
-    if target._array.dtype.kind not in "iu":
+    if target.payload.dtype.kind not in "iu":
         raise DTypeError(
-            f"{op}: expected a target of classes, of type int64, but got {target._array.dtype}. "
+            f"{op}: expected a target of classes, of type int64, but got {target.payload.dtype}. "
             "Cast it: target.long()"
         )
     if len(x.sizes) > 2 or (x.numel == 0 and x.sizes[1:] in ((), (0,))):
@@ -248,7 +248,7 @@ def multi_margin_loss(
     if weight is not None and len(dims_of(weight).sizes) != 1:
         raise ValueError(f"weight must be one-dimensional, got {list(dims_of(weight).sizes)}")
     rows, target, batched = _rows("multi_margin_loss", input, target, lambda sizes: sizes[:1])
-    sizes = rows._array.shape
+    sizes = rows.payload.shape
     if weight is not None and dims_of(weight).sizes != sizes[1:]:
         raise DimensionError(
             f"inconsistent weight size, expected {sizes[1]} (one for each class) but got {list(dims_of(weight).sizes)}",
@@ -336,7 +336,7 @@ def multilabel_margin_loss(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     rows, target, batched = _rows("multilabel_margin_loss", input, target, lambda sizes: sizes)
-    count = rows._array.shape[1]
+    count = rows.payload.shape[1]
     names = rows._names if isinstance(rows, Value) else None
     rows, target = (ops.rename(one, names=None) if one._names else one for one in (rows, target))
     listed, wanted = ops.class_list(target), ops.class_set(target, count=count)

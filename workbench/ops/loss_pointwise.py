@@ -33,7 +33,7 @@ def shared(g: Any, x: Any, target: Any, reduction: str) -> Any:
     """Return the gradient that each place gets of one for the reduced loss."""
     if reduction != "mean":
         return g
-    sizes = [value._array.shape for value in (x, target) if hasattr(value, "_array")]
+    sizes = [value.payload.shape for value in (x, target) if hasattr(value, "payload")]
     return ops.div(g, float(math.prod(np.broadcast_shapes(*sizes))))
 
 

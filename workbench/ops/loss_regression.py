@@ -49,7 +49,7 @@ def _compared(name: str, input: Any, target: Any, weight: Any, reduction: str, *
 
 def _are_floats(input: Any, target: Any) -> bool:
     """Say whether these meet as real floats: integers stay integers, complex slopes have rules of their own."""
-    kinds = {value._array.dtype.kind for value in (input, target) if isinstance(value, Value)}
+    kinds = {value.payload.dtype.kind for value in (input, target) if isinstance(value, Value)}
     return "c" not in kinds and bool(kinds & {"f", "V"})
 
 
@@ -176,7 +176,7 @@ def gaussian_nll_loss(
                 f"var is of incorrect size: {list(given)} is neither the input's {list(sizes)} nor that without its "
                 "last dim, or with 1 for one of them."
             )
-    array = var._array
+    array = var.payload
     if type(array) is np.ndarray and (array < 0).any():
         raise ValueError("var has negative entry/entries: a variance is not negative")
     # The bound is no part of the gradient: it passes to `var` as if nothing had been bounded.

@@ -30,7 +30,7 @@ WORDS = {
 
 def shape(x: Any) -> tuple[int, ...]:
     """Return the sizes of a value, as a gradient rule sees them."""
-    return tuple(x._array.shape)
+    return tuple(x.payload.shape)
 
 
 def real(x: Any) -> Any:
@@ -90,7 +90,7 @@ def embedded(values: Any) -> Any:
 
 def identity(size: int, like: Any, columns: int | None = None) -> Any:
     """Return an identity matrix of the type of `like`."""
-    return new(np.eye(size, columns, dtype=like._array.dtype))
+    return new(np.eye(size, columns, dtype=like.payload.dtype))
 
 
 def columns(x: Any, start: int, stop: int) -> Any:
@@ -146,7 +146,7 @@ def together(op: str, a: Dims, b: Dims) -> Dims:
 
 def check_floating(x: Any, op: str, argument: str = "tensor", half: bool = False) -> None:
     """Refuse values that are neither floating point nor complex, and those of 16 bits unless `half`."""
-    dtype = x._array.dtype
+    dtype = x.payload.dtype
     if dtype.kind in "biu":
         name = x.dtype.name
         raise DTypeError(

@@ -125,7 +125,7 @@ def searchsorted(
         )
     if sorter is not None:
         sorted_sequence = ops.gather(sorted_sequence, sorter, dim=len(dims_of(sorted_sequence).sizes) - 1)
-    values = input if isinstance(input, Value) else new(np.asarray(input, sorted_sequence._array.dtype))
+    values = input if isinstance(input, Value) else new(np.asarray(input, sorted_sequence.payload.dtype))
     return SEARCHSORTED(sorted_sequence, values, right=right or side == "right", narrow=out_int32)
 
 

@@ -22,7 +22,7 @@ def _as_numbers(mask: Any, label: str, dtype: Any) -> Any:
     """Return a mask to add: -∞ where a bool mask is True, which here is where *not* to look."""
     if mask is None:
         return None
-    kind = mask._array.dtype.kind
+    kind = mask.payload.dtype.kind
     if kind not in "bfV":
         raise DTypeError(f"only bool and floating types of {label} are supported, got {mask.dtype.name}")
     if kind != "b":
@@ -34,12 +34,12 @@ def _widened(mask: Any, value: float = 0.0) -> Any:
     """Add a column to a mask, for a key that was added."""
     if mask is None:
         return None
-    ndim = len(mask._array.shape)
+    ndim = len(mask.payload.shape)
     return ops.pad(mask, padding=((0, 0),) * (ndim - 1) + ((0, 1),), value=value)
 
 
 def _project(query: Any, key: Any, value: Any, weights: tuple[Any, ...], bias: Any) -> tuple[Any, Any, Any]:
-    embedding = query._array.shape[-1]
+    embedding = query.payload.shape[-1]
     biases: list[Any] = [None, None, None]
     if bias is not None:
         biases = [ops.index(bias, key=(slice(i * embedding, (i + 1) * embedding),)) for i in range(3)]
@@ -51,30 +51,30 @@ def _project(query: Any, key: Any, value: Any, weights: tuple[Any, ...], bias: A
 
 def _by_head(x: Any, batch: int, heads: int) -> Any:
     """Turn [T, N, E] into [N·heads, T, E/heads]."""
-    length, _, width = x._array.shape
+    length, _, width = x.payload.shape
     return ops.permute(ops.reshape(x, sizes=(length, batch * heads, width // heads)), dim=(1, 0, 2))
 
 
 def _check_heads(query: Any, key: Any, value: Any, num_heads: int, expected: int, separate: bool) -> None:
-    ranks = {len(one._array.shape) for one in (query, key, value)}
+    ranks = {len(one.payload.shape) for one in (query, key, value)}
     if ranks not in ({2}, {3}):
         raise DimensionError(
             "query, key and value should all be unbatched 2D or batched 3D tensors: [L, E] or [L, N, E], got "
-            + ", ".join(f"{len(one._array.shape)}D" for one in (query, key, value)),
+            + ", ".join(f"{len(one.payload.shape)}D" for one in (query, key, value)),
             op="multi_head_attention_forward",
         )
-    width = query._array.shape[-1]
+    width = query.payload.shape[-1]
     if width != expected:
         raise DimensionError(
             f"was expecting embedding dimension of {expected}, but got {width}",
             op="multi_head_attention_forward",
-            operands=(dims_of(query).operand("query", [len(query._array.shape) - 1]),),
+            operands=(dims_of(query).operand("query", [len(query.payload.shape) - 1]),),
         )
     if width % num_heads:
         raise DimensionError(
             f"embed_dim {width} not divisible by num_heads {num_heads}", op="multi_head_attention_forward"
         )
-    a, b = key._array.shape, value._array.shape
+    a, b = key.payload.shape, value.payload.shape
     if (a[:-1] != b[:-1]) if separate else (a != b):
         raise DimensionError(
             f"key shape {list(a)} does not match value shape {list(b)}",
@@ -151,13 +151,13 @@ def multi_head_attention_forward(
     _check_names(query, key, value)
     names, weight_names = query._names, _names_of_weights(query, key, not average_attn_weights)
     query, key, value = (bare(one) for one in (query, key, value))
-    batched = len(query._array.shape) == 3
+    batched = len(query.payload.shape) == 3
     if not batched:
         query, key, value = (ops.unsqueeze(one, dim=1, name=None) for one in (query, key, value))
         if key_padding_mask is not None:
             key_padding_mask = ops.unsqueeze(bare(key_padding_mask), dim=0, name=None)
-    length, batch, width = query._array.shape
-    dtype = query._array.dtype
+    length, batch, width = query.payload.shape
+    dtype = query.payload.dtype
     padding = _as_numbers(bare(key_padding_mask), "key_padding_mask", dtype)
     mask = _attention_mask(_as_numbers(bare(attn_mask), "attn_mask", dtype), batch * num_heads, length, key)
     weights: tuple[Any, ...] = (q_proj_weight, k_proj_weight, v_proj_weight)
@@ -190,14 +190,14 @@ def multi_head_attention_forward(
         generator,
     )
     out = linear(out, bare(out_proj_weight), bare(out_proj_bias))
-    out = ops.reshape(out, sizes=(length, batch, out._array.shape[1]))
+    out = ops.reshape(out, sizes=(length, batch, out.payload.shape[1]))
     if not batched:
         out = ops.squeeze(out, dim=(1,))
     if names is not None:
         out = ops.rename(out, names=names)
     if not need_weights:
         return out, None
-    attention = ops.reshape(attention, sizes=(batch, num_heads, length, attention._array.shape[2]))
+    attention = ops.reshape(attention, sizes=(batch, num_heads, length, attention.payload.shape[2]))
     if average_attn_weights:
         attention = ops.mean(attention, dim=(1,), keepdim=False)
     attention = attention if batched else ops.squeeze(attention, dim=(0,))
@@ -209,20 +209,20 @@ def _heads(
     safe: bool, static_k: Any, static_v: Any, generator: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Attend by head without a copy of anything: heads are views of what the projections gave."""
-    length, batch, width = q._array.shape
+    length, batch, width = q.payload.shape
     if add_zero:
         k, v = (ops.pad(one, padding=((0, 1), (0, 0), (0, 0)), value=0.0) for one in (k, v))
         mask, padding = _widened(mask), _widened(padding)
-    sources = k._array.shape[0]
+    sources = k.payload.shape[0]
     if mask is not None:
-        rows = mask._array.shape[0]
+        rows = mask.payload.shape[0]
         mask = ops.reshape(mask, sizes=(*((1, 1) if rows == 1 else (batch, heads)), length, sources))
     if padding is not None:
         padding = ops.reshape(padding, sizes=(batch, 1, 1, sources))
         mask = padding if mask is None else ops.add(mask, padding)
     q, k, v = (
         ops.permute(
-            ops.reshape(one, sizes=(one._array.shape[0], batch, heads, width // heads)), dim=(1, 2, 0, 3)
+            ops.reshape(one, sizes=(one.payload.shape[0], batch, heads, width // heads)), dim=(1, 2, 0, 3)
         )
         for one in (q, k, v)
     )
@@ -238,14 +238,14 @@ def _heads_weighed(
     safe: bool, static_k: Any, static_v: Any, generator: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Attend by head, and return the weights too."""
-    length, batch, width = q._array.shape
+    length, batch, width = q.payload.shape
     q = _by_head(q, batch, heads)
     k = _by_head(k, batch, heads) if static_k is None else bare(static_k)
     v = _by_head(v, batch, heads) if static_v is None else bare(static_v)
     if add_zero:
         k, v = (ops.pad(one, padding=((0, 0), (0, 1), (0, 0)), value=0.0) for one in (k, v))
         mask, padding = _widened(mask), _widened(padding)
-    sources = k._array.shape[1]
+    sources = k.payload.shape[1]
     if padding is not None:
         spread = ops.expand(
             ops.reshape(padding, sizes=(batch, 1, 1, sources)), sizes=(batch, heads, 1, sources)
@@ -265,7 +265,7 @@ def _attention_mask(mask: Any, rows: int, length: int, key: Any) -> Any:
     """Check the sizes of a mask and bring it to three dims."""
     if mask is None:
         return None
-    sizes, sources = mask._array.shape, key._array.shape[0]
+    sizes, sources = mask.payload.shape, key.payload.shape[0]
     expected = {2: (length, sources), 3: (rows, length, sources)}.get(len(sizes))
     if sizes != expected:
         wanted = f"{len(sizes)}D attn_mask is {list(sizes)}, but should be {expected and list(expected)}"

@@ -75,7 +75,7 @@ def _statistics_gradient(c: Call, g_mean: Any, g_rstd: Any) -> Any:
     if g_mean is None and g_rstd is None:
         return None
     x = c.inputs[0]
-    shape = x._array.shape
+    shape = x.payload.shape
     n = float(np.prod(shape) / shape[1])
     column = (1, shape[1]) + (1,) * (len(shape) - 2)
     total = None
@@ -136,7 +136,7 @@ def _batch_norm_gradient(g: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> t
 def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
     """Second order: differentiate the composed form, with `mean` and `rstd` as inputs of their own."""
     g, x, mean, rstd, weight = c.inputs
-    shape = x._array.shape
+    shape = x.payload.shape
     axes = _channel_axes(len(shape))
     n = float(np.prod(shape) / shape[1])
 
@@ -235,7 +235,7 @@ def _batch_norm_inference(x: Any, mean: Any, variance: Any, weight: Any, bias: A
 
 def _batch_norm_inference_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, mean, variance, weight, _ = c.inputs
-    shape = x._array.shape
+    shape = x.payload.shape
     axes = _channel_axes(len(shape))
 
     def column(v: Any) -> Any:

@@ -76,7 +76,7 @@ def _group_norm_vjp(c: Call, g: Any, g_mean: Any, g_rstd: Any) -> tuple[Any, ...
     found: list[Any] = [None, None, None]
     if g is not None:
         found = list(ops.group_norm_gradient(g, x, c.outs[1], c.outs[2], *factors[:1], groups=groups))
-    layout = _Layout(x._array.shape, groups)
+    layout = _Layout(x.payload.shape, groups)
     extra = through_statistics(
         layout.values(x),
         layout.statistic(c.outs[1]),
@@ -86,7 +86,7 @@ def _group_norm_vjp(c: Call, g: Any, g_mean: Any, g_rstd: Any) -> tuple[Any, ...
         (2, 3),
     )
     if extra is not None:
-        found[0] = plus(found[0], ops.reshape(extra, sizes=x._array.shape))
+        found[0] = plus(found[0], ops.reshape(extra, sizes=x.payload.shape))
     return wanted(found, c.needs)
 
 
@@ -170,7 +170,7 @@ def _group_norm_gradient_dims(
 
 def _group_norm_gradient_vjp(c: Call, *directions: Any) -> tuple[Any, ...]:
     g, x, mean, rstd, *weight = c.inputs
-    layout = _Layout(x._array.shape, c.params["groups"])
+    layout = _Layout(x.payload.shape, c.params["groups"])
     to_x, to_weight, to_bias = directions
     found = second_order(
         (layout.values(to_x), layout.factor(to_weight), layout.factor(to_bias)),
@@ -182,7 +182,7 @@ def _group_norm_gradient_vjp(c: Call, *directions: Any) -> tuple[Any, ...]:
         (2, 3),
     )
     back = [
-        None if one is None else ops.reshape(one, sizes=value._array.shape)
+        None if one is None else ops.reshape(one, sizes=value.payload.shape)
         for one, value in zip(found, c.inputs, strict=False)
     ]
     return wanted(back, c.needs)
@@ -279,7 +279,7 @@ def local_response_norm(
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {len(sizes)} dimensions): [N, C, ...] with places"
         )
-    if input._array.size == 0:
+    if input.payload.size == 0:
         return input
     square = ops.mul(input, input)
     before = ((0, 0), (size // 2, (size - 1) // 2)) + ((0, 0),) * (len(sizes) - 2)
@@ -289,7 +289,7 @@ def local_response_norm(
         part = ops.index(padded, key=(slice(None), slice(first, first + sizes[1])))
         total = plus(total, part)
     mean = ops.div(total, float(size))
-    if input._array.dtype.kind in "iu":
+    if input.payload.dtype.kind in "iu":
         # The mean of whole numbers is a whole number, as where they are pooled.
         mean = ops.floor(mean)
     return ops.div(input, ops.pow(ops.add(ops.mul(mean, alpha), k), beta))

@@ -58,7 +58,7 @@ def _layer_norm_vjp(c: Call, g: Any, g_mean: Any, g_rstd: Any) -> tuple[Any, ...
     found: list[Any] = [None, None, None]
     if g is not None:
         found = list(ops.layer_norm_gradient(g, x, c.outs[1], c.outs[2], *factors[:1], count=count))
-    axes = _last(len(x._array.shape), count)
+    axes = _last(len(x.payload.shape), count)
     found[0] = plus(found[0], through_statistics(x, c.outs[1], c.outs[2], g_mean, g_rstd, axes))
     return wanted(found, c.needs)
 
@@ -112,7 +112,7 @@ def _layer_norm_gradient_dims(
 
 def _layer_norm_gradient_vjp(c: Call, *directions: Any) -> tuple[Any, ...]:
     g, x, mean, rstd, *weight = c.inputs
-    axes = _last(len(x._array.shape), c.params["count"])
+    axes = _last(len(x.payload.shape), c.params["count"])
     return wanted(second_order(directions, g, x, mean, rstd, weight[0] if weight else None, axes), c.needs)
 
 
@@ -171,7 +171,7 @@ def _rms_norm_vjp(c: Call, g: Any, g_rstd: Any) -> tuple[Any, ...]:
     found: list[Any] = [None, None]
     if g is not None:
         found = list(ops.rms_norm_gradient(g, x, c.outs[1], *weight, count=count))
-    axes = _last(len(x._array.shape), count)
+    axes = _last(len(x.payload.shape), count)
     found[0] = plus(found[0], through_statistics(x, None, c.outs[1], None, g_rstd, axes))
     return wanted(found, c.needs)
 
@@ -206,7 +206,7 @@ RMS_NORM = Op(
 
 def _rms_norm_gradient_vjp(c: Call, *directions: Any) -> tuple[Any, ...]:
     g, x, rstd, *weight = c.inputs
-    axes = _last(len(x._array.shape), c.params["count"])
+    axes = _last(len(x.payload.shape), c.params["count"])
     d_g, d_x, _, d_rstd, d_weight = second_order(
         (*directions, None), g, x, None, rstd, weight[0] if weight else None, axes
     )
@@ -308,9 +308,9 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     """
     count = _count_of("rms_norm", input, normalized_shape)
     if eps is None:
-        eps = _resolution(input._array.dtype)
-    if input._array.dtype.kind == "c":
-        axes = _last(len(input._array.shape), count)
+        eps = _resolution(input.payload.dtype)
+    if input.payload.dtype.kind == "c":
+        axes = _last(len(input.payload.shape), count)
         square = ops.mean(ops.mul(input, input), dim=axes, keepdim=True)
         y = ops.mul(input, ops.rsqrt(ops.add(square, eps)))
         return y if weight is None else ops.mul(y, weight)

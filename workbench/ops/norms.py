@@ -39,9 +39,9 @@ def _norm_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, p: floa
     """At 0 the norm has no slope: it is taken to be 0."""
     x = c.inputs[0]
     g, out = kept(g, x, dim), kept(c.out, x, dim)
-    real = np.dtype(g._array.dtype)
+    real = np.dtype(g.payload.dtype)
     if p == 0:
-        return ops.mul(ops.expand(g, sizes=x._array.shape), 0.0)
+        return ops.mul(ops.expand(g, sizes=x.payload.shape), 0.0)
     if p == 1:
         return ops.mul(ops.sgn(x), g)
     if abs(p) == math.inf:
@@ -80,7 +80,7 @@ VECTOR_NORM = reduction(
 
 def vector_norm(input: Any, p: float, axes: tuple[int, ...], keepdim: bool, name: str) -> Any:
     """Return the p-norm over the dims at the positions `axes`."""
-    if input._array.dtype.kind not in "fcV":
+    if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"{name}(): the desired output dtype should be either floating point or complex. Got "
             f"{input.dtype.name} instead. Cast first: x.float()"

@@ -43,9 +43,9 @@ def _sort(x: Any, dim: int, descending: bool) -> tuple[Any, Any]:
 def to_places(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
     """The gradient goes back to where the values came from."""
     x = c.inputs[0]
-    if g is None or not x._array.shape:
+    if g is None or not x.payload.shape:
         return (g,)
-    return (ops.scatter_add(g, c.outs[1], dim=c.params["dim"], sizes=x._array.shape),)
+    return (ops.scatter_add(g, c.outs[1], dim=c.params["dim"], sizes=x.payload.shape),)
 
 
 SORT = Op(
@@ -300,7 +300,7 @@ def _central(whole: Op, one: Op, input: Any, dim: int | str | None, keepdim: boo
     ordered(input, whole.name)
     if dim is not None:
         return pick_along(one, input, dim, keepdim, whole.name)
-    return whole(input) if input._array.dtype.kind in "fV" else pick_all(whole, input)
+    return whole(input) if input.payload.dtype.kind in "fV" else pick_all(whole, input)
 
 
 def median(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:

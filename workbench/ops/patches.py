@@ -52,7 +52,7 @@ def _unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Size
 
 
 def _unfold_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    return (ops.fold(g, sizes=c.inputs[0]._array.shape[2:], **c.params),)
+    return (ops.fold(g, sizes=c.inputs[0].payload.shape[2:], **c.params),)
 
 
 def _fold_dims(x: Dims, sizes: Sizes, kernel: Sizes, **params: Sizes) -> Dims:

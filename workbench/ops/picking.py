@@ -158,7 +158,7 @@ PICK = move(
     forward=_pick,
     quantized=lambda q, *indices, dims: q.with_codes(_pick(q.codes, *indices, dims=dims)),
     vjp=lambda c, g: (
-        ops.pick_add(g, *c.inputs[1:], dims=c.params["dims"], sizes=tuple(c.inputs[0]._array.shape)),
+        ops.pick_add(g, *c.inputs[1:], dims=c.params["dims"], sizes=tuple(c.inputs[0].payload.shape)),
         *_no_gradients(c),
     ),
     saves=INDICES,

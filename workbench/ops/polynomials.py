@@ -26,13 +26,13 @@ def _evaluate(
     """Return pₙ(x): p₀ = 1, p₁ = a·t + b for `first` = (a, b) and t = c·x + d for `argument` = (c, d); 0 for n < 0."""
     if not isinstance(x, Value):
         x = new(np.asarray(x, np.float32))
-    if x._array.dtype.kind == "c":
+    if x.payload.dtype.kind == "c":
         raise DTypeError(f"{name} is defined for real numbers: got {x.dtype.name}")
-    if x._array.dtype.kind not in "fV":
+    if x.payload.dtype.kind not in "fV":
         x = ops.to(x, dtype=np.dtype(np.float32))
     degrees = np.trunc(np.asarray(numbers(n) if isinstance(n, Value) else n)).astype(np.int64)
     if isinstance(n, Value):
-        x = ops.add(x, ops.to(ops.mul(n, 0), dtype=x._array.dtype))  # sizes and names of both
+        x = ops.add(x, ops.to(ops.mul(n, 0), dtype=x.payload.dtype))  # sizes and names of both
     t = x if argument == (1.0, 0.0) else _linear(x, *argument)
     before, now = _linear(ops.mul(t, 0.0), 1.0, 1.0), _linear(t, *first)
     result = ops.where(new(np.asarray(degrees == 0)), before, ops.mul(t, 0.0))

@@ -133,8 +133,8 @@ def _max_gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
 
 def picked(values: Any, indices: Any) -> Any:
     """Return the values of each plane at `indices`, in the sizes of these."""
-    n, channels, *sizes = values._array.shape
-    shape = indices._array.shape
+    n, channels, *sizes = values.payload.shape
+    shape = indices.payload.shape
     flat = ops.reshape(indices, sizes=(n, channels, math.prod(shape[2:])))
     found = ops.gather(ops.reshape(values, sizes=(n, channels, math.prod(sizes))), flat, dim=2)
     return ops.reshape(found, sizes=shape)
@@ -168,7 +168,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
     def vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
         if g is None:
             return (None,)
-        return (back(g, c.outs[1], input_shape=c.inputs[0]._array.shape),)
+        return (back(g, c.outs[1], input_shape=c.inputs[0].payload.shape),)
 
     shape = (6, 6, 4)[:n]
     forward = Op(
@@ -328,7 +328,7 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         rule=f"[N, C, {plane}] keep their names; {plane} become window positions",
         dtype=KEEP,
         forward=_avg_pool,
-        vjp=lambda c, g: (back(g, input_shape=c.inputs[0]._array.shape, **c.params),),
+        vjp=lambda c, g: (back(g, input_shape=c.inputs[0].payload.shape, **c.params),),
         saves=Saves((), output=False),
         quantized=NOT_QUANTIZED,
         cost=_cost,

@@ -65,7 +65,7 @@ def _adaptive_vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
     if g is None:
         return (None,)
     back = getattr(ops, f"max_pool{len(c.params['sizes'])}d_gradient")
-    return (back(g, c.outs[1], input_shape=c.inputs[0]._array.shape),)
+    return (back(g, c.outs[1], input_shape=c.inputs[0].payload.shape),)
 
 
 ADAPTIVE_MAX_POOL = Op(
@@ -200,9 +200,9 @@ def _unpooled(
     n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
 ) -> Any:
     op = f"max_unpool{n}d"
-    if indices._array.dtype.kind not in "iu":
+    if indices.payload.dtype.kind not in "iu":
         raise DTypeError(
-            f"{op}: elements in indices should be type int64 but got: {indices._array.dtype}. "
+            f"{op}: elements in indices should be type int64 but got: {indices.payload.dtype}. "
             "Cast them: indices.long()"
         )
     x, added = batched(input, n, op)

@@ -96,7 +96,7 @@ def _vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
     if g is None:
         return None, None
     back = getattr(ops, f"max_pool{len(c.params['sizes'])}d_gradient")
-    return back(g, c.outs[1], input_shape=c.inputs[0]._array.shape), None
+    return back(g, c.outs[1], input_shape=c.inputs[0].payload.shape), None
 
 
 def _chances(*sizes: int) -> Any:
@@ -168,7 +168,7 @@ def _pool(
     random_samples: Any,
 ) -> Any:
     op = f"fractional_max_pool{n}d"
-    dtype = input._array.dtype
+    dtype = input.payload.dtype
     if dtype.kind not in "fV":
         raise DTypeError(f"{op}: values must be real floating point, got {dtype}. Cast them: input.float()")
     x, added = batched(input, n, op)
@@ -178,9 +178,9 @@ def _pool(
             (*sizes[:2], n), np.float64 if dtype == np.float64 else np.float32
         )
         random_samples = new(drawn.astype(dtype, copy=False))
-    elif random_samples._array.dtype != dtype:
+    elif random_samples.payload.dtype != dtype:
         raise DTypeError(
-            f"{op}: Expect _random_samples to have the same dtype as input, {dtype}; got {random_samples._array.dtype}"
+            f"{op}: Expect _random_samples to have the same dtype as input, {dtype}; got {random_samples.payload.dtype}"
         )
     found = ops.fractional_max_pool(
         x,

@@ -28,7 +28,7 @@ def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def computed(*arguments: Any, **keywords: Any) -> Any:
-        types = {one._array.dtype for one in (*arguments, *keywords.values()) if isinstance(one, Value)}
+        types = {one.payload.dtype for one in (*arguments, *keywords.values()) if isinstance(one, Value)}
         if len(types) != 1 or not half_width(*types):
             return function(*arguments, **keywords)
         result = function(

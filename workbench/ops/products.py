@@ -24,7 +24,7 @@ def check_rank(op: str, rank: int, message: str, **operands: Any) -> None:
 
 def check_same_dtype(message: str, a: Any, b: Any) -> None:
     """Refuse two types: a product does not convert silently what may be large."""
-    first, second = a._array.dtype, b._array.dtype
+    first, second = a.payload.dtype, b.payload.dtype
     if first != second:
         raise DTypeError(
             f"{message}: {a.dtype.name} != {b.dtype.name}. Cast one of them, e.g. other.to(input.dtype)"
@@ -189,7 +189,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     ('N', 'C', 'K')
     """
     own, other = dims_of(a), dims_of(b)
-    if hasattr(dims, "_array"):
+    if hasattr(dims, "payload"):
         dims = dims.tolist()
     if isinstance(dims, int):
         if not 0 <= dims <= min(len(own.sizes), len(other.sizes)):

@@ -22,13 +22,13 @@ Scalar = int | float | complex
 
 def _scaled(x: Any, factor: Scalar) -> Any:
     """Return x times a factor, of which integers take the whole part, as PyTorch's products do."""
-    if x._array.dtype.kind in "biu" and isinstance(factor, float):
+    if x.payload.dtype.kind in "biu" and isinstance(factor, float):
         factor = int(factor)
     return x if type(factor) is not bool and factor == 1 else ops.mul(x, factor)
 
 
 def _check_factors(op: str, value: Any, alpha: Scalar, beta: Scalar) -> None:
-    kind = value._array.dtype.kind
+    kind = value.payload.dtype.kind
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if kind in "biu" and (isinstance(factor, complex) or (op == "addr" and isinstance(factor, float))):
             raise DTypeError(
@@ -100,7 +100,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 
                 operands=(dims.operand(label),),
             )
     product = outer(vec1, vec2)
-    if input._array.dtype == product._array.dtype == bool:
+    if input.payload.dtype == product.payload.dtype == bool:
         alpha, beta = bool(alpha), bool(beta)  # truth values have no multiples
     return _added("addr", input, product, alpha, beta)
 

@@ -16,7 +16,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def _check(name: str, input: Any, q: Any, interpolation: str) -> Any:
     """Return `q` as a value of the input's type, or refuse what makes no quantile."""
-    dtype = input._array.dtype
+    dtype = input.payload.dtype
     if dtype.kind != "f" or dtype.itemsize < 4:
         raise DTypeError(
             f"{name}() input tensor must be either float or double dtype, this is {input.dtype.name}. "
@@ -27,11 +27,11 @@ def _check(name: str, input: Any, q: Any, interpolation: str) -> Any:
             f"{name}() interpolation must be one of {', '.join(_INTERPOLATIONS)}, but got {interpolation!r}"
         )
     if isinstance(q, Value):
-        if q._array.dtype != dtype:
+        if q.payload.dtype != dtype:
             raise DTypeError(f"{name}() q tensor must be same dtype as the input tensor: {input.dtype.name}")
-        if len(q._array.shape) > 1:
+        if len(q.payload.shape) > 1:
             raise DimensionError(
-                f"{name}() q must be a scalar or 1D tensor, but got {len(q._array.shape)} dims.",
+                f"{name}() q must be a scalar or 1D tensor, but got {len(q.payload.shape)} dims.",
                 op=name,
                 operands=(dims_of(q).operand("q"),),
             )
@@ -69,20 +69,20 @@ def _quantile(name: str, input: Any, q: Any, dim: int | str | None, keepdim: boo
     rows = ops.reshape(ops.permute(bare, dim=rest + reduced), sizes=(dims.numel // count, count))
     rows = ops.sort(rows, dim=1, descending=False)[0]
 
-    several = len(q._array.shape) == 1
-    asked = q._array.shape[0] if several else 1
+    several = len(q.payload.shape) == 1
+    asked = q.payload.shape[0] if several else 1
     share = ops.reshape(ops.rename(q, names=None), sizes=(1, asked))
     bad = ops.isnan(rows)
     if name == "nanquantile":
         numbers = ops.sum(ops.logical_not(bad), dim=(1,), keepdim=True)
-        last = ops.to(ops.maximum(ops.sub(numbers, 1), 0), dtype=input._array.dtype)
+        last = ops.to(ops.maximum(ops.sub(numbers, 1), 0), dtype=input.payload.dtype)
         ranks = ops.mul(share, last)
     else:
         # A NaN is sorted last: pointing there makes the result NaN.
         ranks = ops.where(
             ops.any(bad, dim=(1,), keepdim=True), float(count - 1), ops.mul(share, float(count - 1))
         )
-    sizes = (rows._array.shape[0], asked)
+    sizes = (rows.payload.shape[0], asked)
     found = _between(rows, ops.expand(ranks, sizes=sizes), interpolation)
 
     out_dims = range(ndim) if keepdim else rest

@@ -338,7 +338,7 @@ def quantize_per_channel(
 
 def listed(values: Any) -> Any:
     """Return the numbers of a tensor, an array or a sequence as a list."""
-    return values._array.tolist() if isinstance(values, Value) else np.asarray(values).tolist()
+    return values.payload.tolist() if isinstance(values, Value) else np.asarray(values).tolist()
 
 
 def dequantize(input: Any) -> Any:
@@ -348,13 +348,13 @@ def dequantize(input: Any) -> Any:
 
 def int_repr(input: Any) -> Any:
     """Return a copy of the codes of a quantized tensor as plain integers."""
-    if not getattr(input._array.dtype, "quantized", False):
+    if not getattr(input.payload.dtype, "quantized", False):
         _payload(input, "int_repr")
     return ops.int_repr(input)
 
 
 def _payload(input: Any, what: str, per_channel: bool | None = None) -> QuantizedArray:
-    payload = input._array
+    payload = input.payload
     if not isinstance(payload, QuantizedArray):
         raise QuantizationError(
             f"{what} is asked of a quantized tensor, and this one is {as_dtype(payload.dtype).name}"

@@ -84,20 +84,20 @@ def reduction(
 
 def kept(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
     """Bring a reduced value back to the number of dims of `x`, with size 1 where it was reduced."""
-    sizes = tuple(1 if i in dim else size for i, size in enumerate(x._array.shape))
-    return value if value._array.shape == sizes else ops.reshape(value, sizes=sizes)
+    sizes = tuple(1 if i in dim else size for i, size in enumerate(x.payload.shape))
+    return value if value.payload.shape == sizes else ops.reshape(value, sizes=sizes)
 
 
 def spread(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
     """Bring a reduced value back to the sizes of `x`."""
-    if value._array.shape:
+    if value.payload.shape:
         value = kept(value, x, dim)
-    return ops.expand(value, sizes=x._array.shape)
+    return ops.expand(value, sizes=x.payload.shape)
 
 
 def count(x: Any, dim: tuple[int, ...]) -> int:
     """Return how many values are reduced to one."""
-    return math.prod(x._array.shape[i] for i in dim)
+    return math.prod(x.payload.shape[i] for i in dim)
 
 
 def axes_of(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ MEAN = reduction(
 
 def product_of_others(x: Any, dim: tuple[int, ...]) -> Any:
     """Return for each value the product of all others along `dim`, without dividing: zeros do no harm."""
-    shape = x._array.shape
+    shape = x.payload.shape
     rest = tuple(i for i in range(len(shape)) if i not in dim)
     order = rest + dim
     row = ops.reshape(
@@ -170,8 +170,8 @@ def product_of_others(x: Any, dim: tuple[int, ...]) -> Any:
 def _prod_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     x = c.inputs[0]
     g = kept(g, x, dim)
-    if 0 in x._array.shape or not dim:
-        return ops.expand(g, sizes=x._array.shape)
+    if 0 in x.payload.shape or not dim:
+        return ops.expand(g, sizes=x.payload.shape)
     return ops.mul(g, conjugate(product_of_others(x, dim)))
 
 
@@ -282,7 +282,7 @@ def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = Non
     """
     if dtype is not None:
         input = input.to(as_dtype(dtype))
-    if input._array.dtype.kind not in "fcV":
+    if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {input.dtype.name}. Cast first: x.float().mean()"
@@ -302,7 +302,7 @@ def prod(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = Non
 
 def _without_nan(input: Any) -> Any:
     """Return `input` with 0 for NaN; integers have none."""
-    if input._array.dtype.kind not in "fcV":
+    if input.payload.dtype.kind not in "fcV":
         return input
     return ops.where(ops.isnan(input), 0.0, input)
 
@@ -326,7 +326,7 @@ def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     """
     if dtype is not None:
         input = input.to(as_dtype(dtype))
-    if input._array.dtype.kind not in "fcV":
+    if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.name}. "
             "Cast first: x.float().nanmean()"

@@ -269,7 +269,7 @@ RESAMPLE = Op(
     rule="names pass through; the spatial dims have the given sizes",
     dtype=KEEP,
     forward=_resample,
-    vjp=lambda c, g: (ops.resample_gradient(g, input_shape=c.inputs[0]._array.shape, **c.params),),
+    vjp=lambda c, g: (ops.resample_gradient(g, input_shape=c.inputs[0].payload.shape, **c.params),),
     saves=Saves((), output=False),
     quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 4.0 * len(params["sizes"]) * out.numel,

@@ -37,7 +37,7 @@ def _sample(x: Any, index: Any, weight: Any) -> Any:
 def _sample_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, index, weight = c.inputs
     return (
-        ops.sample_at_input_gradient(g, index, weight, size=x._array.shape[2]) if c.needs[0] else None,
+        ops.sample_at_input_gradient(g, index, weight, size=x.payload.shape[2]) if c.needs[0] else None,
         None,
         ops.sample_at_weight_gradient(g, index, x) if c.needs[2] else None,
     )
@@ -76,7 +76,7 @@ def _weight_gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
     return (
         ops.sample_at(x, index, u) if c.needs[0] else None,
         None,
-        ops.sample_at_input_gradient(g, index, u, size=x._array.shape[2]) if c.needs[2] else None,
+        ops.sample_at_input_gradient(g, index, u, size=x.payload.shape[2]) if c.needs[2] else None,
     )
 
 

@@ -70,12 +70,12 @@ def scan(
 
 def reverse(x: Any, dim: int) -> Any:
     """Return `x` with the entries along `dim` in reverse order."""
-    return ops.flip(x, dim=(dim,)) if x._array.shape else x
+    return ops.flip(x, dim=(dim,)) if x.payload.shape else x
 
 
 def shift(x: Any, dim: int, fill: float = 0.0) -> Any:
     """Move the entries along `dim` one place up, the first becomes `fill`."""
-    shape = x._array.shape
+    shape = x.payload.shape
     if not shape:
         return ops.add(ops.mul(x, 0.0), fill)
     if shape[dim] == 0:

@@ -72,7 +72,7 @@ def _meet_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     dim, include_self = c.params["dim"], c.params["include_self"]
     own, other = (_product_gradients if c.params["reduce"] == "prod" else _extreme_gradients)(c, g)
     if not include_self and own is not None:
-        own = ops.mul(own, _untouched(index, dim, x._array.shape, own._array.dtype))
+        own = ops.mul(own, _untouched(index, dim, x.payload.shape, own.payload.dtype))
     return own, other, None
 
 
@@ -91,10 +91,10 @@ def _extreme_gradients(c: Call, g: Any) -> tuple[Any, Any]:
     """Shared evenly between the values that tie."""
     x, src, index = c.inputs
     dim = c.params["dim"]
-    kind = np.dtype(g._array.dtype)
+    kind = np.dtype(g.payload.dtype)
     mine = ops.to(ops.eq(x, c.out), dtype=kind)
     theirs = ops.to(ops.eq(src, ops.gather(c.out, index, dim=dim)), dtype=kind)
-    ties = ops.add(mine, ops.scatter_add(theirs, index, dim=dim, sizes=x._array.shape))
+    ties = ops.add(mine, ops.scatter_add(theirs, index, dim=dim, sizes=x.payload.shape))
     # Where nothing ties nothing is shared; the count is kept from 0 all the same.
     share = ops.div(g, ops.maximum(ties, 1.0))
     return (
@@ -119,7 +119,7 @@ def _product_gradients(c: Call, g: Any) -> tuple[Any, Any]:
     if c.needs[1]:
         zero = ops.eq(src, 0.0)
         counted = ops.to(zero, dtype=np.dtype(np.int64))
-        zeros = ops.gather(ops.scatter_add(counted, index, dim=dim, sizes=x._array.shape), index, dim=dim)
+        zeros = ops.gather(ops.scatter_add(counted, index, dim=dim, sizes=x.payload.shape), index, dim=dim)
         single = ops.logical_and(zero, ops.eq(zeros, 1))
         filled = ops.where(single, 1.0, src)
         alone = ops.div(
@@ -183,39 +183,39 @@ def _together(input: Any, dim: int, index: Any, src: Any, reduce: str, include_s
     """Put `src` into `input` where `index` points; all have one dim at least, `src` the sizes of `index`."""
     if reduce in _MEET:
         return ops.scatter_reduce(input, src, index, dim=dim, reduce=reduce, include_self=include_self)
-    sizes = input._array.shape
+    sizes = input.payload.shape
     total = ops.scatter_add(src, index, dim=dim, sizes=sizes)
     own = input
     if not include_self:
-        own = ops.mul(input, _untouched(index, dim, sizes, input._array.dtype))
+        own = ops.mul(input, _untouched(index, dim, sizes, input.payload.dtype))
     total = ops.add(own, total)
     if reduce == "sum":
         return total
     count = ops.add(_hits(index, dim, sizes), 1 if include_self else 0)
     count = ops.maximum(count, 1)
-    if input._array.dtype.kind in "iu":
-        return ops.to(ops.div_floor(total, count), dtype=np.dtype(input._array.dtype))
+    if input.payload.dtype.kind in "iu":
+        return ops.to(ops.div_floor(total, count), dtype=np.dtype(input.payload.dtype))
     return ops.div(total, count)
 
 
 def _lifted(value: Any) -> Any:
     """Return a value with one dim at least."""
-    return value if value._array.shape else ops.reshape(value, sizes=(1,))
+    return value if value.payload.shape else ops.reshape(value, sizes=(1,))
 
 
 def _check_reduce(op: str, reduce: str, input: Any, src: Any, words: tuple[str, ...]) -> None:
     if reduce not in words:
         raise RuntimeError(f"{op}(): reduce argument must be one of {', '.join(words)}, got {reduce!r}")
-    if input._array.dtype != src._array.dtype:
+    if input.payload.dtype != src.payload.dtype:
         raise DTypeError(
             f"{op}(): expected self.dtype to be equal to src.dtype, got {input.dtype.name} and {src.dtype.name}"
         )
 
 
 def _check_index(op: str, index: Any) -> None:
-    if index._array.dtype.kind not in "iu":
+    if index.payload.dtype.kind not in "iu":
         raise DTypeError(
-            f"{op}(): Expected dtype int32/int64 for index, got {index._array.dtype}. Cast it: index.long()"
+            f"{op}(): Expected dtype int32/int64 for index, got {index.payload.dtype}. Cast it: index.long()"
         )
 
 
@@ -238,7 +238,7 @@ def scatter_reduce(
         return ops.clone(input)
     _check_index("scatter_reduce", index)
     x, places, values = _lifted(input), _lifted(index), _lifted(src)
-    want, have = places._array.shape, values._array.shape
+    want, have = places.payload.shape, values.payload.shape
     if len(have) == len(want) and have != want and all(a >= b for a, b in zip(have, want, strict=True)):
         values = ops.index(values, key=tuple(slice(size) for size in want))
     _meet_dims(dims_of(x), dims_of(values), dims_of(places), at, reduce, include_self)
@@ -264,13 +264,13 @@ def index_reduce(
         _check_index("index_reduce", index)
     at = dim_index(dims, dim, "index_reduce")
     places, values, x = _lifted(index), _lifted(source), _lifted(input)
-    count = places._array.shape
-    own = x._array.shape
+    count = places.payload.shape
+    own = x.payload.shape
     wanted = (*own[:at], *count, *own[at + 1 :])
-    if len(count) != 1 or values._array.shape != wanted:
+    if len(count) != 1 or values.payload.shape != wanted:
         raise DimensionError(
             f"index_reduce(): expected one vector of indices and a source of size {list(wanted)}, got index "
-            f"{list(count)} and source {list(values._array.shape)}.",
+            f"{list(count)} and source {list(values.payload.shape)}.",
             op="index_reduce",
             operands=(
                 dims.operand("self"),

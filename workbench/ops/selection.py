@@ -20,17 +20,17 @@ def _vector(input: Any, dim: int | str, index: Any, op: str, negative: bool = Fa
     """Return the position of `dim` and the index as a vector; refuse what is none."""
     at = dim_index(dims_of(input), dim, op)
     index = index_tensor(index)
-    if len(dims_of(index).sizes) > 1 or index._array.dtype.kind == "b":
+    if len(dims_of(index).sizes) > 1 or index.payload.dtype.kind == "b":
         raise DimensionIndexError(
             f"{op}(): Index is supposed to be a vector of integers, but got dim: {len(dims_of(index).sizes)} and type "
-            f"{index._array.dtype}",
+            f"{index.payload.dtype}",
             op=op,
             operands=(
                 dims_of(input).operand("input", [at] if dims_of(input).sizes else []),
                 dims_of(index).operand("index"),
             ),
         )
-    array = index._array
+    array = index.payload
     if not negative and isinstance(array, np.ndarray) and array.size and array.min() < 0:
         raise DimensionIndexError(
             f"{op}(): index {int(array.min())} is out of range: it counts from 0", op=op
@@ -71,8 +71,8 @@ def index_fill(input: Any, dim: int | str, index: Any, value: Any) -> Any:
                 op="index_fill",
                 operands=(dims_of(input).operand("input"), dims_of(value).operand("value")),
             )
-        if value._array.dtype != input._array.dtype:
-            value = ops.to(value, dtype=input._array.dtype)
+        if value.payload.dtype != input.payload.dtype:
+            value = ops.to(value, dtype=input.payload.dtype)
         # By a mask, so that the value's gradient counts an entry once that `index` names twice.
         own = _at_least_one(input)
         sizes = dims_of(own).sizes
@@ -80,7 +80,7 @@ def index_fill(input: Any, dim: int | str, index: Any, value: Any) -> Any:
         mask = ops.reshape(mask, sizes=(sizes[at], *(1,) * (len(sizes) - at - 1)))
         filled = ops.where(mask, value, own)
         return filled if dims_of(input).sizes else ops.reshape(filled, sizes=())
-    if isinstance(value, complex) and input._array.dtype.kind != "c":
+    if isinstance(value, complex) and input.payload.dtype.kind != "c":
         raise DTypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     return _put(input, at, index, value)
 
@@ -94,7 +94,7 @@ def _put(input: Any, at: int, index: Any, value: Any) -> Any:
 
 def _source(input: Any, at: int, index: Any, source: Any, op: str) -> Any:
     """Return what is written to entries of a dim; it has the sizes of what is there."""
-    if source._array.dtype != input._array.dtype:
+    if source.payload.dtype != input.payload.dtype:
         raise DTypeError(f"{op}_(): self and source expected to have the same dtype")
     own, given = dims_of(_at_least_one(input)).sizes, dims_of(_at_least_one(source)).sizes
     expected = (*own[:at], dims_of(index).sizes[0], *own[at + 1 :])
@@ -176,9 +176,9 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 
 def _mask(mask: Any, op: str) -> Any:
-    if mask._array.dtype.kind != "b":
+    if mask.payload.dtype.kind != "b":
         raise DTypeError(
-            f"{op}: expected BoolTensor for mask, got {mask._array.dtype}: compare first, as x > 0"
+            f"{op}: expected BoolTensor for mask, got {mask.payload.dtype}: compare first, as x > 0"
         )
     return mask
 
@@ -205,10 +205,10 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     >>> wb.zeros(3).masked_scatter(wb.tensor([True, False, True]), wb.tensor([1.0, 2.0, 3.0]))
     tensor([1.0000, 0.0000, 2.0000])
     """
-    if input._array.dtype != source._array.dtype:
+    if input.payload.dtype != source.payload.dtype:
         raise DTypeError(
-            f"masked_scatter: expected self and source to have same dtypes but got {input._array.dtype} and "
-            f"{source._array.dtype}"
+            f"masked_scatter: expected self and source to have same dtypes but got {input.payload.dtype} and "
+            f"{source.payload.dtype}"
         )
     together = broadcast("masked_scatter", dims_of(input), dims_of(_mask(mask, "masked_scatter")))
     where = np.flatnonzero(np.broadcast_to(numbers(mask), together.sizes))

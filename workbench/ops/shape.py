@@ -93,7 +93,7 @@ RESHAPE = move(
     rule="names stay with the unchanged dims at the start and the end, others lose theirs",
     forward=_reshape,
     quantized=on_codes(_reshape),
-    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"sizes": (2, 12)}, names=(("N", "C", "T"),)),
         Sample((grid(2, 3, 4),), {"sizes": (-1, 4)}, names=(("N", "C", "T"),)),
@@ -130,7 +130,7 @@ FLATTEN = move(
     rule="the dims from start to end become one, under a name of its own",
     forward=_flatten,
     quantized=on_codes(_flatten),
-    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"start": 1, "end": 2, "name": "features"}, names=(("N", "C", "T"),)),
         Sample(
@@ -168,7 +168,7 @@ UNFLATTEN = move(
     dims=_unflatten_dims,
     rule="the dim becomes several, under names of their own",
     forward=lambda x, dim, sizes, names: x.reshape((*x.shape[:dim], *sizes, *x.shape[dim + 1 :])),
-    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [
         Sample((grid(2, 12),), {"dim": 1, "sizes": (3, 4), "names": ("H", "W")}, names=(("N", "features"),)),
     ],
@@ -191,7 +191,7 @@ SQUEEZE = move(
     dims=lambda x, dim: x.without(dim),
     rule="the dims go, with their names",
     forward=lambda x, dim: np.squeeze(x, axis=dim),
-    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 1, 3),), {"dim": (1,)}, names=(("N", "C", "T"),))],
 )
 
@@ -213,7 +213,7 @@ UNSQUEEZE = move(
     dims=_unsqueeze_dims,
     rule="a new dim, with the given name or none",
     forward=lambda x, dim, name: np.expand_dims(x, dim),
-    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0]._array.shape),),
+    vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 3),), {"dim": 1, "name": "C"}, names=(("N", "T"),))],
 )
 

@@ -63,7 +63,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     tensor([9.0000, 9.0000, 2.0000])
     """
     bounds = (threshold, value)
-    if input._array.dtype.kind in "iu":
+    if input.payload.dtype.kind in "iu":
         bounds = (int(threshold), int(value))
     return settled("threshold", input, inplace, lambda x: THRESHOLD(x, threshold=bounds[0], value=bounds[1]))
 

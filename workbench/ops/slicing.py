@@ -46,8 +46,8 @@ def _check_whole_numbers(value: Any, most: int, what: str, op: str) -> None:
             op=op,
             operands=(dims_of(value).operand(what),),
         )
-    if value._array.dtype.kind not in "iu":
-        raise DTypeError(f"{op}(): {what} must be a tensor of whole numbers, got {value._array.dtype}.")
+    if value.payload.dtype.kind not in "iu":
+        raise DTypeError(f"{op}(): {what} must be a tensor of whole numbers, got {value.payload.dtype}.")
 
 
 def select(input: Any, dim: int | str, index: int) -> Any:

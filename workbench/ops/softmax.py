@@ -35,7 +35,7 @@ def _softmax(x: Any, dim: int) -> Any:
 
 def _total(x: Any, dim: int) -> Any:
     """Return the sum over `dim`, kept with size 1; of a value without dims, the value."""
-    return ops.sum(x, dim=(dim,) if x._array.shape else (), keepdim=True)
+    return ops.sum(x, dim=(dim,) if x.payload.shape else (), keepdim=True)
 
 
 def _plain_total(x: Any, dim: int) -> Any:
@@ -182,7 +182,7 @@ LOG_SOFTMAX_GRADIENT = _gradient_declared(
 
 
 def _along(op: Op, input: Any, dim: int | str, dtype: Any) -> Any:
-    if input._array.dtype.kind == "c":
+    if input.payload.dtype.kind == "c":
         raise DTypeError(f"{op.name} is not defined for complex values, this is {input.dtype.name}")
     if dtype is not None:
         input = input.to(as_dtype(dtype))

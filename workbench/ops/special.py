@@ -140,7 +140,7 @@ def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
         dtype=real_only(name, FLOAT),
         forward=alike(lambda a, x: getattr(scipy_special, name)(a, x)),
         vjp=lambda c, g: tuple(
-            ops.sum_to(function(), sizes=value._array.shape) if need else None
+            ops.sum_to(function(), sizes=value.payload.shape) if need else None
             for function, value, need in zip(gradient(c, g), c.inputs, c.needs, strict=True)
         ),
         saves=Saves(output=False),

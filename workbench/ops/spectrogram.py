@@ -26,10 +26,10 @@ def _taper(window: Any, win_length: int, n_fft: int, dtype: Any, op: str) -> Any
         w = new(np.ones(win_length, real_type(np.dtype(dtype))))
     else:
         w = _bare(window)
-        if w._array.shape != (win_length,):
+        if w.payload.shape != (win_length,):
             raise DimensionError(
                 f"expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
-                f"{list(w._array.shape)}.",
+                f"{list(w.payload.shape)}.",
                 op=op,
                 operands=(dims_of(window).operand("window"),),
             )
@@ -95,12 +95,12 @@ def stft(
     elif align_to_window:
         before = (n_fft - length) // 2
         x = ops.pad(x, padding=((0, 0), (before, n_fft - length - before)), value=0.0)
-    count, size = x._array.shape
+    count, size = x.payload.shape
     if not 0 < n_fft <= size:
         raise DimensionError(f"expected 0 < n_fft < {size}, but got n_fft={n_fft}.", op="stft")
     if hop <= 0:
         raise DimensionError(f"expected hop_length > 0, but got hop_length={hop}.", op="stft")
-    taper = _taper(window, length, n_fft, x._array.dtype, "stft")
+    taper = _taper(window, length, n_fft, x.payload.dtype, "stft")
     frames = ops.unfold_patches(
         ops.reshape(x, sizes=(count, 1, size)), kernel=(n_fft,), stride=(hop,), padding=(0,), dilation=(1,)
     )
@@ -171,7 +171,7 @@ def istft(
     x = _bare(input)
     if len(dims.sizes) == 2:
         x = ops.unsqueeze(x, dim=0, name=None)
-    taper = _taper(window, win, n_fft, x._array.dtype, "istft")
+    taper = _taper(window, win, n_fft, x.payload.dtype, "istft")
     norm = "ortho" if normalized else "backward"
     spectra = ops.permute(x, dim=(0, 2, 1))
     if half:
@@ -190,7 +190,7 @@ def _overlapped(
     pieces: Any, taper: Any, n_fft: int, hop: int, start: int, center: bool, length: int | None
 ) -> Any:
     """Add the pieces of all frames up, and divide by what the windows weigh there."""
-    frames = pieces._array.shape[1]
+    frames = pieces.payload.shape[1]
     size = n_fft + hop * (frames - 1)
     end = size if length is None and not center else size - start if length is None else start + length
     lay = {
@@ -204,12 +204,12 @@ def _overlapped(
     def added(parts: Any) -> Any:
         whole = ops.fold(ops.permute(parts, dim=(0, 2, 1)), **lay)
         kept = ops.index(whole, key=(slice(None), slice(None), slice(start, end)))
-        return ops.reshape(kept, sizes=(parts._array.shape[0], kept._array.shape[2]))
+        return ops.reshape(kept, sizes=(parts.payload.shape[0], kept.payload.shape[2]))
 
     signal = added(ops.mul(pieces, taper))
     squares = ops.reshape(ops.mul(taper, taper), sizes=(1, 1, n_fft))
     weight = added(ops.expand(squares, sizes=(1, frames, n_fft)))
-    numbers = weight._array
+    numbers = weight.payload
     if isinstance(numbers, np.ndarray) and numbers.size and np.abs(numbers).min() <= 1e-11:
         raise DimensionError(
             "window overlap add min: 1: the windows leave values without any weight. Use a shorter hop_length, or "
@@ -217,7 +217,7 @@ def _overlapped(
             op="istft",
         )
     y = ops.div(signal, weight)
-    missing = 0 if length is None else length - y._array.shape[1]
+    missing = 0 if length is None else length - y.payload.shape[1]
     if missing > 0:
         warnings.warn(
             "istft: the length of the signal is shorter than the length given: zeros are added", stacklevel=3

@@ -82,12 +82,12 @@ def second_order(
         d_normal = ops.neg(ops.add(ops.mul(d_inner, share), ops.mul(h, back)))
         d_g = d_h if weight is None else ops.mul(d_h, weight)
         if weight is not None:
-            d_weight = ops.sum_to(ops.mul(d_h, g), sizes=weight._array.shape)
+            d_weight = ops.sum_to(ops.mul(d_h, g), sizes=weight.payload.shape)
     if to_weight is not None:
         d_g = plus(d_g, ops.mul(normal, to_weight))
         d_normal = plus(d_normal, ops.mul(g, to_weight))
     if to_bias is not None:
-        d_g = plus(d_g, ops.expand(to_bias, sizes=g._array.shape))
+        d_g = plus(d_g, ops.expand(to_bias, sizes=g.payload.shape))
     d_x = d_mean = None
     if d_normal is not None:
         d_x = ops.mul(d_normal, rstd)
@@ -98,10 +98,10 @@ def second_order(
 
 def through_statistics(x: Any, mean: Any, rstd: Any, g_mean: Any, g_rstd: Any, axes: Axes) -> Any:
     """What reaches the values through the returned mean and reciprocal deviation, for those who use them."""
-    count = float(math.prod(x._array.shape[i] for i in axes))
+    count = float(math.prod(x.payload.shape[i] for i in axes))
     total = None
     if g_mean is not None:
-        total = ops.expand(ops.div(g_mean, count), sizes=x._array.shape)
+        total = ops.expand(ops.div(g_mean, count), sizes=x.payload.shape)
     if g_rstd is not None:
         cube = ops.mul(ops.mul(rstd, rstd), rstd)
         centred = x if mean is None else ops.sub(x, mean)

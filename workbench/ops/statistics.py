@@ -50,7 +50,7 @@ def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correcti
 
 def _std_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
     """The root has no slope at 0: values that are all equal get 0."""
-    flat = ops.to(ops.eq(c.out, 0.0), dtype=np.dtype(g._array.dtype))
+    flat = ops.to(ops.eq(c.out, 0.0), dtype=np.dtype(g.payload.dtype))
     share = ops.div(ops.mul(g, ops.sub(1.0, flat)), ops.add(ops.mul(c.out, 2.0), flat))
     return _var_gradient(c, share, dim, keepdim, correction)
 
@@ -91,7 +91,7 @@ def _spread(
         raise TypeError(f"{name}: give correction= or unbiased=, not both: unbiased=True is correction=1")
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
-    if input._array.dtype.kind not in "fcV":
+    if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"{name}: std and var only support floating point and complex dtypes, this is {input.dtype.name}. "
             f"Cast first: x.float().{name}()"
@@ -163,16 +163,16 @@ def std_mean(
 def _weights(input: Any, weights: Any, name: str, floating: bool) -> Any:
     if weights is None:
         return None
-    if (weights._array.dtype.kind in "fV") is not floating:
+    if (weights.payload.dtype.kind in "fV") is not floating:
         kind = "floating point" if floating else "integral"
         raise DTypeError(
             f"cov(): expected {name} to have {kind} dtype but got {weights.dtype.name}. "
             "fweights count observations, aweights weigh them."
         )
-    if weights._array.shape != input._array.shape[1:]:
+    if weights.payload.shape != input.payload.shape[1:]:
         raise DimensionError(
-            f"cov(): expected {name} to have one weight for each of {input._array.shape[1]} observations, "
-            f"got {list(weights._array.shape)}.",
+            f"cov(): expected {name} to have one weight for each of {input.payload.shape[1]} observations, "
+            f"got {list(weights.payload.shape)}.",
             op="cov",
             operands=(dims_of(input).operand("input", [1]), dims_of(weights).operand(name)),
         )
@@ -197,7 +197,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             op="cov",
             operands=(dims.operand("input"),),
         )
-    if input._array.dtype.kind == "b":
+    if input.payload.dtype.kind == "b":
         raise DTypeError("cov(): bool dtype is not supported for input. Cast first: x.float()")
     if len(dims.sizes) < 2:
         input = ops.reshape(input, sizes=(1, dims.numel))
@@ -207,7 +207,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         _weights(x, aweights, "aweights", True),
     )
     w = counts if weights is None else weights if counts is None else ops.mul(counts, weights)
-    n: Any = x._array.shape[1]
+    n: Any = x.payload.shape[1]
     if w is None:
         mean = ops.div(ops.sum(x, dim=(1,), keepdim=True), n) if n else ops.sum(x, dim=(1,), keepdim=True)
         freedom: Any = float(max(n - correction, 0))
@@ -223,7 +223,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     other = centred if w is None else ops.mul(centred, w)
     product = ops.matmul(centred, conjugate(ops.permute(other, dim=(1, 0))))
     result = ops.div(product, freedom)
-    return ops.reshape(result, sizes=()) if result._array.shape == (1, 1) else result
+    return ops.reshape(result, sizes=()) if result.payload.shape == (1, 1) else result
 
 
 def corrcoef(input: Any) -> Any:
@@ -237,13 +237,13 @@ def corrcoef(input: Any) -> Any:
             [-1.0000,  1.0000]])
     """
     c = cov(input)
-    if not c._array.shape:
+    if not c.payload.shape:
         return ops.div(c, c)
-    own = np.arange(c._array.shape[0])
+    own = np.arange(c.payload.shape[0])
     # The diagonal is real and not negative: its absolute value is itself, as a real number.
     deviation = ops.sqrt(ops.abs(getitem(c, (own, own))))
     c = ops.div(ops.div(c, ops.reshape(deviation, sizes=(-1, 1))), ops.reshape(deviation, sizes=(1, -1)))
-    if c._array.dtype.kind != "c":
+    if c.payload.dtype.kind != "c":
         return ops.clamp(c, low=-1.0, high=1.0)
     parts = (ops.clamp(part(c), low=-1.0, high=1.0) for part in (ops.real, ops.imag))
     return ops.complex(*parts)

@@ -29,7 +29,7 @@ def contiguous_strides(sizes: Steps) -> Steps:
 
 def _strides_of(value: Any) -> Steps:
     """Return the strides of a value, counted in values; those without memory count as contiguous."""
-    array = value._array
+    array = value.payload
     if not isinstance(array, np.ndarray):
         return contiguous_strides(array.shape)
     return tuple(stride // array.itemsize for stride in array.strides)
@@ -102,7 +102,7 @@ STRIDED_SUM = move(
 
 
 def _strided_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    p, sizes = c.params, tuple(c.inputs[0]._array.shape)
+    p, sizes = c.params, tuple(c.inputs[0].payload.shape)
     gradient = ops.strided_sum(
         g, size=p["size"], stride=p["stride"], offset=p["offset"], sizes=sizes, own=p["own"]
     )
@@ -113,7 +113,7 @@ def _strided_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     if counts.size and counts.max() > 1:
         # Values of the input that share their memory share the gradient.
         weight = (1.0 / counts)[inverse].reshape(sizes)
-        gradient = ops.mul(gradient, new(weight.astype(gradient._array.dtype)))
+        gradient = ops.mul(gradient, new(weight.astype(gradient.payload.dtype)))
     return (gradient,)
 
 
@@ -210,7 +210,7 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     if dtype is not None:
         return _view_dtype(input, as_dtype(dtype).numpy)
     result = ops.reshape(input, sizes=sizes_from(shape if size is None else (size,)))
-    before, after = input._array, result._array
+    before, after = input.payload, result.payload
     if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and _scattered(before, after):
         raise DimensionError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -231,7 +231,7 @@ def _scattered(before: Any, after: Any) -> bool:
 
 
 def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Any:
-    array, own = input._array, dims_of(input)
+    array, own = input.payload, dims_of(input)
     before, after = array.dtype.itemsize, dtype.itemsize
     if before == after:
         return ops.view_dtype(input, dtype=dtype, last=own.sizes[-1] if own.sizes else 1)
@@ -271,13 +271,13 @@ def stride(input: Any, dim: int | str | None = None) -> Any:
 
 def storage_offset(input: Any) -> int:
     """How many values stand before the first one in the memory that the tensor is a part of."""
-    array = input._array
+    array = input.payload
     return memory_of(array)[1] if isinstance(array, np.ndarray) else 0
 
 
 def is_contiguous(input: Any) -> bool:
     """True if the values lie in row-major order in memory, without gaps."""
-    array = input._array
+    array = input.payload
     return bool(array.flags.c_contiguous) if isinstance(array, np.ndarray) else True
 
 
@@ -328,7 +328,7 @@ def _strided_params(value: Any, size: Any, stride: Any, storage_offset: int | No
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}",
             operands=(own.operand(),),
         )
-    array = value._array
+    array = value.payload
     here = memory_of(array)[1] if isinstance(array, np.ndarray) else 0
     offset = 0 if storage_offset is None else int(storage_offset) - here
     return {"size": sizes, "stride": steps, "offset": offset, "own": _strides_of(value)}

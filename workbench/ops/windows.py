@@ -65,7 +65,7 @@ UNFOLD = move(
     rule="names pass through, the dim counts windows; a new unnamed dim at the end",
     forward=_windows,
     vjp=lambda c, g: (
-        ops.add_windows(g, sizes=c.inputs[0]._array.shape, dim=c.params["dim"], step=c.params["step"]),
+        ops.add_windows(g, sizes=c.inputs[0].payload.shape, dim=c.params["dim"], step=c.params["step"]),
     ),
     samples=lambda: [
         Sample((grid(2, 7),), {"dim": 1, "size": 3, "step": 2}, names=(("N", "T"),)),
@@ -84,7 +84,7 @@ ADD_WINDOWS = move(
     rule="an unnamed tensor of the given sizes",
     forward=_add_windows,
     vjp=lambda c, g: (
-        ops.unfold(g, dim=c.params["dim"], size=c.inputs[0]._array.shape[-1], step=c.params["step"]),
+        ops.unfold(g, dim=c.params["dim"], size=c.inputs[0].payload.shape[-1], step=c.params["step"]),
     ),
     samples=lambda: [Sample((grid(2, 3, 3),), {"sizes": (2, 8), "dim": 1, "step": 2})],
     properties=frozenset({"linear"}),

@@ -74,7 +74,7 @@ class Adafactor(Optimizer):
     def _step_group(self, group: Group) -> None:
         moved = [one for one in group["params"] if one._grad is not None]
         for parameter in moved:
-            if parameter._array.dtype.kind == "c":
+            if parameter.payload.dtype.kind == "c":
                 raise RuntimeError("Adafactor does not support complex parameters")
         for parameter in moved:
             entry = self.state[parameter]
@@ -83,14 +83,14 @@ class Adafactor(Optimizer):
             self._move(parameter, entry, group)
 
     def _move(self, parameter: Any, entry: dict[str, Any], group: Group) -> None:
-        array = parameter._array
+        array = parameter.payload
         half = array.dtype.itemsize < 4
         own = array.astype(np.float32) if half else array
-        gradient = parameter._grad._array.astype(own.dtype)
+        gradient = parameter._grad.payload.astype(own.dtype)
         if group["maximize"]:
             gradient = -gradient
-        entry["step"]._array[...] += 1
-        step = float(entry["step"]._array)
+        entry["step"].payload[...] += 1
+        step = float(entry["step"].payload)
         lr, (small, least) = number(group["lr"]), group["eps"]
         small = float(np.finfo(np.float32 if half else array.dtype).eps) if small is None else small
         size = max(least, _mean_square_root(own)) * min(lr, 1 / math.sqrt(step))
@@ -107,17 +107,17 @@ class Adafactor(Optimizer):
         return frozenset({"step"}), frozenset({"step", "row_var", "col_var", "variance"})
 
     def _state_shapes(self, parameter: Any) -> dict[str, tuple[int, ...]]:
-        shape = tuple(parameter._array.shape)
+        shape = tuple(parameter.payload.shape)
         if len(shape) < 2:
             return {"variance": shape}
         return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, shape[-1])}
 
 
 def _begun(parameter: Any) -> dict[str, Any]:
-    shape, kind = parameter._array.shape, parameter._array.dtype
+    shape, kind = parameter.payload.shape, parameter.payload.dtype
     state = {"step": new(np.zeros((), np.float32))}
     if len(shape) < 2:
-        return {**state, "variance": new(np.zeros_like(parameter._array), parameter._names)}
+        return {**state, "variance": new(np.zeros_like(parameter.payload), parameter._names)}
     rows, columns = (*shape[:-1], 1), (*shape[:-2], 1, shape[-1])
     return {**state, "row_var": new(np.zeros(rows, kind)), "col_var": new(np.zeros(columns, kind))}
 
@@ -133,9 +133,9 @@ def _second_moment(gradient: Any, entry: dict[str, Any], weight: float, small: f
 
 
 def _towards(kept: Any, there: Any, weight: float) -> Any:
-    here = kept._array.astype(there.dtype)
+    here = kept.payload.astype(there.dtype)
     here = here + (there - here) * weight
-    kept._array[...] = here
+    kept.payload[...] = here
     kept._version += 1
     return here
 

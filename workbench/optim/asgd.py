@@ -74,7 +74,7 @@ class ASGD(Elementwise):
         begun = super()._begin(parameter, group)
         if begun:
             eta = self.state[parameter]["eta"]
-            self.state[parameter]["eta"] = new(np.full((), number(group["lr"]), eta._array.dtype))
+            self.state[parameter]["eta"] = new(np.full((), number(group["lr"]), eta.payload.dtype))
         return begun
 
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:

@@ -102,21 +102,21 @@ class Elementwise(Optimizer):
                 entry[key] = new(np.full((), start, kind))
         for key in keys:
             if entry.get(key) is None:
-                entry[key] = new(_filled(parameter._array, self._initial(key, group)), parameter._names)
+                entry[key] = new(_filled(parameter.payload, self._initial(key, group)), parameter._names)
         return True
 
     def _step_plainly(self, parameter: Any, group: Group, first: bool) -> None:
         entry = self.state.get(parameter, {})
         self._check_sizes(parameter, entry)
         if self.counts:
-            entry["step"]._array[...] += 1
+            entry["step"].payload[...] += 1
         keys = [key for key in self._arrays(group) if key is not None]
-        own = _to_compute_in(parameter._array)
-        state: Arrays = {key: _to_compute_in(entry[key]._array) for key in keys}
+        own = _to_compute_in(parameter.payload)
+        state: Arrays = {key: _to_compute_in(entry[key].payload) for key in keys}
         # Numbers kept for each parameter are changed in place, and so need no copying back.
-        numbers: Arrays = {key: entry[key]._array for key in self.scalars}
-        steps = {"step": float(entry["step"]._array)} if self.counts else {}
-        gradient = _to_compute_in(parameter._grad._array)
+        numbers: Arrays = {key: entry[key].payload for key in self.scalars}
+        steps = {"step": float(entry["step"].payload)} if self.counts else {}
+        gradient = _to_compute_in(parameter._grad.payload)
         if group.get("maximize"):
             gradient = -gradient
         decay = number(group.get("weight_decay", 0))
@@ -133,13 +133,13 @@ class Elementwise(Optimizer):
 
     def _check_sizes(self, parameter: Any, entry: Arrays) -> None:
         """Refuse a step of a parameter whose sizes are others than when its state was made."""
-        shape = tuple(parameter._array.shape)
+        shape = tuple(parameter.payload.shape)
         for key in self.known:
             value = entry.get(key)
-            if value is not None and tuple(value._array.shape) != shape:
+            if value is not None and tuple(value.payload.shape) != shape:
                 raise ValueError(
-                    f"{type(self).__name__} remembers {key!r} of sizes {list(value._array.shape)} for a parameter that "
-                    f"now has {list(shape)}: drop what it remembers, del optimizer.state[parameter], or make a new one"
+                    f"{type(self).__name__} remembers {key!r} of sizes {list(value.payload.shape)} for a parameter "
+                    f"that now has {list(shape)}: drop what it remembers, del optimizer.state[parameter], or make a new one"
                 )
 
     def _state_keys(self, group: Group) -> tuple[frozenset[str], frozenset[str]]:
@@ -148,7 +148,7 @@ class Elementwise(Optimizer):
         return needed, frozenset([*always, *self.known])
 
     def _state_shapes(self, parameter: Any) -> dict[str, tuple[int, ...]]:
-        return dict.fromkeys(sorted(self.known), tuple(parameter._array.shape))
+        return dict.fromkeys(sorted(self.known), tuple(parameter.payload.shape))
 
 
 def settings_of(
@@ -196,7 +196,7 @@ def _to_compute_in(array: Any) -> Any:
 
 def _put_back(value: Any, computed: Any) -> None:
     """Write what was computed into the memory of a value, if it does not lie there, and tell the tape."""
-    array = value._array
+    array = value.payload
     if computed is not array:
         given = computed.view(array.dtype).reshape(array.shape) if array.dtype.kind == "c" else computed
         np.copyto(array, given, casting="unsafe")

@@ -82,14 +82,14 @@ class LBFGS(Optimizer):
         parts = []
         for parameter in self.param_groups[0]["params"]:
             gradient = parameter._grad
-            array = np.zeros_like(parameter._array) if gradient is None else gradient._array
+            array = np.zeros_like(parameter.payload) if gradient is None else gradient.payload
             parts.append(_flat(array))
         return np.concatenate(parts)
 
     def _advance(self, length: Any, direction: Any) -> None:
         start = 0
         for parameter in self.param_groups[0]["params"]:
-            array = parameter._array
+            array = parameter.payload
             count = array.size * (2 if array.dtype.kind == "c" else 1)
             part = direction[start : start + count] * length
             array += part.astype(array.real.dtype).view(array.dtype).reshape(array.shape)
@@ -98,7 +98,7 @@ class LBFGS(Optimizer):
 
     def _put(self, kept: list[Any]) -> None:
         for parameter, array in zip(self.param_groups[0]["params"], kept, strict=True):
-            parameter._array[...] = array
+            parameter.payload[...] = array
             parameter._version += 1
 
     # ---------------------------------------------------------------------------------------------- step
@@ -113,7 +113,7 @@ class LBFGS(Optimizer):
         check_closure(closure)
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
-        known, start = dict(state), [parameter._array.copy() for parameter in group["params"]]
+        known, start = dict(state), [parameter.payload.copy() for parameter in group["params"]]
         try:
             return _Search(self, closure, state, group).run()
         except BaseException:
@@ -227,7 +227,7 @@ class _Search:
             if not last:  # in a stochastic setting there is no use in evaluating what is not gone on from
                 self._evaluate()
             return
-        start = [parameter._array.copy() for parameter in self.group["params"]]
+        start = [parameter.payload.copy() for parameter in self.group["params"]]
 
         def at(length: Any) -> tuple[float, Any]:
             optimizer._advance(length, self.direction)
@@ -260,9 +260,9 @@ def _flat(array: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
+    return value.payload if isinstance(value, Tensor) else value
 
 
 def _number(value: Any) -> Any:
     """Return a number of the type that it was kept in."""
-    return value._array[()] if isinstance(value, Tensor) else value
+    return value.payload[()] if isinstance(value, Tensor) else value

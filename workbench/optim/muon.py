@@ -74,28 +74,28 @@ class Muon(Optimizer):
 
     def _check_parameter(self, parameter: Any) -> None:
         super()._check_parameter(parameter)
-        if parameter._array.ndim != 2:
+        if parameter.payload.ndim != 2:
             raise ValueError(
                 f"Muon only supports 2D parameters whereas we found a parameter with size: "
-                f"{list(parameter._array.shape)}; leave those to AdamW"
+                f"{list(parameter.payload.shape)}; leave those to AdamW"
             )
 
     def _step_group(self, group: Group) -> None:
         moved = [one for one in group["params"] if one._grad is not None]
         for parameter in moved:
-            if parameter._array.dtype.kind == "c":
+            if parameter.payload.dtype.kind == "c":
                 raise RuntimeError("Muon does not support complex parameters")
         for parameter in moved:
-            array, momentum = parameter._array, group["momentum"]
+            array, momentum = parameter.payload, group["momentum"]
             own = array.astype(np.float32) if array.dtype.itemsize < 4 else array
-            gradient = parameter._grad._array.astype(own.dtype)
+            gradient = parameter._grad.payload.astype(own.dtype)
             entry = self.state[parameter]
             if "momentum_buffer" not in entry:
                 entry["momentum_buffer"] = new(np.zeros_like(array), parameter._names)
             buffer = entry["momentum_buffer"]
-            mean = buffer._array.astype(own.dtype)
+            mean = buffer.payload.astype(own.dtype)
             mean = mean + (gradient - mean) * (1 - momentum)
-            buffer._array[...] = mean
+            buffer.payload[...] = mean
             ahead = gradient + (mean - gradient) * momentum if group["nesterov"] else mean
             direction = _orthogonal(ahead, group["ns_coefficients"], group["ns_steps"], group["eps"])
             lr = number(group["lr"])
@@ -110,7 +110,7 @@ class Muon(Optimizer):
         return frozenset({"momentum_buffer"}), frozenset({"momentum_buffer"})
 
     def _state_shapes(self, parameter: Any) -> dict[str, tuple[int, ...]]:
-        return {"momentum_buffer": tuple(parameter._array.shape)}
+        return {"momentum_buffer": tuple(parameter.payload.shape)}
 
 
 def _ratio(way: str | None, rows: int, columns: int) -> float:

@@ -124,7 +124,7 @@ def _differences(
     step = entry.get("step")
     if step is not None and not isinstance(step, Tensor | np.ndarray | np.number | int | float):
         problems.append(f"'step' of parameter {number} is a number, got {step!r}")
-    shape = tuple(parameter._array.shape)
+    shape = tuple(parameter.payload.shape)
     for key, expected in optimizer._state_shapes(parameter).items():
         value = entry.get(key)
         if value is not None and not isinstance(value, Tensor | np.ndarray):
@@ -150,7 +150,7 @@ def _loaded(value: Any, parameter: Any, key: str) -> Any:
 
 
 def _loaded_tensor(value: Any, parameter: Any, key: str) -> Any:
-    array, own = value._array if isinstance(value, Tensor) else value, parameter._array
+    array, own = value.payload if isinstance(value, Tensor) else value, parameter.payload
     names = value._names if isinstance(value, Tensor) else None
     if key == "step" or not isinstance(own, np.ndarray) or own.dtype.kind not in "fcV":
         return new(array.copy(), names)

@@ -39,7 +39,7 @@ def _check_decay(decay: float) -> None:
 
 def _move(average: Tensor, current: Tensor, weight: float) -> None:
     """Move an average by `weight` towards a value; whole numbers are rounded towards zero."""
-    here, there = average._array, current._array
+    here, there = average.payload, current.payload
     if here.dtype.kind in "fc":
         here += (there - here) * weight
     else:
@@ -179,7 +179,7 @@ class AveragedModel(Module):
                 update(averages, currents, self.n_averaged)
         if not self.use_buffers:
             _copy_all(list(self.module.buffers()), list(model.buffers()))
-        self.n_averaged._array[...] += 1
+        self.n_averaged.payload[...] += 1
         self.n_averaged._version += 1
 
 
@@ -189,7 +189,7 @@ def _state_of(model: Module, buffers: bool) -> Iterable[Tensor]:
 
 def _copy_all(targets: list[Tensor], sources: list[Tensor]) -> None:
     for target, source in zip(targets, sources, strict=True):
-        np.copyto(target._array, source._array, casting="unsafe")
+        np.copyto(target.payload, source.payload, casting="unsafe")
         target._version += 1
 
 

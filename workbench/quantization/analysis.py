@@ -22,7 +22,7 @@ __all__ = ["LayerError", "accuracy", "compare_layers", "model_size", "sqnr"]
 
 
 def _numbers(value: Any) -> Any:
-    payload = value._array if isinstance(value, Value) else value
+    payload = value.payload if isinstance(value, Value) else value
     return payload.dequantize() if isinstance(payload, QuantizedArray) else np.asarray(payload)
 
 
@@ -50,7 +50,7 @@ def model_size(model: Module) -> int:
     >>> model_size(wb.nn.Linear(10, 10))
     440
     """
-    return sum(int(tensor._array.nbytes) for tensor in model.state_dict().values())
+    return sum(int(tensor.payload.nbytes) for tensor in model.state_dict().values())
 
 
 def accuracy(model: Any, batches: Iterable[Any]) -> float:

@@ -58,7 +58,7 @@ class Entry:
     def _gather(self) -> Evidence | None:
         observer = self.observer
         if self.layer is not None:
-            values = self.layer.weight._array
+            values = self.layer.weight.payload
             if observer.qscheme.per_channel:
                 return ChannelValues(values, getattr(observer, "ch_axis", 0) % values.ndim)
             found = density_of(values)

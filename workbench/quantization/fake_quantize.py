@@ -97,15 +97,15 @@ class FakeQuantize(Module):
     def forward(self, x: Any) -> Any:
         """Observe [any dims] if that is on, and round if that is on."""
         observer = self.observer
-        if self.observer_enabled._array[0]:
+        if self.observer_enabled.payload[0]:
             observer(x.detach())
         if observer.has_data or observer.override is not None:
             scale, zero_point = observer.qparams()
-            self.scale._array, self.zero_point._array = np.atleast_1d(scale), np.atleast_1d(zero_point)
-        if not self.fake_quant_enabled._array[0]:
+            self.scale.payload, self.zero_point.payload = np.atleast_1d(scale), np.atleast_1d(zero_point)
+        if not self.fake_quant_enabled.payload[0]:
             return x
         axis = getattr(observer, "ch_axis", None)
-        return fake_quantize(x, observer.scheme, self.scale._array, self.zero_point._array, axis)
+        return fake_quantize(x, observer.scheme, self.scale.payload, self.zero_point.payload, axis)
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:
         """Return scale and zero point of the observer."""
@@ -113,7 +113,7 @@ class FakeQuantize(Module):
 
     def enable_fake_quant(self, enabled: bool = True) -> FakeQuantize:
         """Round from now on, or not."""
-        self.fake_quant_enabled._array[0] = bool(enabled)
+        self.fake_quant_enabled.payload[0] = bool(enabled)
         return self
 
     def disable_fake_quant(self) -> FakeQuantize:
@@ -122,7 +122,7 @@ class FakeQuantize(Module):
 
     def enable_observer(self, enabled: bool = True) -> FakeQuantize:
         """Observe from now on, or not."""
-        self.observer_enabled._array[0] = bool(enabled)
+        self.observer_enabled.payload[0] = bool(enabled)
         return self
 
     def disable_observer(self) -> FakeQuantize:

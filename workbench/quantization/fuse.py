@@ -47,13 +47,13 @@ def fold_batch_norm(layer: Any, norm: Any) -> Any:
     """
     if norm.running_mean is None or norm.running_var is None:
         raise QuantizationError("a batch normalisation without running statistics cannot be folded")
-    weight = layer.weight._array
-    variance, mean = (one._array.astype(np.float64) for one in (norm.running_var, norm.running_mean))
+    weight = layer.weight.payload
+    variance, mean = (one.payload.astype(np.float64) for one in (norm.running_var, norm.running_mean))
     factor = 1 / np.sqrt(variance + norm.eps)
     if norm.weight is not None:
-        factor = factor * norm.weight._array
-    bias = -mean if layer.bias is None else layer.bias._array - mean
-    bias = bias * factor + (0 if norm.bias is None else norm.bias._array)
+        factor = factor * norm.weight.payload
+    bias = -mean if layer.bias is None else layer.bias.payload - mean
+    bias = bias * factor + (0 if norm.bias is None else norm.bias.payload)
     folded = copy.deepcopy(layer)
     scaled = weight * factor.reshape(-1, *(1,) * (weight.ndim - 1))
     folded.weight = _like(layer.weight, scaled)
@@ -63,7 +63,7 @@ def fold_batch_norm(layer: Any, norm: Any) -> Any:
 
 def _like(parameter: Parameter, values: Any) -> Parameter:
     names = parameter.names[: values.ndim]
-    made = from_numpy(values.astype(parameter._array.dtype))
+    made = from_numpy(values.astype(parameter.payload.dtype))
     return Parameter(made, names=names if any(names) else None)
 
 

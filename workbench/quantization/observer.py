@@ -46,8 +46,8 @@ class _PerTensor(ObserverBase):
 
     def forward(self, x: Any) -> Any:
         """Take note of `x`, [any dims], and return it."""
-        if self.watched() and self.enabled and type(x._array) is np.ndarray:
-            self.channels.look(x._array, x.names)
+        if self.watched() and self.enabled and type(x.payload) is np.ndarray:
+            self.channels.look(x.payload, x.names)
         return super().forward(x)
 
     def _keep_histogram(self, array: Array, low: float, high: float) -> None:
@@ -72,8 +72,8 @@ class _PerTensor(ObserverBase):
             self.channels = ChannelExtremes()
 
     def _put(self, low: float, high: float) -> None:
-        self.min_val._array = np.array(low, np.float32)
-        self.max_val._array = np.array(high, np.float32)
+        self.min_val.payload = np.array(low, np.float32)
+        self.max_val.payload = np.array(high, np.float32)
 
 
 class MinMaxObserver(_PerTensor):
@@ -106,7 +106,7 @@ class MinMaxObserver(_PerTensor):
         ends = self._extremes(array)
         if ends is None:
             return
-        self._put(min(float(self.min_val._array), ends[0]), max(float(self.max_val._array), ends[1]))
+        self._put(min(float(self.min_val.payload), ends[0]), max(float(self.max_val.payload), ends[1]))
         self._keep_histogram(array, *ends)
 
 
@@ -127,7 +127,7 @@ class MovingAverageMinMaxObserver(_PerTensor):
         if not self.has_data:
             self._put(*ends)
         else:
-            low, high = self.min_val._array, self.max_val._array
+            low, high = self.min_val.payload, self.max_val.payload
             share = np.float32(self.averaging_constant)
             self._put(low + share * (np.float32(ends[0]) - low), high + share * (np.float32(ends[1]) - high))
         self._keep_histogram(array, *ends)
@@ -156,8 +156,8 @@ class PerChannelMinMaxObserver(ObserverBase):
                 f"PerChannelMinMaxObserver takes per_channel_affine or per_channel_symmetric, not {self.qscheme!r}"
             )
         self.ch_axis = ch_axis
-        self.min_val._array = np.zeros(0, np.float32)
-        self.max_val._array = np.zeros(0, np.float32)
+        self.min_val.payload = np.zeros(0, np.float32)
+        self.max_val.payload = np.zeros(0, np.float32)
 
     def observe(self, array: Array) -> None:
         """Widen the range of each channel."""
@@ -170,11 +170,11 @@ class PerChannelMinMaxObserver(ObserverBase):
             finite = np.isfinite(rows)
             low = np.where(finite, rows, np.inf).min(axis=1)
             high = np.where(finite, rows, -np.inf).max(axis=1)
-        before = self.min_val._array
+        before = self.min_val.payload
         if before.size and before.shape != low.shape:
             raise QuantizationError(f"{before.size} channels were seen before, and now {low.size}")
-        self.min_val._array = (np.minimum(before, low) if before.size else low).astype(np.float32)
-        self.max_val._array = (np.maximum(self.max_val._array, high) if before.size else high).astype(
+        self.min_val.payload = (np.minimum(before, low) if before.size else low).astype(np.float32)
+        self.max_val.payload = (np.maximum(self.max_val.payload, high) if before.size else high).astype(
             np.float32
         )
 
@@ -187,14 +187,14 @@ class PerChannelMinMaxObserver(ObserverBase):
     @property
     def has_data(self) -> bool:
         """True once a finite value was seen in some channel."""
-        return self.min_val._array.size > 0 and bool(np.any(self.min_val._array <= self.max_val._array))
+        return self.min_val.payload.size > 0 and bool(np.any(self.min_val.payload <= self.max_val.payload))
 
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
         with self._lock:
             super().reset()
-            self.min_val._array = np.zeros(0, np.float32)
-            self.max_val._array = np.zeros(0, np.float32)
+            self.min_val.payload = np.zeros(0, np.float32)
+            self.max_val.payload = np.zeros(0, np.float32)
 
 
 class HistogramObserver(_PerTensor):
@@ -239,20 +239,20 @@ class HistogramObserver(_PerTensor):
         ends = self._extremes(array)
         if ends is None:
             return
-        self._put(min(float(self.min_val._array), ends[0]), max(float(self.max_val._array), ends[1]))
-        RunningHistogram(self.histogram._array, self.edges._array).add(array, *ends)
+        self._put(min(float(self.min_val.payload), ends[0]), max(float(self.max_val.payload), ends[1]))
+        RunningHistogram(self.histogram.payload, self.edges.payload).add(array, *ends)
 
     def density(self) -> Density | None:
         """Return the distribution of the values seen, or None before the first."""
         with self._lock:
-            running = RunningHistogram(self.histogram._array, self.edges._array)
+            running = RunningHistogram(self.histogram.payload, self.edges.payload)
             return None if running.empty else Density(*running.used())
 
     def observed_range(self) -> tuple[Array, Array]:
         """Return the range that the search finds."""
         if not self.has_data or self.search == "minmax":
             return super().observed_range()
-        key = self.batches, float(self.min_val._array), float(self.max_val._array)
+        key = self.batches, float(self.min_val.payload), float(self.max_val.payload)
         if self._chosen is None or self._chosen[0] != hash(key):
             density = self.density()
             if density is None:
@@ -265,8 +265,8 @@ class HistogramObserver(_PerTensor):
         """Forget what was seen; settings and a range set by hand stay."""
         with self._lock:
             super().reset()
-            self.histogram._array[...] = 0
-            self.edges._array[...] = 0
+            self.histogram.payload[...] = 0
+            self.edges.payload[...] = 0
             self._chosen = None
 
 

@@ -150,7 +150,7 @@ class ObserverBase(Module):
 
     def forward(self, x: Any) -> Any:
         """Take note of `x`, [any dims], and return it."""
-        array = x._array
+        array = x.payload
         if self.enabled and type(array) is np.ndarray and array.size:
             if array.dtype.kind != "f":
                 array = array.astype(np.float32)
@@ -188,8 +188,8 @@ class ObserverBase(Module):
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
         with self._lock:
-            self.min_val._array = np.array(np.inf, np.float32)
-            self.max_val._array = np.array(-np.inf, np.float32)
+            self.min_val.payload = np.array(np.inf, np.float32)
+            self.max_val.payload = np.array(-np.inf, np.float32)
             self.batches = self.nan_count = self.inf_count = 0
             self.serial = None
             self.version += 1
@@ -200,12 +200,12 @@ class ObserverBase(Module):
     @property
     def has_data(self) -> bool:
         """True once a finite value was seen."""
-        low, high = self.min_val._array, self.max_val._array
+        low, high = self.min_val.payload, self.max_val.payload
         return low.size > 0 and bool(np.all(low <= high))
 
     def observed_range(self) -> tuple[Array, Array]:
         """Return the range that this observer would choose: ends as arrays, one entry or one a channel."""
-        return self.min_val._array.astype(np.float64), self.max_val._array.astype(np.float64)
+        return self.min_val.payload.astype(np.float64), self.max_val.payload.astype(np.float64)
 
     def range(self) -> tuple[Array, Array]:
         """Return the range in force, chosen here or by hand, before it is widened to hold zero.
@@ -214,7 +214,7 @@ class ObserverBase(Module):
         """
         override = self._override
         if override is not None and not (self.qscheme.per_channel and self.has_data):
-            shape = self.min_val._array.shape
+            shape = self.min_val.payload.shape
             return np.full(shape, override[0]), np.full(shape, override[1])
         low, high = self.observed_range()
         if override is None:
@@ -261,7 +261,7 @@ class ObserverBase(Module):
             raise QuantizationError(f"{low:.3g} to {high:.3g} does not fit into float32")
         if not self.has_data:
             return
-        least, most = float(np.min(self.min_val._array)), float(np.max(self.max_val._array))
+        least, most = float(np.min(self.min_val.payload)), float(np.max(self.max_val.payload))
         if low > most or high < least:
             raise QuantizationError(
                 f"the range {low:.6g} to {high:.6g} leaves out every value that was seen, "

@@ -90,7 +90,7 @@ def _quantize_inputs(module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _is_floating(one: Any) -> bool:
-    return isinstance(one, Value) and bool(one._array.dtype.kind == "f")
+    return isinstance(one, Value) and bool(one.payload.dtype.kind == "f")
 
 
 def _dequantize_outputs(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:

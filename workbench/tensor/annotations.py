@@ -83,9 +83,9 @@ class Spec:
         words = self._along(dims, label, op)
         self._match_names(words, dims, label, op, strict)
         self._match_sizes(words, dims, label, op, {} if sizes is None else sizes)
-        if self.dtype is not None and dtype_of(value._array) != self.dtype:
+        if self.dtype is not None and dtype_of(value.payload) != self.dtype:
             raise DTypeError(
-                f"{_at(op)}{label} must be a {self!r}, and its values are {dtype_of(value._array).name}. "
+                f"{_at(op)}{label} must be a {self!r}, and its values are {dtype_of(value.payload).name}. "
                 f"Cast it first: {_code(label)}.to(wb.{self.dtype.name})"
             )
 

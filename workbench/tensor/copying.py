@@ -19,7 +19,7 @@ _OF_THE_MOMENT = VALUE_FIELDS | {"_origin", "_told", "_hooks", "_after_gathering
 def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
     """Return a tensor from what a copy or a pickle kept of one."""
     value = cls.__new__(cls)
-    value._array = payload
+    value.payload = payload
     value._names = names
     value._requires_grad = requires_grad
     value.__dict__.update(state)
@@ -35,7 +35,7 @@ class Copying(Naming):
         return {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
 
     def __copy__(self) -> Any:
-        return rebuild(type(self), self._array, self._names, self._requires_grad, self._state())
+        return rebuild(type(self), self.payload, self._names, self._requires_grad, self._state())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self._grad_fn is not None:
@@ -45,7 +45,7 @@ class Copying(Naming):
             )
         state = copy.deepcopy(self._state(), memo)
         copied = rebuild(
-            type(self), copy.deepcopy(self._array, memo), self._names, self._requires_grad, state
+            type(self), copy.deepcopy(self.payload, memo), self._names, self._requires_grad, state
         )
         memo[id(self)] = copied
         return copied
@@ -55,4 +55,4 @@ class Copying(Naming):
             raise AutogradError(
                 "a tensor that a recorded op made cannot be pickled, since its graph stays behind. Pickle x.detach()."
             )
-        return rebuild, (type(self), self._array, self._names, self._requires_grad, self._state())
+        return rebuild, (type(self), self.payload, self._names, self._requires_grad, self._state())

@@ -48,7 +48,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
 
 def _operand(one: Any) -> Any:
     if isinstance(one, Value):
-        return dtype_of(one._array).numpy, len(one._array.shape)
+        return dtype_of(one.payload).numpy, len(one.payload.shape)
     if not isinstance(one, bool | int | float | complex):
         raise TypeError(f"result_type: give tensors or numbers, got {type(one).__name__}")
     return one

@@ -66,7 +66,7 @@ def _placed(result: Tensor, device: Any, copy: bool | None, op: str) -> Tensor:
     """Return `result` on a device; in memory of its own where `copy` says so."""
     if device is not None:
         where = find(device)[0]
-        here = device_of(result._array)
+        here = device_of(result.payload)
         if where != here and not (where.index is None and where.type == here.type):
             if copy is False:
                 raise ValueError(f"{op}: the values are on {here}: they get to {where} only by a copy")

@@ -76,9 +76,9 @@ class Interchange(Copying):
             raise AutogradError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        if backend_of(self._array) is not None:
+        if backend_of(self.payload) is not None:
             raise DeviceError(
-                f"can't convert {device_of(self._array)} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                f"can't convert {device_of(self.payload)} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 "tensor to host memory first."
             )
         return self._plain()
@@ -132,14 +132,14 @@ class Interchange(Copying):
     # ----------------------------------------------------------------------------------------- a sequence
 
     def __len__(self) -> int:
-        if not self._array.shape:
+        if not self.payload.shape:
             raise TypeError("len() of a 0-d tensor")
-        return self._array.shape[0]  # type: ignore[no-any-return]
+        return self.payload.shape[0]  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._array.shape:
+        if not self.payload.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(self._array.shape[0]))  # type: ignore[index]
+        return (self[i] for i in range(self.payload.shape[0]))  # type: ignore[index]
 
     def __reversed__(self) -> Any:
         return METHODS["flip"](self, 0) if self.ndim else self
@@ -156,7 +156,7 @@ class Interchange(Copying):
     @property
     def itemsize(self) -> int:
         """Bytes a value takes."""
-        return int(self._array.dtype.itemsize)
+        return int(self.payload.dtype.itemsize)
 
     def element_size(self) -> int:
         """Return how many bytes a value takes.
@@ -180,7 +180,7 @@ class Interchange(Copying):
 
         Raises `NoNumbersError` for a value without memory, `DeviceError` where the device does not say.
         """
-        array = self._array
+        array = self.payload
         if backend_of(array) is not None:
             interface = getattr(array, "__cuda_array_interface__", None)
             if interface is None:
@@ -197,7 +197,7 @@ class Interchange(Copying):
         >>> x.is_set_to(x.detach()), x.is_set_to(x.clone()), x.is_set_to(x[:1])
         (True, False, False)
         """
-        if self._array is tensor._array:
+        if self.payload is tensor.payload:
             return True
         a, b = _codes(dispatch.numbers(self)), _codes(dispatch.numbers(tensor))
         return (
@@ -259,7 +259,7 @@ class Interchange(Copying):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the kind and the index of the device, in DLPack's numbers."""
-        array = self._array
+        array = self.payload
         if backend_of(array) is None:
             return dlpack.CPU_CODE, 0
         if not hasattr(array, "__dlpack_device__"):
@@ -280,10 +280,10 @@ class Interchange(Copying):
         if self._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         wishes = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-        if backend_of(self._array) is not None:
+        if backend_of(self.payload) is not None:
             self.__dlpack_device__()
             given = {word: wish for word, wish in wishes.items() if wish is not None}
-            return self._array.__dlpack__(stream=stream, **given)
+            return self.payload.__dlpack__(stream=stream, **given)
         array = dispatch.numbers(self)
         if hasattr(array, "quantizer"):
             raise BufferError("a quantized tensor has no plain values: export dequantize() or int_repr()")

@@ -21,16 +21,16 @@ class Naming(Value):
     @property
     def names(self) -> Names:
         """Names of the dims; None for a dim without one. Assign to rename in place."""
-        return self._names or (None,) * len(self._array.shape)
+        return self._names or (None,) * len(self.payload.shape)
 
     @names.setter
     def names(self, names: Names | None) -> None:
-        self._names = check_names(names, len(self._array.shape))
+        self._names = check_names(names, len(self.payload.shape))
 
     @property
     def ndim(self) -> int:
         """Number of dims."""
-        return len(self._array.shape)
+        return len(self.payload.shape)
 
     def has_names(self) -> bool:
         """True if any dim has a name."""

@@ -104,7 +104,7 @@ def set_printoptions(
 
 def tensor_repr(tensor: Any) -> str:
     """Return ``tensor([[1.0000, 2.0000]], names=('N', 'C'), requires_grad=True)``."""
-    array = tensor._array
+    array = tensor.payload
     suffix = _suffix(tensor)
     body = ""
     if isinstance(array, Abstract):
@@ -130,8 +130,8 @@ def tensor_repr(tensor: Any) -> str:
 
 def _suffix(tensor: Any) -> list[str]:
     parts = []
-    if backend_of(tensor._array) is not None:
-        parts.append(f"device={str(device_of(tensor._array))!r}")
+    if backend_of(tensor.payload) is not None:
+        parts.append(f"device={str(device_of(tensor.payload))!r}")
     name = tensor.dtype.name
     if name not in ("float32", "int64", "bool"):
         parts.append(f"dtype=workbench.{name}")

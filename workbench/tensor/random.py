@@ -136,7 +136,7 @@ def randint_like(
 ) -> Tensor:
     """Return whole numbers drawn evenly from [low, high), with the dims and names of `input`."""
     drawn = randint(low, high, input.shape, dtype=dtype or input.dtype, generator=generator)
-    return finish(drawn._array, input._names, False, input.device)
+    return finish(drawn.payload, input._names, False, input.device)
 
 
 def randperm(n: int, *, dtype: Any = None, generator: Generator | None = None) -> Tensor:
@@ -166,7 +166,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if p is not None and not 0 <= p <= 1:
         raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     drawn = _stream(generator).random(input.shape) < chance
-    return finish(np.asarray(drawn).astype(input._array.dtype), input._names, False, input.device)
+    return finish(np.asarray(drawn).astype(input.payload.dtype), input._names, False, input.device)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -175,7 +175,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if not bool((rates >= 0).all()):
         raise ValueError("invalid Poisson rate, expected all rates to be non-negative")
     drawn = np.asarray(_stream(generator).poisson(rates))
-    return finish(drawn.astype(input._array.dtype), input._names, False, input.device)
+    return finish(drawn.astype(input.payload.dtype), input._names, False, input.device)
 
 
 def normal(
@@ -204,7 +204,7 @@ def normal(
 
 
 def _plain(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
+    return value.payload if isinstance(value, Tensor) else value
 
 
 def multinomial(
@@ -250,7 +250,7 @@ def _refilled(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Te
 
     def method(self: Tensor, *arguments: Any, generator: Generator | None = None, **keywords: Any) -> Tensor:
         array = np.asarray(draw(_stream(generator), self.shape, self, *arguments, **keywords))
-        return write(self, name, lambda old: new(array.astype(self._array.dtype, copy=False)))  # type: ignore[no-any-return]
+        return write(self, name, lambda old: new(array.astype(self.payload.dtype, copy=False)))  # type: ignore[no-any-return]
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
@@ -310,7 +310,7 @@ def _draw_random(
     if to is None and from_ is not None:
         from_, to = 0, from_
     if to is None:
-        kind = like._array.dtype
+        kind = like.payload.dtype
         bits = {"b": 1, "u": 8 * kind.itemsize, "i": 8 * kind.itemsize - 1}.get(kind.kind)
         to = 2 ** (bits if bits is not None else np.finfo(kind).nmant + 1 if kind.kind == "f" else 8)
     low = from_ or 0

@@ -62,27 +62,27 @@ class Tensor(Methods, Operators, Interchange):
         """Make a tensor of the default type with a copy of `data`; `workbench.tensor` keeps the type of the data."""
         source = data.detach().cpu().numpy() if isinstance(data, Tensor) else data
         try:
-            self._array = np.array(source, get_default_dtype().numpy)
+            self.payload = np.array(source, get_default_dtype().numpy)
         except (TypeError, ValueError):
             raise DTypeError(f"a tensor is made of numbers, got {type(data).__name__}") from None
-        self._names = check_names(names, self._array.ndim) if names is not None else None
+        self._names = check_names(names, self.payload.ndim) if names is not None else None
 
     # ------------------------------------------------------------------------------------- what it is
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the dims."""
-        return self._array.shape  # type: ignore[no-any-return]
+        return self.payload.shape  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> DType:
         """Type of the values."""
-        return dtype_of(self._array)
+        return dtype_of(self.payload)
 
     @property
     def device(self) -> Device:
         """Where the values are: ``cpu``, or a backend's device."""
-        return device_of(self._array)
+        return device_of(self.payload)
 
     @property
     def is_cpu(self) -> bool:
@@ -149,7 +149,7 @@ class Tensor(Methods, Operators, Interchange):
     @property
     def is_quantized(self) -> bool:
         """True if the values are integer codes with a scale and a zero point."""
-        return hasattr(self._array, "quantizer")
+        return hasattr(self.payload, "quantizer")
 
     def dim(self) -> int:
         """Number of dims."""
@@ -179,7 +179,7 @@ class Tensor(Methods, Operators, Interchange):
         named = self._names is not None and getattr(value, "_names", None) is not None
         if plainly(self, value) and (not named or dispatch.computes_only()):
             source = dispatch.numbers(value) if isinstance(value, Tensor) else value
-            indexing.assign(self._array, key, source)
+            indexing.assign(self.payload, key, source)
             self._version += 1
         else:
             write(self, "__setitem__", lambda old: indexing.setitem(old, key, value))
@@ -208,7 +208,7 @@ class Tensor(Methods, Operators, Interchange):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask `backward` to put a gradient here; only floating point and complex tensors have one."""
-        if requires_grad and self._array.dtype.kind not in "fcV":
+        if requires_grad and self.payload.dtype.kind not in "fcV":
             raise DTypeError(
                 f"only Tensors of floating point and complex dtype can require gradients, this is {self.dtype.name}. "
                 "Cast it first: x.float().requires_grad_()"
@@ -286,8 +286,8 @@ class Tensor(Methods, Operators, Interchange):
 
         def keep(gradient: Tensor) -> None:
             own = alias(gradient, self._names)
-            if not own._requires_grad and type(own._array) is np.ndarray:
-                own = new(own._array.copy(), self._names)
+            if not own._requires_grad and type(own.payload) is np.ndarray:
+                own = new(own.payload.copy(), self._names)
             self.grad = own if self.grad is None else self.grad + own
 
         hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
@@ -304,9 +304,9 @@ class Tensor(Methods, Operators, Interchange):
 
     def detach(self) -> Tensor:
         """Return the same values off the tape; memory is shared."""
-        if isinstance(self._array, Abstract):
+        if isinstance(self.payload, Abstract):
             return ops.detach(self)  # type: ignore[no-any-return]  # a graph must know that gradients end here
-        other: Tensor = new(self._array, self._names)
+        other: Tensor = new(self.payload, self._names)
         other._owner = self if self._owner is None else self._owner
         other._inference = self._inference
         return other
@@ -329,7 +329,7 @@ class Tensor(Methods, Operators, Interchange):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        here, there = self._array, value._array
+        here, there = self.payload, value.payload
         if (type(here), here.dtype, tuple(here.shape)) != (type(there), there.dtype, tuple(there.shape)):
             raise DTypeError(
                 "Attempted to set the data of a tensor to an incompatible tensor type: it has shape "
@@ -340,7 +340,7 @@ class Tensor(Methods, Operators, Interchange):
             raise AutogradError(
                 "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"
             )
-        self._array = there
+        self.payload = there
 
     # --------------------------------------------------------------------------------- in-place changes
 
@@ -358,7 +358,7 @@ class Tensor(Methods, Operators, Interchange):
     def copy_(self, source: Any) -> Tensor:
         """Copy values in; sizes broadcast, types are cast."""
         value = source if isinstance(source, Tensor) else new(np.asarray(source))
-        here, there = self._array, value._array
+        here, there = self.payload, value.payload
 
         def copied(old: Any) -> Any:
             cast = value if there.dtype == here.dtype else ops.to(value, dtype=here.dtype)

@@ -35,7 +35,7 @@ def _check_values(op: Op, sample: Sample) -> None:
     """Dims rule against numbers, type rule against numbers, kernel against NumPy."""
     inputs = inputs_of(sample)
     results = several(apply(op, *inputs, **sample.params))
-    arrays = [one._array if isinstance(one, Tensor) else one for one in inputs]
+    arrays = [one.payload if isinstance(one, Tensor) else one for one in inputs]
     plain = several(op.forward(*arrays, **sample.params))
     with interpreting(WithoutNumbers()):
         abstract = several(apply(op, *inputs, **sample.params))
@@ -45,8 +45,8 @@ def _check_values(op: Op, sample: Sample) -> None:
         )
         assert rule.shape == got.shape
         assert rule.names == got.names
-        assert rule._array.dtype == got._array.dtype, (
-            f"{op.name}: type rule {rule._array.dtype}, numbers {got._array.dtype}"
+        assert rule.payload.dtype == got.payload.dtype, (
+            f"{op.name}: type rule {rule.payload.dtype}, numbers {got.payload.dtype}"
         )
         assert_close(got, raw, rtol=1e-6, atol=1e-9)
 
@@ -70,31 +70,31 @@ def _check_kernel(op: Op, sample: Sample) -> None:
 def _check_batch(op: Op, sample: Sample, size: int = 2) -> None:
     """A batch gives what its entries give one by one: names, types, values."""
     inputs = inputs_of(sample)
-    if any(isinstance(one, Tensor) and not isinstance(one._array, np.ndarray) for one in inputs):
+    if any(isinstance(one, Tensor) and not isinstance(one.payload, np.ndarray) for one in inputs):
         return
     batching = Batching(size)
     entries = [
-        batching.wrap(new(np.stack([one._array] * size)), one._names) if isinstance(one, Tensor) else one
+        batching.wrap(new(np.stack([one.payload] * size)), one._names) if isinstance(one, Tensor) else one
         for one in inputs
     ]
     alone = several(apply(op, *inputs, **sample.params))
-    if any(not isinstance(one._array, np.ndarray) for one in alone):
+    if any(not isinstance(one.payload, np.ndarray) for one in alone):
         return
     with interpreting(batching):
         together = several(apply(op, *entries, **sample.params))
     for got, expected in zip(together, alone, strict=True):
         assert got.names == expected.names, f"{op.name}: names in a batch {got.names}, alone {expected.names}"
         assert got.dtype == expected.dtype, f"{op.name}: type in a batch {got.dtype}, alone {expected.dtype}"
-        values = got._array.value._array if batching.owns(got) else np.stack([got._array] * size)
+        values = got.payload.value.payload if batching.owns(got) else np.stack([got.payload] * size)
         for entry in values:
-            assert_close(entry, expected._array, rtol=1e-6, atol=1e-8)
+            assert_close(entry, expected.payload, rtol=1e-6, atol=1e-8)
 
 
 def _check_graph(op: Op, sample: Sample) -> None:
     """Traced into a graph and run, the op gives the names, types and values that it gives at once."""
     inputs = inputs_of(sample)
     values = [one for one in inputs if isinstance(one, Tensor)]
-    if not values or any(not isinstance(one._array, np.ndarray) for one in values):
+    if not values or any(not isinstance(one.payload, np.ndarray) for one in values):
         return
 
     def call(*given: Any) -> Any:
@@ -114,12 +114,12 @@ _NARROW: tuple[Any, ...] = (np.float32, np.float16, ml_dtypes.bfloat16, np.compl
 def _check_types(op: Op, sample: Sample) -> None:
     """In every floating type the results have the types that the rule says, or the call is refused for its type."""
     inputs = inputs_of(sample)
-    if not any(isinstance(one, Tensor) and str(one._array.dtype) in PRECISE for one in inputs):
+    if not any(isinstance(one, Tensor) and str(one.payload.dtype) in PRECISE for one in inputs):
         return
     for dtype in _NARROW:
         cast: list[Any] = []
         for one in inputs:
-            array = one._array if isinstance(one, Tensor) else None
+            array = one.payload if isinstance(one, Tensor) else None
             if not isinstance(array, np.ndarray) or str(array.dtype) not in PRECISE:
                 cast.append(one)
             elif array.dtype.kind == "c":
@@ -140,8 +140,8 @@ def _check_types(op: Op, sample: Sample) -> None:
         with interpreting(WithoutNumbers()):
             rules = several(apply(op, *cast, **sample.params))
         for got, rule in zip(results, rules, strict=True):
-            assert got._array.dtype == rule._array.dtype, (
-                f"{op.name} in {np.dtype(dtype)}: type rule {rule._array.dtype}, numbers {got._array.dtype}"
+            assert got.payload.dtype == rule.payload.dtype, (
+                f"{op.name} in {np.dtype(dtype)}: type rule {rule.payload.dtype}, numbers {got.payload.dtype}"
             )
 
 
@@ -163,20 +163,22 @@ def _check_memory(op: Op, samples: Sequence[Sample]) -> None:
     shared = []
     for sample in samples:
         inputs = [
-            one for one in inputs_of(sample) if isinstance(one, Tensor) and isinstance(one._array, np.ndarray)
+            one
+            for one in inputs_of(sample)
+            if isinstance(one, Tensor) and isinstance(one.payload, np.ndarray)
         ]
-        before = [one._array.copy() for one in inputs]
+        before = [one.payload.copy() for one in inputs]
         results = several(apply(op, *inputs_of(sample), **sample.params))
         for one, old in zip(inputs, before, strict=True):
-            expect(same_numbers(one._array, old), f"{op.name} changed its inputs")
-        arrays = [one._array for one in results if isinstance(one._array, np.ndarray) and one._array.size]
+            expect(same_numbers(one.payload, old), f"{op.name} changed its inputs")
+        arrays = [one.payload for one in results if isinstance(one.payload, np.ndarray) and one.payload.size]
         shared += [
-            np.shares_memory(out, one._array) for out in arrays for one in inputs[:1] if one._array.size
+            np.shares_memory(out, one.payload) for out in arrays for one in inputs[:1] if one.payload.size
         ]
         others = inputs[1:] if op.view else inputs
         for out in arrays:
             # What is returned as it was given (the conjugate of real numbers) is no new view of it.
-            aliased = [one for one in others if out is not one._array and np.shares_memory(out, one._array)]
+            aliased = [one for one in others if out is not one.payload and np.shares_memory(out, one.payload)]
             expect(
                 not aliased, f"{op.name} is not declared a view, but its result shares memory with an input"
             )
@@ -206,8 +208,8 @@ def _check_bad(op: Op) -> None:
 
 
 def _copies(value: Any) -> Iterator[Any]:
-    if isinstance(value._array, np.ndarray):
-        yield value._array.copy()
+    if isinstance(value.payload, np.ndarray):
+        yield value.payload.copy()
 
 
 def check_op(op: Op) -> None:

@@ -69,7 +69,7 @@ def gradcheck(op: Op, sample: Sample) -> None:
         actual = np.zeros_like(expected)
         if gradient is not None:
             for position in positions:
-                actual[position] = gradient._array[position]
+                actual[position] = gradient.payload[position]
         if gradient is not None:
             assert gradient.names == one.names, (
                 f"the gradient's names {gradient.names} are not the input's {one.names}"
@@ -108,14 +108,14 @@ def check_rule_without_numbers(op: Op, sample: Sample) -> None:
         empty = []
         for one in inputs:
             if isinstance(one, Tensor):
-                value = new(Abstract(one.shape, one._array.dtype), one._names)
+                value = new(Abstract(one.shape, one.payload.dtype), one._names)
                 empty.append(value.requires_grad_() if one.requires_grad else value)
             else:
                 empty.append(one)
         outs = several(apply(op, *empty, **sample.params))
         wanted = [one for one in empty if isinstance(one, Tensor) and one.requires_grad]
         differentiable = [out for out in outs if out._requires_grad and out.dtype.kind in "fcV"]
-        seeds = [new(Abstract(out.shape, out._array.dtype)) for out in differentiable]
+        seeds = [new(Abstract(out.shape, out.payload.dtype)) for out in differentiable]
         for one, gradient in zip(wanted, grad(differentiable, wanted, seeds, allow_unused=True), strict=True):
             assert gradient is None or gradient.shape == one.shape
 
@@ -153,23 +153,23 @@ def check_second_order(op: Op, sample: Sample) -> None:
     second = grad(total, wanted, allow_unused=True)
     step = 1e-5
     for one, gradient in zip(wanted, second, strict=True):
-        original = one._array
+        original = one.payload
         expected = np.zeros(original.shape)
         for position in _some_positions(original.shape, 8):
             values = []
             for sign in (1, -1):
-                one._array = original.copy()
-                one._array[position] += sign * step
+                one.payload = original.copy()
+                one.payload[position] += sign * step
                 values.append(slope())
             expected[position] = (values[0] - values[1]) / (2 * step)
             actual = 0.0 if gradient is None else gradient.numpy()[position]
             assert_close(actual, expected[position], rtol=1e-3, atol=2e-4)
-        one._array = original
+        one.payload = original
 
 
 def _bare(op: Op, inputs: Sequence[Any], params: Any) -> list[Any]:
     """Return the results of the op's own array code, as arrays."""
-    arrays = [one._array if isinstance(one, Tensor) else one for one in inputs]
+    arrays = [one.payload if isinstance(one, Tensor) else one for one in inputs]
     with np.errstate(all="ignore"):
         return [np.asarray(one) for one in several(op.forward(*arrays, **params))]
 
@@ -186,11 +186,11 @@ def check_forward_mode(op: Op, sample: Sample, step: float = 1e-6) -> None:
     """The derivative along a direction, of the op's own rule or derived, against a difference along it."""
     inputs = inputs_of(sample)
     moving = [
-        i for i, one in enumerate(inputs) if isinstance(one, Tensor) and str(one._array.dtype) in PRECISE
+        i for i, one in enumerate(inputs) if isinstance(one, Tensor) and str(one.payload.dtype) in PRECISE
     ]
     if not moving:
         return
-    directions = {i: _random_like(inputs[i]._array, 20 + i) for i in moving}
+    directions = {i: _random_like(inputs[i].payload, 20 + i) for i in moving}
     level = Forward()
     duals = [
         level.make(one, new(directions[i]), one._names) if i in directions else one
@@ -202,7 +202,7 @@ def check_forward_mode(op: Op, sample: Sample, step: float = 1e-6) -> None:
         _bare(
             op,
             [
-                new(one._array + sign * step * directions[i]) if i in directions else one
+                new(one.payload + sign * step * directions[i]) if i in directions else one
                 for i, one in enumerate(inputs)
             ],
             sample.params,
@@ -213,7 +213,7 @@ def check_forward_mode(op: Op, sample: Sample, step: float = 1e-6) -> None:
         if up.dtype.kind not in "fc":
             continue
         value, direction = level.parts(result)
-        actual = np.zeros(up.shape, up.dtype) if direction is None else direction._array
+        actual = np.zeros(up.shape, up.dtype) if direction is None else direction.payload
         assert direction is None or direction.names == value.names
         expected = (up - down) / (2 * step)
         known = np.isfinite(expected)

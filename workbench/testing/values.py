@@ -28,7 +28,7 @@ def assert_close(actual: Any, expected: Any, rtol: float = 1.3e-6, atol: float =
 
 
 def _numbers(one: Any) -> np.ndarray[Any, Any]:
-    payload = one._array if isinstance(one, Tensor) else one
+    payload = one.payload if isinstance(one, Tensor) else one
     if isinstance(payload, QuantizedArray):
         return payload.dequantize()
     return np.asarray(one.detach() if isinstance(one, Tensor) else one)
@@ -43,7 +43,7 @@ def inputs_of(sample: Sample, requires_grad: bool = False) -> tuple[Any, ...]:
             continue
         names = sample.names[i] if sample.names is not None else None
         value = tensor(0.0)
-        value._array = one
+        value.payload = one
         value.names = names
         differentiable = requires_grad and one.dtype.kind == "f"
         result.append(value.requires_grad_() if differentiable else value)

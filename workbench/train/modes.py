@@ -33,9 +33,9 @@ def buffers_of(model: Any) -> Buffers:
     """Return the buffers of a model, such as running means, with their values of now."""
     buffers = model.buffers() if isinstance(model, Module) else ()
     return [
-        (buffer, buffer._array, buffer._array.copy())
+        (buffer, buffer.payload, buffer.payload.copy())
         for buffer in buffers
-        if isinstance(buffer._array, np.ndarray)
+        if isinstance(buffer.payload, np.ndarray)
     ]
 
 
@@ -43,5 +43,5 @@ def put_back(buffers: Buffers) -> None:
     """Give buffers the values that they had, in the memory that they had."""
     for buffer, array, values in buffers:
         np.copyto(array, values)
-        buffer._array = array
+        buffer.payload = array
         buffer._version += 1

@@ -70,7 +70,7 @@ def _order(state: Any) -> list[int] | None:
 
     Sums over a gradient go through memory in its order, so that the order is part of what makes them repeat.
     """
-    array = state._array if isinstance(state, Tensor) else state
+    array = state.payload if isinstance(state, Tensor) else state
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return None
     return sorted(range(array.ndim), key=lambda axis: (-abs(array.strides[axis]), axis))

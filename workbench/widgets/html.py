@@ -70,7 +70,7 @@ def _without(tensor: Any) -> str:
     """Say why no values are drawn."""
     if str(tensor.device) != "cpu":
         return f"the values stay on {tensor.device}: x.cpu() brings them here"
-    said = getattr(getattr(tensor, "_array", None), "called", "")
+    said = getattr(getattr(tensor, "payload", None), "called", "")
     return "no numbers: this value stands for one " + (
         "entry of a batch" if "batch" in said else "in a graph"
     )

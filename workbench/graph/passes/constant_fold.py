@@ -50,4 +50,4 @@ def constant_fold(graph: Graph) -> Graph:
 
 def _own(tensor: Any) -> Any:
     """Return `tensor` in memory of its own: what moves values gives views, which would follow their parameter."""
-    return new(tensor._array.copy(), tensor._names) if isinstance(tensor._array, np.ndarray) else tensor
+    return new(tensor.payload.copy(), tensor._names) if isinstance(tensor.payload, np.ndarray) else tensor

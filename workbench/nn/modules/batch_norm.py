@@ -91,7 +91,7 @@ class RunningNorm(Module):
 
     def _check(self, input: Any) -> None:
         """Refuse names that are not expected."""
-        ndim = len(input._array.shape)
+        ndim = len(input.payload.shape)
         for expected in self.expected:
             if len(expected) == ndim:
                 check_names(type(self).__name__, input, expected)
@@ -99,11 +99,11 @@ class RunningNorm(Module):
     def _check_dims(self, input: Any) -> None:
         """Refuse another number of dims."""
         counts = [len(names) for names in self.expected]
-        if len(input._array.shape) in counts:
+        if len(input.payload.shape) in counts:
             return
         wanted = " or ".join(str(list(names)) for names in self.expected)
         raise DimensionValueError(
-            f"expected {' or '.join(f'{count}D' for count in counts)} input (got {len(input._array.shape)}D input): "
+            f"expected {' or '.join(f'{count}D' for count in counts)} input (got {len(input.payload.shape)}D input): "
             f"{type(self).__name__} takes dims {wanted}.",
             op=type(self).__name__, operands=(dims_of(input).operand("input"),),
         )  # fmt: skip
@@ -124,7 +124,7 @@ class BatchNormNd(RunningNorm):
 
     def forward(self, input: Any) -> Any:
         """Normalise [N, C, …]: by the batch's own statistics while training, by the running ones otherwise."""
-        array, names = input._array, input._names
+        array, names = input.payload, input._names
         if names is not None and names != self.expected[0]:
             self._check(input)
         shape = array.shape
@@ -144,7 +144,7 @@ class BatchNormNd(RunningNorm):
         count = values_per_channel(type(self).__name__, input)
         output, batch_mean, rstd = BATCH_NORM(input, weight, bias, eps=self.eps)
         if self.training and self.track_running_stats and mean is not None and var is not None:
-            self._track(mean, var, batch_mean._array, rstd._array, count)
+            self._track(mean, var, batch_mean.payload, rstd.payload, count)
         return output
 
     def _track(self, mean: Any, var: Any, batch_mean: Any, rstd: Any, count: int) -> None:
@@ -153,7 +153,7 @@ class BatchNormNd(RunningNorm):
             return
         momentum, batches = self.momentum, self.num_batches_tracked
         if batches is not None:
-            counted = batches._array
+            counted = batches.payload
             np.add(counted, 1, out=counted)
             batches._version += 1
             momentum = 1.0 / int(counted) if momentum is None else momentum
@@ -177,7 +177,7 @@ class BatchNorm1d(BatchNormNd):
     expected = (("N", "C"), ("N", "C", "L"))
 
     def _check(self, input: Any) -> None:
-        if len(input._array.shape) == 3:
+        if len(input.payload.shape) == 3:
             check_names("BatchNorm1d", input, ("N", "C", "L"))
 
 

@@ -120,7 +120,7 @@ class ConvNd(Module):
 
     def _plain_padding(self, input: Any) -> Sizes | None:
         """Return the padding that the op itself does; None where the input is to be changed first."""
-        return self.plain_widths() if len(input._array.shape) == self.spatial + 2 else None
+        return self.plain_widths() if len(input.payload.shape) == self.spatial + 2 else None
 
     def plain_widths(self) -> Sizes | None:
         """Return how far zeros pad both sides; None for a border of another kind, or of two widths."""
@@ -238,14 +238,14 @@ class Conv2d(ConvNd):
         if not self.training:
             prepared = self._prepared_for(input)
             if prepared is not None:
-                return new(prepared.run(input._array), names)
+                return new(prepared.run(input.payload), names)
         return self._conv_forward(input, self.weight, self.bias)
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         """Convolve with a weight and bias that may be others than the layer's own."""
         padding = self.padding
         # The common call, without asking anyone else.
-        if type(padding) is not tuple or self.padding_mode != "zeros" or len(input._array.shape) != 4:
+        if type(padding) is not tuple or self.padding_mode != "zeros" or len(input.payload.shape) != 4:
             return super()._conv_forward(input, weight, bias)
         operands = (input, weight) if bias is None else (input, weight, bias)
         return CONV2D(
@@ -256,7 +256,7 @@ class Conv2d(ConvNd):
         """Return packed weights for plain inference: only numbers are asked for, and they are float32."""
         if CONV2D.kernel is None or not dispatch.computes_only():
             return None
-        array, weight = input._array, self.weight._array
+        array, weight = input.payload, self.weight.payload
         if type(array) is not np.ndarray or type(weight) is not np.ndarray:
             return None
         if array.dtype != np.float32 or weight.dtype != np.float32:

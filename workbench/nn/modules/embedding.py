@@ -241,7 +241,7 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Pick rows and bring them together."""
-        if len(input._array.shape) == 2:
+        if len(input.payload.shape) == 2:
             check_places("EmbeddingBag", input, N=0)
         return functional.embedding_bag(
             input,

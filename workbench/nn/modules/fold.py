@@ -84,7 +84,7 @@ class Fold(Module):
         image = functional.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
         )
-        return image if names is None else ops.rename(image, names=IMAGE[-len(image._array.shape) :])
+        return image if names is None else ops.rename(image, names=IMAGE[-len(image.payload.shape) :])
 
     def extra_repr(self) -> str:
         """Return the settings."""

@@ -35,7 +35,7 @@ class InstanceNormNd(RunningNorm):
         self._check_dims(input)
         if input._names is not None:
             self._check(input)
-        shape = input._array.shape
+        shape = input.payload.shape
         single = len(shape) == len(self.expected[1])
         self._check_channels(shape[0 if single else 1], 0 if single else 1)
         batch = ops.unsqueeze(input, dim=0, name=None) if single else input

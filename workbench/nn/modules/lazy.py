@@ -68,7 +68,7 @@ class LazyModuleMixin(Module):
         before = (
             type(self),
             dict(own),
-            [(one, type(one), one._array, one._names) for one in held if is_lazy(one)],
+            [(one, type(one), one.payload, one._names) for one in held if is_lazy(one)],
         )
         try:
             return self._first_call(inputs, keywords)
@@ -77,7 +77,7 @@ class LazyModuleMixin(Module):
             own.clear()
             own.update(before[1])
             for one, kind, array, names in before[2]:
-                one.__class__, one._array, one._names = kind, array, names
+                one.__class__, one.payload, one._names = kind, array, names
             raise
 
     def _first_call(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

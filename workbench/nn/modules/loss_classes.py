@@ -239,7 +239,7 @@ class CTCLoss(Loss):
 
     def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
         """Return the loss."""
-        if len(log_probs._array.shape) == 3:
+        if len(log_probs.payload.shape) == 3:
             check_places("CTCLoss", log_probs, T=0, N=1)
         return functional.ctc_loss(
             log_probs,

@@ -66,7 +66,7 @@ class _LastDims(Module):
             check_names(type(self).__name__, input, (*names[: -len(dims)], *dims))
         if self.normalized_shape:
             return self.normalized_shape
-        shape: tuple[int, ...] = input._array.shape
+        shape: tuple[int, ...] = input.payload.shape
         return shape[-len(dims) :] if len(shape) >= len(dims) else dims
 
     def _shape_repr(self) -> str:
@@ -129,7 +129,7 @@ class LayerNorm(_LastDims):
             weight is not None
             and bias is not None
             and self.dims is None
-            and input._array.shape[-len(shape) :] == shape
+            and input.payload.shape[-len(shape) :] == shape
         ):
             return LAYER_NORM(input, weight, bias, count=len(shape), eps=self.eps)[0]
         return functional.layer_norm(input, self._check(input), weight, bias, self.eps)
@@ -234,7 +234,7 @@ class GroupNorm(Module):
 
     def forward(self, input: Any) -> Any:
         """Normalise groups of channels."""
-        n = len(input._array.shape) - 2
+        n = len(input.payload.shape) - 2
         if n in LAYOUT:
             check_layout("GroupNorm", input, n)
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

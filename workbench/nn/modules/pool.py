@@ -94,7 +94,7 @@ class _MaxPool(WindowPool):
         names = input._names
         if names is not None and names != self.layout:
             self._check_names(input)
-        if len(input._array.shape) != self.spatial + 2:
+        if len(input.payload.shape) != self.spatial + 2:
             return self._pool_one(input)
         values, indices = self.op(input, **(self._params or self.settings()))
         return (values, indices) if self.return_indices else values
@@ -192,7 +192,7 @@ class _AvgPool(WindowPool):
         names = input._names
         if names is not None and names != self.layout:
             self._check_names(input)
-        if len(input._array.shape) != self.spatial + 2:
+        if len(input.payload.shape) != self.spatial + 2:
             return self._pool_one(input)
         return self.op(input, **(self._params or self.settings()))
 

@@ -100,7 +100,7 @@ class _AdaptiveAvgPool(Module):
         if names is not None and names != self.layout:
             check_layout(type(self).__name__, input, self.spatial)
         shape, target, windows = self._last
-        if shape != input._array.shape or target != self.output_size:
+        if shape != input.payload.shape or target != self.output_size:
             windows = self._windows(input)
         # Windows of one size are a plain pooling, which is faster.
         if windows is not None and pools_plainly(input):

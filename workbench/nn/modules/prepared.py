@@ -19,8 +19,8 @@ class PreparedConv2d:
 
     def __init__(self, layer: Any, padding: Any) -> None:
         bias = layer.bias
-        self.weight = np.ascontiguousarray(layer.weight._array).copy()
-        self.bias = None if bias is None else bias._array.copy()
+        self.weight = np.ascontiguousarray(layer.weight.payload).copy()
+        self.bias = None if bias is None else bias.payload.copy()
         self.settings = (layer.stride, padding, layer.dilation, layer.groups)
         self.shapes: set[tuple[int, ...]] = set()
         self.packed = kernels.pack_conv2d(
@@ -38,9 +38,9 @@ class PreparedConv2d:
         bias = layer.bias
         return (
             self.settings == (layer.stride, padding, layer.dilation, layer.groups)
-            and _same_bits(self.weight, layer.weight._array)
+            and _same_bits(self.weight, layer.weight.payload)
             and (self.bias is None) == (bias is None)
-            and (bias is None or _same_bits(self.bias, bias._array))
+            and (bias is None or _same_bits(self.bias, bias.payload))
         )
 
     def check(self, input: Any, layer: Any) -> None:
@@ -53,7 +53,7 @@ class PreparedConv2d:
         )
         if len(self.shapes) > 64:
             self.shapes.clear()
-        self.shapes.add(input._array.shape)
+        self.shapes.add(input.payload.shape)
 
 
 def _same_bits(a: Any, b: Any) -> bool:

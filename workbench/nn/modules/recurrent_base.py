@@ -33,7 +33,7 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 def swapped(value: Any) -> Any:
     """Return the value with its first two dims in the other order."""
-    return ops.permute(value, dim=(1, 0, *range(2, len(value._array.shape))))
+    return ops.permute(value, dim=(1, 0, *range(2, len(value.payload.shape))))
 
 
 def draw_evenly(module: Module, size: int) -> None:
@@ -112,9 +112,9 @@ class RNNBase(Module):
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """Raise where the input's type or sizes are not those of the layer."""
         weight = getattr(self, self._all_weights[0][0])
-        if input._array.dtype != weight._array.dtype and {
-            input._array.dtype.char,
-            weight._array.dtype.char,
+        if input.payload.dtype != weight.payload.dtype and {
+            input.payload.dtype.char,
+            weight.payload.dtype.char,
         } <= set("fd"):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
@@ -162,7 +162,7 @@ class RNNBase(Module):
         given = None if hx is None else self._given(hx)
         if isinstance(input, PackedSequence):
             return self._packed(input, given)
-        ndim = len(input._array.shape)
+        ndim = len(input.payload.shape)
         if ndim not in (2, 3):
             raise ValueError(f"{self._word()}: Expected input to be 2D or 3D, got {ndim}D tensor instead")
         batch_dim = 0 if self.batch_first else 1
@@ -205,7 +205,7 @@ class RNNBase(Module):
         self, input: Any, given: tuple[Any, ...] | None, batch_sizes: tuple[int, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
         """Go through the layers; return the output, and the last states stacked."""
-        batch = input._array.shape[1] if batch_sizes is None else batch_sizes[0]
+        batch = input.payload.shape[1] if batch_sizes is None else batch_sizes[0]
         found: list[tuple[Any, ...]] = []
         directions = 2 if self.bidirectional else 1
         for layer in range(self.num_layers):
@@ -213,13 +213,13 @@ class RNNBase(Module):
             for direction in range(directions):
                 place = layer * directions + direction
                 if given is None:
-                    states = self._zeros(batch, input._array.dtype)
+                    states = self._zeros(batch, input.payload.dtype)
                 else:
                     states = tuple(ops.index(one, key=(place,)) for one in given)
                 output, *last = self._layer(input, states, place, direction == 1, batch_sizes)
                 outputs.append(output)
                 found.append(tuple(last))
-            input = ops.cat(*outputs, dim=len(output._array.shape) - 1) if directions == 2 else output
+            input = ops.cat(*outputs, dim=len(output.payload.shape) - 1) if directions == 2 else output
             if self.dropout and layer < self.num_layers - 1:
                 input = dropout(input, self.dropout, self.training)
         stacked = tuple(_stacked([one[k] for one in found]) for k in range(len(found[0])))

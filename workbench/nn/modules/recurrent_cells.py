@@ -60,7 +60,7 @@ class RNNCellBase(Module):
     def _prepared(self, input: Any, states: Any, labels: tuple[str, ...]) -> tuple[bool, Any, list[Any]]:
         """Check dims; return whether there is no batch, the input as rows, and the states as rows (zeros if None)."""
         word = type(self).__name__
-        sizes = input._array.shape
+        sizes = input.payload.shape
         if len(sizes) not in (1, 2):
             raise ValueError(f"{word}: Expected input to be 1D or 2D, got {len(sizes)}D instead")
         for label, one in zip(labels, states or (), strict=False):
@@ -81,12 +81,12 @@ class RNNCellBase(Module):
             input = ops.unsqueeze(input, dim=0, name=None)
             states = states and [ops.unsqueeze(one, dim=0, name=None) for one in states]
         if states is None:
-            zeros = np.zeros((input._array.shape[0], self.hidden_size), input._array.dtype)
+            zeros = np.zeros((input.payload.shape[0], self.hidden_size), input.payload.dtype)
             return alone, input, [new(zeros) for _ in labels]
         for one in states:
-            if dims_of(one).sizes != (input._array.shape[0], self.hidden_size):
+            if dims_of(one).sizes != (input.payload.shape[0], self.hidden_size):
                 raise DimensionError(
-                    f"Input batch size {input._array.shape[0]} and hidden_size {self.hidden_size} do not go with a "
+                    f"Input batch size {input.payload.shape[0]} and hidden_size {self.hidden_size} do not go with a "
                     f"hidden state of sizes {list(dims_of(one).sizes)}",
                     op=word,
                     operands=(dims_of(input).operand("input"), dims_of(one).operand("hx")),
@@ -99,7 +99,7 @@ class RNNCellBase(Module):
         return LINEAR(input, self.weight_ih, ops.add(self.bias_ih, self.bias_hh))
 
     def _settings(self, input: Any) -> dict[str, Any]:
-        return {"reverse": False, "batch_sizes": (input._array.shape[0],)}
+        return {"reverse": False, "batch_sizes": (input.payload.shape[0],)}
 
     def extra_repr(self) -> str:
         """Return sizes, and what differs from the defaults."""

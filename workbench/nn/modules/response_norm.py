@@ -37,7 +37,7 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Any) -> Any:
         """Divide by the neighbours."""
-        n = len(input._array.shape) - 2
+        n = len(input.payload.shape) - 2
         if n in LAYOUT:
             check_layout(type(self).__name__, input, n)
         return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)

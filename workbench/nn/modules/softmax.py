@@ -79,7 +79,7 @@ class Softmax2d(Module):
 
     def forward(self, input: Any) -> Any:
         """Apply over the channels."""
-        ndim = len(input._array.shape)
+        ndim = len(input.payload.shape)
         if ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {ndim}D instead")
         check_names("Softmax2d", input, IMAGE[4 - ndim :])

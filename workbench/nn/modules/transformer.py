@@ -48,7 +48,7 @@ def _is_causal(mask: Any, is_causal: bool | None, x: Any, batch_first: bool) -> 
         return bool(is_causal)
     sizes = dims_of(x).sizes
     size = sizes[0] if len(sizes) == 2 else sizes[1 if batch_first else 0]
-    array = mask._array
+    array = mask.payload
     if not isinstance(array, np.ndarray) or array.shape != (size, size) or array.dtype.kind != "f":
         return False
     return bool(np.array_equal(array, np.triu(np.full((size, size), -np.inf), 1)))
@@ -381,5 +381,5 @@ class Transformer(Module):
     def _reset_parameters(self) -> None:
         """Draw all matrices anew: Glorot's."""
         for parameter in self.parameters():
-            if len(parameter._array.shape) > 1:
+            if len(parameter.payload.shape) > 1:
                 init.xavier_uniform_(parameter)

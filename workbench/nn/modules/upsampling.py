@@ -58,7 +58,7 @@ class Upsample(Module):
 
     def forward(self, input: Any) -> Any:
         """Return the values at the new positions."""
-        n = len(input._array.shape) - 2
+        n = len(input.payload.shape) - 2
         if n in LAYOUT:
             check_layout(type(self).__name__, input, n)
         return functional.interpolate(
@@ -107,8 +107,8 @@ class UpsamplingBilinear2d(Upsample):
 def _check_channels(layer: str, x: Any) -> None:
     """Refuse names that say that the last three dims are not channels, height and width."""
     check_spatial(layer, x, 2)
-    if len(x._array.shape) >= 3:
-        check_places(layer, x, C=len(x._array.shape) - 3)
+    if len(x.payload.shape) >= 3:
+        check_places(layer, x, C=len(x.payload.shape) - 3)
 
 
 class PixelShuffle(Module):
@@ -173,7 +173,7 @@ class ChannelShuffle(Module):
 
     def forward(self, input: Any) -> Any:
         """Interleave."""
-        n = len(input._array.shape) - 2
+        n = len(input.payload.shape) - 2
         if n in LAYOUT:
             check_layout("ChannelShuffle", input, n)
         return functional.channel_shuffle(input, self.groups)

@@ -56,7 +56,7 @@ def _real(value: Tensor) -> Any:
 
 
 def _norm(value: Tensor, order: float) -> float:
-    array = value._array
+    array = value.payload
     if order == 2.0 and type(array) is np.ndarray and array.dtype.char in "fd" and array.size:
         flat = array.ravel(order="K")  # in the order of memory, which copies nothing that is dense
         with np.errstate(over="ignore", invalid="ignore"):
@@ -86,7 +86,7 @@ def clip_grads_with_norm_(
         return
     with np.errstate(invalid="ignore"), no_grad():  # infinities times 0
         for gradient in _gradients(parameters):
-            array = gradient._array
+            array = gradient.payload
             if type(array) is np.ndarray:
                 np.multiply(array, np.asarray(factor).astype(array.real.dtype), out=array)
                 gradient._version += 1

@@ -144,12 +144,12 @@ def seen(module: Module, value: Any, dims: Names | None) -> Any:
 
 def take(target: Tensor, source: Tensor) -> None:
     """Give `target`, which optimizers know, other numbers, of whatever size."""
-    array = source._array
+    array = source.payload
     target._version += 1
-    target._grad = None if tuple(array.shape) != tuple(target._array.shape) else target._grad
+    target._grad = None if tuple(array.shape) != tuple(target.payload.shape) else target._grad
     if target._names is not None and len(target._names) != len(array.shape):
         target._names = None
-    target._array = array.copy() if array is not target._array and hasattr(array, "copy") else array
+    target.payload = array.copy() if array is not target.payload and hasattr(array, "copy") else array
 
 
 def _like(original: Tensor, value: Tensor) -> Tensor:

@@ -155,9 +155,9 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return `default_mask` with what the last method prunes of what it leaves."""
         method = self._pruning_methods[-1]
-        left = default_mask._array != 0
-        array = t._array
-        mask = np.array(default_mask._array)
+        left = default_mask.payload != 0
+        array = t.payload
+        mask = np.array(default_mask.payload)
         if method.PRUNING_TYPE == "structured":
             axis = _axis(t, method)  # positions of which something is left
             kept = left.any(axis=tuple([i for i in range(array.ndim) if i != axis]))
@@ -167,7 +167,7 @@ class PruningContainer(BasePruningMethod):
         else:
             raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
         part = new(array[place], t._names if array[place].ndim == array.ndim else None)
-        mask[place] = method.compute_mask(part, new(mask[place], part._names))._array
+        mask[place] = method.compute_mask(part, new(mask[place], part._names)).payload
         return new(mask, default_mask._names)  # type: ignore[no-any-return]
 
 
@@ -191,7 +191,7 @@ class CustomFromMask(BasePruningMethod):
         """Return what both masks leave. Raises ValueError for a mask of another size."""
         if tuple(self.mask.shape) != tuple(t.shape):
             raise ValueError(f"the mask has shape {list(self.mask.shape)}, what it prunes {list(t.shape)}")
-        return new(default_mask._array * self.mask._array.astype(default_mask._array.dtype))  # type: ignore[no-any-return]
+        return new(default_mask.payload * self.mask.payload.astype(default_mask.payload.dtype))  # type: ignore[no-any-return]
 
 
 class _Counted(BasePruningMethod):
@@ -223,7 +223,7 @@ class RandomUnstructured(_Counted):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask with as many zeros more."""
         return _without(
-            default_mask, default_generator.numpy.random(t._array.size), self.count(t._array.size)
+            default_mask, default_generator.numpy.random(t.payload.size), self.count(t.payload.size)
         )
 
 
@@ -232,7 +232,7 @@ class L1Unstructured(_Counted):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask with as many zeros more."""
-        return _without(default_mask, np.abs(t._array).ravel(), self.count(t._array.size))
+        return _without(default_mask, np.abs(t.payload).ravel(), self.count(t.payload.size))
 
 
 def pruning_of(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
@@ -243,10 +243,10 @@ def pruning_of(module: Module, name: str) -> tuple[int, BasePruningMethod] | Non
 
 def _without(mask: Tensor, scores: Any, count: int) -> Tensor:
     """Return a mask with zeros at the `count` smallest scores."""
-    flat = np.array(mask._array).ravel()
+    flat = np.array(mask.payload).ravel()
     if count:
         flat[np.argpartition(scores, count - 1)[:count]] = 0
-    return new(flat.reshape(mask._array.shape), mask._names)  # type: ignore[no-any-return]
+    return new(flat.reshape(mask.payload.shape), mask._names)  # type: ignore[no-any-return]
 
 
 class RandomStructured(_Counted):
@@ -261,7 +261,7 @@ class RandomStructured(_Counted):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask with zeros at as many positions more."""
         axis = _axis(t, self)
-        size = t._array.shape[axis]
+        size = t.payload.shape[axis]
         return _without_positions(default_mask, axis, default_generator.numpy.random(size), self.count(size))
 
 
@@ -284,12 +284,12 @@ class LnStructured(_Counted):
             norms = LINALG["matrix_norm"](plain.movedim(axis, 0), "nuc")
         else:
             norms = vector_norm(plain, 2.0 if self.n == "fro" else float(self.n), dim=others)
-        return _without_positions(default_mask, axis, norms._array, self.count(plain.shape[axis]))
+        return _without_positions(default_mask, axis, norms.payload, self.count(plain.shape[axis]))
 
 
 def _without_positions(mask: Tensor, axis: int, scores: Any, count: int) -> Tensor:
     """Return a mask with zeros at the `count` positions of a dim that have the smallest scores."""
-    array = np.array(mask._array)
+    array = np.array(mask.payload)
     if count:
         np.moveaxis(array, axis, 0)[np.argpartition(scores, count - 1)[:count]] = 0
     return new(array, mask._names)  # type: ignore[no-any-return]
@@ -307,4 +307,4 @@ def _axis(t: Tensor, method: Any) -> int:
 
 
 def _ones(t: Tensor) -> Tensor:
-    return new(np.ones(tuple(t._array.shape), t._array.dtype), t._names)  # type: ignore[no-any-return]
+    return new(np.ones(tuple(t.payload.shape), t.payload.dtype), t._names)  # type: ignore[no-any-return]

@@ -220,7 +220,7 @@ def pad_packed_sequence(
     rows = rows.T if batch_first else rows
     data = sequence.data
     bare = ops.rename(data, names=None) if data._names is not None else data
-    padding = np.full((1, *data._array.shape[1:]), padding_value, data._array.dtype)
+    padding = np.full((1, *data.payload.shape[1:]), padding_value, data.payload.dtype)
     out = ops.pick(ops.cat(bare, new(padding), dim=0), new(np.ascontiguousarray(rows)), dims=(0,))
     leading = sequence.dims[::-1] if batch_first else sequence.dims
     return _named(out, (*leading, *dims_of(data).names[1:])), new(lengths)

@@ -68,9 +68,9 @@ def _gru(pre: Any, hidden: Any, weight: Any, bias: Any = None, *, reverse: bool,
 def _gru_vjp(c: Call, g: Any, g_last: Any, g_gates: Any, g_inner: Any) -> tuple[Any, ...]:
     pre, hidden, weight, *bias = c.inputs
     y, _, gates, inner = c.outs
-    dtype = y._array.dtype
-    g = zeros(g, y._array.shape, dtype)
-    g_last = zeros(g_last, hidden._array.shape, dtype)
+    dtype = y.payload.dtype
+    g = zeros(g, y.payload.shape, dtype)
+    g_last = zeros(g_last, hidden.payload.shape, dtype)
     if g_gates is None and g_inner is None and dispatch.computes_only():
         d_pre, d_product, d_hidden = ops.gru_gradient(g, g_last, hidden, weight, y, gates, inner, **c.params)
     else:
@@ -79,7 +79,7 @@ def _gru_vjp(c: Call, g: Any, g_last: Any, g_gates: Any, g_inner: Any) -> tuple[
             rows_of(g), g_last, hidden, weight, rows_of(y), rows_of(gates), rows_of(inner),
             plan(pre, c.params), VALUES, *more,
         )  # fmt: skip
-        d_pre = ops.reshape(d_rows, sizes=pre._array.shape)
+        d_pre = ops.reshape(d_rows, sizes=pre.payload.shape)
     found = [d_pre, d_hidden, None]
     if c.needs[2]:
         found[2] = weight_gradient(d_product, previous(hidden, rows_of(y), plan(pre, c.params)))

@@ -88,10 +88,10 @@ def _lstm(
 def _lstm_vjp(c: Call, g: Any, g_last: Any, g_memory: Any, g_cells: Any, g_gates: Any) -> tuple[Any, ...]:
     pre, hidden, cell, weight, *projection = c.inputs
     y, _, _, cells, gates = c.outs
-    dtype = y._array.dtype
-    g = zeros(g, y._array.shape, dtype)
-    g_last = zeros(g_last, hidden._array.shape, dtype)
-    g_memory = zeros(g_memory, cell._array.shape, dtype)
+    dtype = y.payload.dtype
+    g = zeros(g, y.payload.shape, dtype)
+    g_last = zeros(g_last, hidden.payload.shape, dtype)
+    g_memory = zeros(g_memory, cell.payload.shape, dtype)
     if g_cells is None and g_gates is None and dispatch.computes_only():
         d_pre, d_hidden, d_cell, d_out = ops.lstm_gradient(
             g, g_last, g_memory, cell, weight, cells, gates, *projection, **c.params
@@ -103,12 +103,12 @@ def _lstm_vjp(c: Call, g: Any, g_last: Any, g_memory: Any, g_cells: Any, g_gates
             rows_of(g), g_last, g_memory, cell, weight, projection[0] if projection else None,
             rows_of(cells), rows_of(gates), plan(pre, c.params), VALUES, *more,
         )  # fmt: skip
-        d_pre = ops.reshape(d_rows, sizes=pre._array.shape)
+        d_pre = ops.reshape(d_rows, sizes=pre.payload.shape)
     found = [d_pre, d_hidden, d_cell, None]
     if c.needs[3]:
         found[3] = weight_gradient(d_rows, previous(hidden, rows_of(y), plan(pre, c.params)))
     if projection:
-        size = cell._array.shape[1]
+        size = cell.payload.shape[1]
         output_gate = ops.index(rows_of(gates), key=(slice(None), slice(3 * size, None)))
         found.append(weight_gradient(d_out, ops.mul(output_gate, ops.tanh(rows_of(cells)))))
     return tuple(found)

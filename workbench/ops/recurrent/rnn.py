@@ -47,15 +47,15 @@ def _rnn(pre: Any, hidden: Any, weight: Any, *, relu: bool, reverse: bool, batch
 def _rnn_vjp(c: Call, g: Any, g_last: Any) -> tuple[Any, ...]:
     pre, hidden, weight = c.inputs
     y = c.outs[0]
-    g = zeros(g, y._array.shape, y._array.dtype)
-    g_last = zeros(g_last, hidden._array.shape, y._array.dtype)
+    g = zeros(g, y.payload.shape, y.payload.dtype)
+    g_last = zeros(g_last, hidden.payload.shape, y.payload.dtype)
     if dispatch.computes_only():
         d_pre, d_hidden = ops.rnn_gradient(g, g_last, weight, y, **c.params)
         d_rows = rows_of(d_pre)
     else:
         steps = plan(pre, c.params)
         d_rows, d_hidden = rnn_back(rows_of(g), g_last, weight, rows_of(y), steps, c.params["relu"], VALUES)
-        d_pre = ops.reshape(d_rows, sizes=pre._array.shape)
+        d_pre = ops.reshape(d_rows, sizes=pre.payload.shape)
     d_weight = None
     if c.needs[2]:
         d_weight = weight_gradient(d_rows, previous(hidden, rows_of(y), plan(pre, c.params)))

@@ -100,7 +100,7 @@ def rows_of(value: Any) -> Any:
 
 def plan(pre: Any, params: dict[str, Any]) -> Steps:
     """Return the steps of a call, in the order in which they are taken."""
-    return steps_of(pre._array.shape, params["batch_sizes"], params["reverse"])
+    return steps_of(pre.payload.shape, params["batch_sizes"], params["reverse"])
 
 
 def logistic(x: Any) -> Any:

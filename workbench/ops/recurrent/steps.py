@@ -41,7 +41,7 @@ VALUES = Words(
     lambda parts, dim: ops.cat(*parts, dim=dim) if len(parts) > 1 else parts[0],
     lambda value: ops.tanh(value),
     lambda value, sizes: ops.reshape(value, sizes=sizes),
-    lambda value: value._array.shape,
+    lambda value: value.payload.shape,
 )
 
 
@@ -64,13 +64,13 @@ def flat(value: Any, words: Words) -> Any:
 
 def previous(first: Any, rows: Any, steps: Steps) -> Any:
     """Return for each row the state that its step started from: a row of `first`, or of an earlier step of `rows`."""
-    batch = first._array.shape[0]
+    batch = first.payload.shape[0]
     if all(count == batch for _, count in steps):  # all sequences have all steps: rows move by one step
         if steps[0][0]:  # the last rows are the first step
             return ops.cat(rows[batch:], first, dim=0)
         return ops.cat(first, rows[: len(steps) * batch - batch], dim=0)
     latest = np.arange(batch)
-    index = np.empty(rows._array.shape[0], np.int64)
+    index = np.empty(rows.payload.shape[0], np.int64)
     for start, count in steps:
         index[start : start + count] = latest[:count]
         latest[:count] = np.arange(batch + start, batch + start + count)

@@ -239,7 +239,7 @@ def put(group: dict[str, Any], key: str, value: Any) -> None:
     """Set a setting of a group; one that is a tensor stays that tensor and gets other numbers."""
     held = group[key]
     if isinstance(held, Tensor):
-        held._array[...] = number(value)
+        held.payload[...] = number(value)
         held._version += 1
     else:
         group[key] = value

@@ -34,8 +34,8 @@ class QuantizedModule(Module):
     def set_output(self, observer: ObserverBase) -> None:
         """Take scale, zero point and limits of the codes from what was observed."""
         scale, zero = observer.qparams()
-        self.scale._array[...] = float(np.reshape(scale, ()))
-        self.zero_point._array[...] = int(np.reshape(zero, ()))
+        self.scale.payload[...] = float(np.reshape(scale, ()))
+        self.zero_point.payload[...] = int(np.reshape(zero, ()))
         self.quant_min, self.quant_max = observer.quant_min, observer.quant_max
 
     def _output_repr(self) -> str:
@@ -46,7 +46,7 @@ class QuantizedModule(Module):
 
 def require_codes(module: Any, x: Any) -> None:
     """Raise `QuantizationError` unless `x` is quantized."""
-    dtype = x._array.dtype
+    dtype = x.payload.dtype
     if not getattr(dtype, "quantized", False):
         raise QuantizationError(
             f"quantized {type(module).__name__} takes a quantized tensor, and got {x.dtype.name}: put a QuantStub "
@@ -71,12 +71,12 @@ class Quantize(QuantizedModule):
 
     def forward(self, x: Any) -> Any:
         """Quantize [any dims]; what is quantized already passes through."""
-        if getattr(x._array.dtype, "quantized", False):
+        if getattr(x.payload.dtype, "quantized", False):
             return x
         return QUANTIZE_PER_TENSOR(
             x,
-            scale=float(self.scale._array),
-            zero_point=int(self.zero_point._array),
+            scale=float(self.scale.payload),
+            zero_point=int(self.zero_point.payload),
             qmin=self.quant_min,
             qmax=self.quant_max,
             dtype=self.dtype,

@@ -77,8 +77,8 @@ class _Weighted(QuantizedModule):
     def _output(self) -> dict[str, Any]:
         return {
             "relu": self.relu,
-            "scale": float(self.scale._array),
-            "zero_point": int(self.zero_point._array),
+            "scale": float(self.scale.payload),
+            "zero_point": int(self.zero_point.payload),
             "qmin": self.quant_min,
             "qmax": self.quant_max,
         }
@@ -215,8 +215,8 @@ class MaxPool2d(FloatMaxPool2d):
         if (
             self.return_indices
             or self.ceil_mode
-            or len(input._array.shape) != 4
-            or not getattr(input._array.dtype, "quantized", False)
+            or len(input.payload.shape) != 4
+            or not getattr(input.payload.dtype, "quantized", False)
         ):
             return super().forward(input)
         names = input._names

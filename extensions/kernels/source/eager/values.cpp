@@ -102,7 +102,7 @@ Checked node_versions{offsetof(Node, versions), &tuple_type, "versions"};
 // ----------------------------------------------------------------------------------------------- the types
 
 PyMemberDef value_members[] = {
-    {"_array", T_OBJECT, offsetof(Value, array), 0, nullptr},
+    {"payload", T_OBJECT, offsetof(Value, array), 0, nullptr},
     {"_names", T_OBJECT, offsetof(Value, names), 0, nullptr},
     {"_view", T_OBJECT, offsetof(Value, view), 0, nullptr},
     {"_leaf", T_OBJECT, offsetof(Value, leaf), 0, nullptr},
