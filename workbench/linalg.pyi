@@ -31,7 +31,7 @@ _Dims = _int | _str | _Sequence[_int | _str]
 _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
 _Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
-from workbench.ops.lapack import LinAlgError as LinAlgError
+from workbench.ops.linalg.lapack import LinAlgError as LinAlgError
 
 def cholesky(A: _Tensor, *, upper: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Triangular square root of Hermitian positive-definite matrices: A = L Lᴴ, or with `upper` A = Uᴴ U."""

@@ -24,7 +24,7 @@ from typing import Annotated, Any, TypeVar, overload
 from workbench.base.dims import Dims, Names, check_names, misspelling, near_miss, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
-from workbench.ops.align import align_tensors
+from workbench.ops.shape.align import align_tensors
 from workbench.tensor.annotations import Sizes, Spec
 from workbench.tensor.tensor import Tensor
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from workbench.ops.counting import Histogram
-from workbench.ops.extreme import MinMax, ValuesIndices
-from workbench.ops.linalg_cholesky import CholeskyWithInfo
-from workbench.ops.linalg_functions import SlogdetResult
-from workbench.ops.linalg_inverse import LstsqResult
-from workbench.ops.linalg_ldl import LDLFactors, LDLFactorsWithInfo
-from workbench.ops.linalg_lu import PLU, LUFactors, LUFactorsWithInfo
-from workbench.ops.linalg_qr import QRResult, Reflectors
-from workbench.ops.linalg_solve import InverseWithInfo, SolutionWithInfo, TriangularSolution
-from workbench.ops.linalg_spectral import EighResult, EigResult
-from workbench.ops.linalg_svd import OldSVDResult, SVDResult
+from workbench.ops.linalg.cholesky import CholeskyWithInfo
+from workbench.ops.linalg.eigen import EighResult, EigResult
+from workbench.ops.linalg.ldl import LDLFactors, LDLFactorsWithInfo
+from workbench.ops.linalg.lu import PLU, LUFactors, LUFactorsWithInfo
+from workbench.ops.linalg.matrix_functions import SlogdetResult
+from workbench.ops.linalg.pseudoinverse import LstsqResult
+from workbench.ops.linalg.qr import QRResult, Reflectors
+from workbench.ops.linalg.solve import InverseWithInfo, SolutionWithInfo, TriangularSolution
+from workbench.ops.linalg.svd import OldSVDResult, SVDResult
+from workbench.ops.reduce.extremes import MinMax, ValuesIndices
+from workbench.ops.reduce.histogram import Histogram
 
 __all__ = [
     "PLU", "CholeskyWithInfo", "EigResult", "EighResult", "Histogram", "InverseWithInfo", "LDLFactors",

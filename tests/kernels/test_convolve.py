@@ -11,7 +11,7 @@ import pytest
 
 from workbench import kernels
 from workbench.kernels import convolve
-from workbench.ops.convolve import CONV3D, CONV3D_INPUT_GRADIENT, CONV3D_WEIGHT_GRADIENT
+from workbench.ops.nn.conv.convolution_ops import CONV3D, CONV3D_INPUT_GRADIENT, CONV3D_WEIGHT_GRADIENT
 
 Floats = npt.NDArray[np.float32]
 Make = Callable[..., Floats]

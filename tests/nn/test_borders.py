@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench import nn
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
 from workbench.testing import assert_close
 
 SIZES = {1: (5,), 2: (4, 5), 3: (3, 4, 5)}

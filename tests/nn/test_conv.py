@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from workbench import nn
 from workbench.nn import functional as F
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
 from workbench.testing import assert_close
 
 SIZES = {1: (7,), 2: (6, 7), 3: (4, 5, 6)}

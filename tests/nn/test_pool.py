@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench import nn
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
 from workbench.testing import assert_close
 
 SIZES = {1: (8,), 2: (8, 6), 3: (4, 6, 8)}

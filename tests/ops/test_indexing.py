@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.graph import trace
-from workbench.ops.index import setitem
+from workbench.ops.index.indexing import setitem
 
 
 def test_names_of_kept_dims_and_of_indices() -> None:

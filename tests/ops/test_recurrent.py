@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.op import ops
-from workbench.ops.recurrent.steps import steps_of
+from workbench.ops.nn.recurrent.steps import steps_of
 from workbench.testing import assert_close
 
 

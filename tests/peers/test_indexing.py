@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.ops.index import assign, setitem
+from workbench.ops.index.indexing import assign, setitem
 
 torch = pytest.importorskip("torch")
 

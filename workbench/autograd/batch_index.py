@@ -11,7 +11,7 @@ from workbench.base.dims import Dims
 from workbench.core.batching import Batch, Rule, folded, one_by_one
 from workbench.core.value import new
 from workbench.ops import ops
-from workbench.ops.picking import layout
+from workbench.ops.index.advanced import layout
 
 __all__ = ["RULES"]
 

@@ -195,7 +195,8 @@ class Node(NodeBase):  # type: ignore[misc]
                 raise AutogradError(
                     f"one of the variables needed for gradient computation has been modified by an inplace operation: "
                     f"input {i} of '{self.op.name}' (shape {list(value.payload.shape)}) is at version "
-                    f"{value._version}; expected version {expected}. Change a clone() of it instead, or change it after backward()."
+                    f"{value._version}; expected version {expected}. Change a clone() of it "
+                    "instead, or change it after backward()."
                 )
 
     def release(self) -> None:

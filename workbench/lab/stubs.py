@@ -19,7 +19,7 @@ from typing import Any
 import workbench
 from workbench import fft, linalg, nn, ops, return_types, special
 from workbench.base.quantized_array import QScheme
-from workbench.ops.device import move_or_cast
+from workbench.ops.elementwise.device import move_or_cast
 from workbench.tensor import alike
 from workbench.tensor import random as random_tensors
 

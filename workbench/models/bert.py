@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from workbench import nn
 from workbench.nn.places import check_places
-from workbench.ops.attention import scaled_dot_product_attention
+from workbench.ops.nn.attention.scaled_dot_product import scaled_dot_product_attention
 from workbench.tensor.factories import arange
 
 __all__ = ["BertEncoder", "BertSettings", "minilm"]

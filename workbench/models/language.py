@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench import nn
-from workbench.ops.elementwise import detach
+from workbench.ops.elementwise.copying import detach
 from workbench.tensor import Tensor
 from workbench.tensor.factories import tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench import nn
-from workbench.ops.join import cat
+from workbench.ops.shape.join import cat
 from workbench.tensor.factories import zeros
 
 __all__ = ["VisionTransformer", "vit_small"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.base.dims import dim_index
 from workbench.core.value import dims_of
 from workbench.ops import NN as _NN
-from workbench.ops.shape import flatten as _flatten
+from workbench.ops.shape.reshape import flatten as _flatten
 from workbench.tensor import Tensor
 
 __all__ = sorted({*_NN, "flatten"})

@@ -31,7 +31,7 @@ _Dims = _int | _str | _Sequence[_int | _str]
 _Size = _int | _Sequence[_int]
 _DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
 _Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
-from workbench.ops.loss_linear import LinearCrossEntropyOptions as LinearCrossEntropyOptions
+from workbench.ops.nn.loss.linear_cross_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 
 def adaptive_avg_pool1d(input: _Tensor, output_size: _Any) -> _Tensor:
     """Pool [N, C, L] or [C, L] to the mean of each of `output_size` windows."""

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Names, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
 
 __all__ = ["IMAGE", "check_layout", "check_names", "check_spatial", "require_size"]
 

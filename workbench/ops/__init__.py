@@ -26,7 +26,11 @@ from workbench.core.op import Op, ops
 
 __all__ = ["FFT", "FUNCTIONS", "INPLACE", "LINALG", "METHODS", "NN", "OUT", "SPECIAL", "Op", "ops"]
 
-_FILES = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+_FILES = [
+    importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(__path__, f"{__name__}.")
+    if not found.ispkg
+]
 
 
 def _declared(word: str) -> Iterator[tuple[str, Any]]:

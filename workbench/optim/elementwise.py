@@ -139,7 +139,8 @@ class Elementwise(Optimizer):
             if value is not None and tuple(value.payload.shape) != shape:
                 raise ValueError(
                     f"{type(self).__name__} remembers {key!r} of sizes {list(value.payload.shape)} for a parameter "
-                    f"that now has {list(shape)}: drop what it remembers, del optimizer.state[parameter], or make a new one"
+                    f"that now has {list(shape)}: drop what it remembers, del "
+                    "optimizer.state[parameter], or make a new one"
                 )
 
     def _state_keys(self, group: Group) -> tuple[frozenset[str], frozenset[str]]:

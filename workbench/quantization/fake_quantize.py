@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.errors import QuantizationError
 from workbench.core.value import new
 from workbench.nn import Module
-from workbench.ops.fake_quantize import FAKE_QUANTIZE_PER_CHANNEL, FAKE_QUANTIZE_PER_TENSOR
+from workbench.ops.quantized.fake_quantize import FAKE_QUANTIZE_PER_CHANNEL, FAKE_QUANTIZE_PER_TENSOR
 from workbench.quantization.observer import MovingAverageMinMaxObserver
 from workbench.quantization.observer_base import ObserverBase, PartialObserver
 from workbench.quantization.schemes import Scheme

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ops import METHODS
-from workbench.ops.device import move_or_cast
+from workbench.ops.elementwise.device import move_or_cast
 from workbench.tensor import alike  # noqa: F401  binds its methods
 from workbench.tensor.tensor import Tensor
 

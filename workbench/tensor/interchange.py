@@ -13,7 +13,7 @@ from workbench.core import dispatch
 from workbench.core.backend import backend_of, device_of
 from workbench.core.value import Value, dims_of
 from workbench.ops import METHODS
-from workbench.ops.moving import storage
+from workbench.ops.shape.movement import storage
 from workbench.tensor.copying import Copying
 from workbench.tensor.operators import operand
 

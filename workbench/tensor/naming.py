@@ -8,7 +8,7 @@ from workbench.base.dims import Names, check_names, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
-from workbench.ops import shape as shapes
+from workbench.ops.shape import reshape as shapes
 
 __all__ = ["Naming"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dtypes import as_dtype
 from workbench.core.op import ops
 from workbench.core.value import Value, new
-from workbench.ops import elementwise as e
+from workbench.ops.elementwise import copying as e
 
 __all__ = ["PLAIN", "Operators"]
 

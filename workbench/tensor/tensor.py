@@ -18,9 +18,9 @@ from workbench.core.inplace import overwrite, plainly, write
 from workbench.core.op import ops
 from workbench.core.tape import Handle, Keep, Node, alias, move
 from workbench.core.value import Abstract, dims_of, new, use_type
-from workbench.ops import index as indexing
-from workbench.ops import shape as shapes
-from workbench.ops.filling import fill
+from workbench.ops.elementwise.filling import fill
+from workbench.ops.index import indexing as indexing
+from workbench.ops.shape import reshape as shapes
 from workbench.tensor.annotations import Spec
 from workbench.tensor.interchange import Interchange
 from workbench.tensor.methods import Methods

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core import dispatch
-from workbench.ops.loss import cross_entropy
+from workbench.ops.nn.loss.cross_entropy import cross_entropy
 from workbench.train.metrics import Accuracy, Metric, MetricLike, collect, numbers_of
 from workbench.train.modes import mode
 from workbench.train.output import Output, as_output

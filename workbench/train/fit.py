@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.ops.loss import cross_entropy
+from workbench.ops.nn.loss.cross_entropy import cross_entropy
 from workbench.train.history import History
 from workbench.train.metrics import Accuracy
 from workbench.train.trainer import Trainer

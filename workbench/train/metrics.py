@@ -13,7 +13,7 @@ from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.core.value import dims_of
-from workbench.ops.loss import cross_entropy
+from workbench.ops.nn.loss.cross_entropy import cross_entropy
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 

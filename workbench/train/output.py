@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
-from workbench.ops.join import cat
+from workbench.ops.shape.join import cat
 from workbench.tensor import Tensor
 
 __all__ = ["Output", "as_output", "join", "sample_count", "tensors_in"]

@@ -1,4 +1,4 @@
-// Chance by place, see leaves/chance.inl and workbench/ops/chance.py.
+// Chance by place, see leaves/chance.inl and workbench/ops/random/counter_based.py.
 #pragma once
 
 #include <cstdint>

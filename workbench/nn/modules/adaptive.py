@@ -12,7 +12,7 @@ from workbench.nn import functional
 from workbench.nn.module import Module
 from workbench.nn.modules.container import ModuleList, Sequential
 from workbench.nn.modules.linear import Linear
-from workbench.ops.join import cat
+from workbench.ops.shape.join import cat
 from workbench.tensor import Tensor
 from workbench.tensor.factories import zeros
 

@@ -13,9 +13,9 @@ from workbench.nn import init
 from workbench.nn.images import check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.ops.batch_norm import check_values, factors, update_running, values_per_channel
-from workbench.ops.normalise import BATCH_NORM, BATCH_NORM_INFERENCE
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
+from workbench.ops.nn.norm.batch_norm import BATCH_NORM, BATCH_NORM_INFERENCE
+from workbench.ops.nn.norm.batch_norm_ops import check_values, factors, update_running, values_per_channel
 from workbench.tensor import Tensor
 from workbench.tensor.factories import empty, ones, tensor, zeros
 

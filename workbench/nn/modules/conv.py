@@ -16,8 +16,8 @@ from workbench.nn.images import check_layout, require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.prepared import PreparedConv2d
 from workbench.nn.parameter import Parameter
-from workbench.ops.convolve import CONV1D, CONV2D, CONV3D
-from workbench.ops.window_geometry import LAYOUT, Sizes, several
+from workbench.ops.nn.conv.convolution_ops import CONV1D, CONV2D, CONV3D
+from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
 from workbench.tensor.factories import empty
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvNd"]

@@ -9,8 +9,8 @@ from workbench.core.value import dims_of
 from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.modules.conv import ConvNd, PaddingMode
-from workbench.ops.convolve import CONV1D, CONV2D, CONV3D
-from workbench.ops.window_geometry import LAYOUT, Sizes, several
+from workbench.ops.nn.conv.convolution_ops import CONV1D, CONV2D, CONV3D
+from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
 
 __all__ = ["ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "ConvTransposeNd"]
 

@@ -9,7 +9,7 @@ from workbench.nn import functional
 from workbench.nn.images import IMAGE, check_names
 from workbench.nn.module import Module
 from workbench.nn.places import check_places
-from workbench.ops.dropout import dropout
+from workbench.ops.random.dropout import dropout
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 

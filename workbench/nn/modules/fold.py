@@ -9,7 +9,7 @@ from workbench.nn import functional
 from workbench.nn.images import IMAGE, check_layout, check_names
 from workbench.nn.module import Module
 from workbench.nn.places import check_places
-from workbench.ops.window_geometry import Sizes
+from workbench.ops.nn.conv.window_geometry import Sizes
 
 __all__ = ["Fold", "Unfold"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.core.op import ops
 from workbench.nn import functional
 from workbench.nn.modules.batch_norm import RunningNorm
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "InstanceNormNd"]
 

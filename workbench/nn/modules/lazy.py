@@ -19,7 +19,7 @@ from workbench.nn.modules.conv_transpose import (
 from workbench.nn.modules.instance_norm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-from workbench.ops.window_geometry import Sizes
+from workbench.ops.nn.conv.window_geometry import Sizes
 from workbench.tensor.factories import tensor
 
 __all__ = [

@@ -9,7 +9,7 @@ from workbench.nn import functional, init
 from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.ops.contract import LINEAR
+from workbench.ops.contract.matmul import LINEAR
 from workbench.tensor.factories import empty
 
 __all__ = ["Bilinear", "Identity", "Linear"]

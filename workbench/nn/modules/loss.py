@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.nn.module import Module
 from workbench.nn.places import check_places
-from workbench.ops.loss import chosen_reduction
+from workbench.ops.nn.loss.cross_entropy import chosen_reduction
 from workbench.tensor import Tensor
 
 __all__ = ["Loss", "WeightedLoss", "check_classes"]

@@ -10,8 +10,8 @@ from workbench.nn import functional, init
 from workbench.nn.images import check_layout, check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.ops.normalise_layer import LAYER_NORM
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
+from workbench.ops.nn.norm.layer_norm import LAYER_NORM
 from workbench.tensor.factories import ones, zeros
 
 __all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]

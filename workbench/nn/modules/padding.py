@@ -9,7 +9,7 @@ from workbench.core.value import dims_of
 from workbench.nn import functional
 from workbench.nn.images import check_spatial
 from workbench.nn.module import Module
-from workbench.ops.window_geometry import Sizes, several
+from workbench.ops.nn.conv.window_geometry import Sizes, several
 
 __all__ = [
     "CircularPad1d",

@@ -9,8 +9,15 @@ from workbench.core.op import Op
 from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.module import Module
-from workbench.ops.pool import AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D
-from workbench.ops.window_geometry import LAYOUT, Sizes, several
+from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
+from workbench.ops.nn.pool.pool_ops import (
+    AVG_POOL1D,
+    AVG_POOL2D,
+    AVG_POOL3D,
+    MAX_POOL1D,
+    MAX_POOL2D,
+    MAX_POOL3D,
+)
 
 __all__ = [
     "AvgPool1d",

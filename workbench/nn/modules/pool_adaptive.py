@@ -11,10 +11,10 @@ from workbench.core.value import dims_of
 from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.module import Module
-from workbench.ops.interpolate import even_windows, pools_plainly
-from workbench.ops.pool import AVG_POOL1D, AVG_POOL2D, AVG_POOL3D
-from workbench.ops.pool_adaptive import target_sizes
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
+from workbench.ops.nn.pool.adaptive_pool import target_sizes
+from workbench.ops.nn.pool.pool_ops import AVG_POOL1D, AVG_POOL2D, AVG_POOL3D
+from workbench.ops.nn.resample.interpolate import even_windows, pools_plainly
 
 __all__ = [
     "AdaptiveAvgPool1d",

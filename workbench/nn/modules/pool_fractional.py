@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.module import Module
-from workbench.ops.window_geometry import Sizes, several
+from workbench.ops.nn.conv.window_geometry import Sizes, several
 from workbench.tensor import Tensor
 
 __all__ = ["FractionalMaxPool2d", "FractionalMaxPool3d"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from workbench.nn import functional
 from workbench.nn.images import check_layout
 from workbench.nn.module import Module
-from workbench.ops.window_geometry import Sizes, several
+from workbench.ops.nn.conv.window_geometry import Sizes, several
 
 __all__ = ["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from workbench import kernels
 from workbench.core import dispatch
-from workbench.ops.convolve import CONV2D
-from workbench.ops.window_geometry import Sizes
+from workbench.ops.nn.conv.convolution_ops import CONV2D
+from workbench.ops.nn.conv.window_geometry import Sizes
 
 __all__ = ["PreparedConv2d"]
 

@@ -10,8 +10,8 @@ from workbench.nn.module import Module
 from workbench.nn.modules.in_place import InPlace
 from workbench.nn.parameter import Parameter
 from workbench.nn.places import check_places
-from workbench.ops.activation import relu
-from workbench.ops.elementwise import RELU
+from workbench.ops.elementwise.copying import RELU
+from workbench.ops.nn.activation.pointwise import relu
 from workbench.tensor.factories import empty
 
 __all__ = ["CELU", "ELU", "SELU", "LeakyReLU", "PReLU", "RReLU", "ReLU", "Softplus", "Threshold"]

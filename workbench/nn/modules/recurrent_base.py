@@ -19,11 +19,11 @@ from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
 from workbench.nn.places import check_places
 from workbench.nn.utils.rnn import PackedSequence
-from workbench.ops.contract import LINEAR
-from workbench.ops.dropout import dropout
-from workbench.ops.recurrent import GRU as GRU_LAYER
-from workbench.ops.recurrent import LSTM as LSTM_LAYER
-from workbench.ops.recurrent import RNN as RNN_LAYER
+from workbench.ops.contract.matmul import LINEAR
+from workbench.ops.nn.recurrent import GRU as GRU_LAYER
+from workbench.ops.nn.recurrent import LSTM as LSTM_LAYER
+from workbench.ops.nn.recurrent import RNN as RNN_LAYER
+from workbench.ops.random.dropout import dropout
 from workbench.tensor.factories import empty
 
 __all__ = ["RNNBase", "draw_evenly"]

@@ -15,8 +15,8 @@ from workbench.nn.module import Module
 from workbench.nn.modules.recurrent_base import draw_evenly
 from workbench.nn.parameter import Parameter
 from workbench.nn.places import check_places
-from workbench.ops.contract import LINEAR
-from workbench.ops.recurrent import GRU, LSTM, RNN
+from workbench.ops.contract.matmul import LINEAR
+from workbench.ops.nn.recurrent import GRU, LSTM, RNN
 from workbench.tensor.factories import empty
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]

@@ -9,7 +9,7 @@ from workbench.core.value import dims_of
 from workbench.nn import functional
 from workbench.nn.images import check_layout, require_size
 from workbench.nn.module import Module
-from workbench.ops.window_geometry import LAYOUT
+from workbench.ops.nn.conv.window_geometry import LAYOUT
 
 __all__ = ["CrossMapLRN2d", "LocalResponseNorm"]
 

@@ -8,7 +8,7 @@ from workbench.nn import functional
 from workbench.nn.images import check_layout, check_spatial
 from workbench.nn.module import Module
 from workbench.nn.places import check_places
-from workbench.ops.window_geometry import LAYOUT, Sizes
+from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
 
 __all__ = [
     "ChannelShuffle",

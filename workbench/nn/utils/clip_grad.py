@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.core.dispatch import no_grad
 from workbench.core.value import new
-from workbench.ops.linalg_norms import vector_norm
+from workbench.ops.linalg.norms import vector_norm
 from workbench.tensor import Tensor
 from workbench.tensor.factories import tensor
 

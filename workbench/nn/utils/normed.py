@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.nn import functional
 from workbench.ops import FUNCTIONS
-from workbench.ops.linalg_norms import vector_norm
+from workbench.ops.linalg.norms import vector_norm
 from workbench.tensor import Tensor
 
 __all__ = ["as_matrix", "direction_times_length", "lengths", "power_iteration"]

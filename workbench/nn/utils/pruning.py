@@ -17,7 +17,7 @@ from workbench.core.value import dims_of, new
 from workbench.nn.module import Module
 from workbench.nn.utils.hooked import found, parameter_of, put, take_out
 from workbench.ops import LINALG
-from workbench.ops.linalg_norms import vector_norm
+from workbench.ops.linalg.norms import vector_norm
 from workbench.tensor import Tensor
 
 __all__ = [

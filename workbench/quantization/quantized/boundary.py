@@ -11,7 +11,7 @@ from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import code_range
 from workbench.core.value import new
 from workbench.nn import Module
-from workbench.ops.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
+from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.quantization.observer_base import ObserverBase
 from workbench.tensor import Tensor
 

@@ -1,4 +1,4 @@
-// A number below 2^32 for each place, which a seed decides: a hash of both, as `drawn` in workbench/ops/chance.py.
+// A number below 2^32 for each place, which a seed decides: a hash of both, as `drawn` in workbench/ops/random/counter_based.py.
 
 typedef std::uint32_t uints __attribute__((vector_size(sizeof(floats))));
 

@@ -1,0 +1,1 @@
+"""Products that end dims: matrices, tensors, chains of them, Einstein sums."""

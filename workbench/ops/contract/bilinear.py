@@ -1,0 +1,53 @@
+"""Products of two vectors under a stack of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.base.dims import Dims, new_name, unify_names
+from workbench.base.errors import DimensionError
+from workbench.core.dtype_rules import check_precision
+from workbench.core.op import ops
+from workbench.core.value import dims_of
+from workbench.ops.contract.products import bare, named
+from workbench.ops.linalg.matrices import column
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
+
+    Shapes: input1 [..., in1_features], input2 [..., in2_features], weight [out_features, in1_features, in2_features].
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.bilinear(wb.ones(N=2, C=3), wb.ones(N=2, D=4), wb.ones(5, 3, 4)).shape
+    (2, 5)
+    """
+    a, b, w = dims_of(input1), dims_of(input2), dims_of(weight)
+    if len(a.sizes) != len(b.sizes) or len(w.sizes) != 3 or a.sizes[:-1] != b.sizes[:-1]:
+        raise DimensionError(
+            "bilinear(): input1 and input2 must have the same dims but for the last, and weight 3 of them.",
+            operands=(a.operand("input1"), b.operand("input2"), w.operand("weight")),
+        )
+    check_precision([one.payload.dtype for one in (input1, input2, weight)])
+    for which, dims, axis in (("1", a, 1), ("2", b, 2)):
+        if dims.sizes[-1] != w.sizes[axis]:
+            raise DimensionError(
+                f"bilinear(): input{which} size does not match weight size: got {dims.sizes[-1]} but expected "
+                f"{w.sizes[axis]}",
+                operands=(dims.operand(f"input{which}", [len(dims.sizes) - 1]), w.operand("weight", [axis])),
+            )
+    batch, (out_features, first, second) = a.sizes[:-1], w.sizes
+    names = unify_names("bilinear", Dims(a.names[:-1], batch), Dims(b.names[:-1], batch))
+    rows = math.prod(batch)
+    flat = ops.reshape(ops.permute(bare(weight), dim=(1, 0, 2)), sizes=(first, out_features * second))
+    half = ops.matmul(ops.reshape(bare(input1), sizes=(rows, first)), flat)
+    half = ops.reshape(half, sizes=(rows, out_features, second))
+    full = ops.matmul(half, column(ops.reshape(bare(input2), sizes=(rows, second))))
+    out = ops.reshape(full, sizes=(*batch, out_features))
+    name = new_name(w.names[0], names, (*a.names, *b.names))
+    out = named(out, (*names, name))
+    return out if bias is None else ops.add(out, bare(bias))
+
+
+NN: dict[str, Any] = {"bilinear": bilinear}

@@ -1,0 +1,202 @@
+"""Copies and casts; and the records of elementwise ops that other rooms name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import as_dtype
+from workbench.core.dtype_rules import PROMOTE
+from workbench.core.families import grid, per_value, unary
+from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.ops.elementwise.arithmetic import (
+    ABS,
+    ADD,
+    DIV,
+    DIV_FLOOR,
+    MUL,
+    NEG,
+    RECIPROCAL,
+    REMAINDER,
+    SUB,
+)
+from workbench.ops.elementwise.comparison import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LOGICAL_AND,
+    LOGICAL_NOT,
+    LOGICAL_OR,
+    LOGICAL_XOR,
+    LT,
+    MAXIMUM,
+    MINIMUM,
+    NE,
+)
+from workbench.ops.elementwise.exponential import SIGMOID
+from workbench.ops.elementwise.filling import CLAMP, WHERE, clamp, where
+from workbench.ops.elementwise.integer import (
+    BITWISE_AND,
+    BITWISE_LEFT_SHIFT,
+    BITWISE_NOT,
+    BITWISE_OR,
+    BITWISE_RIGHT_SHIFT,
+    BITWISE_XOR,
+)
+from workbench.ops.elementwise.powers import POW
+from workbench.ops.elementwise.trigonometry import TANH
+from workbench.ops.nn.activation.pointwise import RELU
+
+__all__ = [
+    "ABS", "ADD", "BITWISE_AND", "BITWISE_LEFT_SHIFT", "BITWISE_NOT", "BITWISE_OR", "BITWISE_RIGHT_SHIFT",
+    "BITWISE_XOR", "CLAMP", "CLONE", "DIV", "DIV_FLOOR", "EQ", "GE", "GT", "LE", "LOGICAL_AND", "LOGICAL_NOT",
+    "LOGICAL_OR", "LOGICAL_XOR", "LT", "MAXIMUM", "MINIMUM", "MUL", "NE", "NEG", "POW", "RECIPROCAL", "RELU",
+    "REMAINDER", "SIGMOID", "SUB", "TANH", "TO", "WHERE", "clamp", "clone", "contiguous", "to", "where",
+]  # fmt: skip
+
+NOTHING = Saves((), output=False)
+
+
+def _to_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    target = c.inputs[0].payload.dtype
+    if target.kind not in "fcV":
+        return (None,)
+    if target.kind != "c" and g.payload.dtype.kind == "c":
+        g = ops.real(g)
+    return (ops.to(g, dtype=target),)
+
+
+TO = Op(
+    name="to",
+    doc="Cast to another data type.",
+    equation="y = cast(x)",
+    reference="elementary",
+    dims=lambda x, dtype: x,
+    rule="names and sizes pass through",
+    dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
+    forward=lambda x, dtype: x.astype(dtype),
+    vjp=_to_vjp,
+    saves=NOTHING,
+    quantized=Absent("a quantized tensor is cast through dequantize()"),
+    cost=per_value,
+    samples=lambda: [Sample((grid(3, 4),), {"dtype": np.dtype("f8")}, names=(("N", "C"),))],
+    bad=list,
+    properties=frozenset({"linear", "moves", "elementwise"}),
+)
+
+CLONE = unary(
+    "clone",
+    "Copy.",
+    "y = x",
+    lambda x: x.copy(),
+    lambda c, g: g,
+    saves=NOTHING,
+    dtype=PROMOTE,
+    quantized=lambda q: q.with_codes(q.codes.copy(), same_places=True),
+    properties=["linear", "moves"],
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original.
+
+    >>> import workbench as wb
+    >>> wb.clone(wb.tensor([1.0, 2.0]))
+    tensor([1.0000, 2.0000])
+    """
+    return CLONE(input)
+
+
+def contiguous(input: Any, memory_format: Any = None) -> Any:
+    """Return the tensor if its values lie in row-major order in memory, else a copy for which that is so."""
+    flags = getattr(input.payload, "flags", None)
+    return input if flags is None or flags.c_contiguous else CLONE(input)
+
+
+def to(input: Any, dtype: Any) -> Any:
+    """Cast to another data type; a tensor that has it already is returned as it is. Names and sizes pass through."""
+    target = as_dtype(dtype).numpy
+    return input if input.payload.dtype == target else TO(input, dtype=target)
+
+
+_TYPE_WORDS = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32",
+}  # fmt: skip
+
+
+def type(input: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Cast to another data type; without one, say which it is.
+
+    >>> import workbench as wb
+    >>> type(wb.tensor([1.0]))
+    'workbench.FloatTensor'
+    """
+    if dtype is None:
+        return f"workbench.{_TYPE_WORDS[input.dtype.name]}Tensor"
+    if isinstance(dtype, str) and dtype.endswith("Tensor"):
+        word = dtype.rpartition(".")[2].removesuffix("Tensor")
+        dtype = next((name for name, known in _TYPE_WORDS.items() if known == word), dtype)
+    return to(input, dtype=dtype)
+
+
+def type_as(input: Any, other: Any) -> Any:
+    """Cast to the data type of another tensor.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1, 2]).type_as(wb.tensor([0.5]))
+    tensor([1.0000, 2.0000])
+    """
+    return to(input, other.payload.dtype)
+
+
+def _cast(word: str, name: str) -> Callable[..., Any]:
+    def method(self: Any, memory_format: Any = None) -> Any:
+        return to(self, dtype=name)
+
+    method.__name__ = word
+    method.__qualname__ = f"Tensor.{word}"
+    method.__module__ = "workbench"
+    method.__doc__ = (
+        f"Cast to {name}; a tensor of that type is returned as it is. Names and sizes pass through."
+    )
+    return method
+
+
+def detach(input: Any) -> Any:
+    """The same values off the tape: memory is shared.
+
+    >>> import workbench as wb
+    >>> wb.detach(wb.ones(1, requires_grad=True) * 2).requires_grad
+    False
+    """
+    return input.detach()
+
+
+FUNCTIONS: dict[str, Any] = {"clone": clone, "detach": detach}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("detach",)
+"""Functions that are no methods of a tensor, or have a method of their own there."""
+
+METHODS: dict[str, Any] = {
+    "contiguous": contiguous,
+    "type": type,
+    "type_as": type_as,
+    **{
+        word: _cast(word, name)
+        for word, name in {
+            "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "cfloat": "complex64",
+            "cdouble": "complex128", "long": "int64", "int": "int32", "short": "int16", "char": "int8",
+            "byte": "uint8", "bool": "bool",
+        }.items()
+    },
+}  # fmt: skip
+"""What only a tensor offers."""

@@ -1,0 +1,101 @@
+"""Questions about what kind of numbers a tensor has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.base.dims import unify_names
+from workbench.core.value import dims_of
+from workbench.ops.elementwise.complex import is_complex_value
+
+
+def is_complex(input: Any) -> bool:
+    """Say whether the values are complex.
+
+    >>> import workbench as wb
+    >>> wb.is_complex(wb.tensor([1j]))
+    True
+    """
+    return is_complex_value(input)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Say whether the values are real floating point numbers.
+
+    >>> import workbench as wb
+    >>> wb.is_floating_point(wb.tensor([1.0])), wb.is_floating_point(wb.tensor([1]))
+    (True, False)
+    """
+    return bool(input.dtype.is_floating_point)
+
+
+def is_signed(input: Any) -> bool:
+    """Say whether the type of the values has negative numbers.
+
+    >>> import workbench as wb
+    >>> wb.is_signed(wb.tensor([1])), wb.is_signed(wb.tensor([True]))
+    (True, False)
+    """
+    return input.payload.dtype.kind not in "bu"
+
+
+def is_conj(input: Any) -> bool:
+    """Say whether a conjugate is pending: never, they are computed when they are asked for."""
+    return False
+
+
+def is_neg(input: Any) -> bool:
+    """Say whether a negative is pending: never, they are computed when they are asked for."""
+    return False
+
+
+def is_nonzero(input: Any) -> bool:
+    """Say whether the one value of a tensor is not 0. Raises where it has more or none.
+
+    >>> import workbench as wb
+    >>> wb.is_nonzero(wb.tensor([0.0]))
+    False
+    """
+    return bool(input.item())
+
+
+def is_same_size(input: Any, other: Any) -> bool:
+    """Say whether two tensors have the same sizes, whatever their types; their names must go together.
+
+    >>> import workbench as wb
+    >>> wb.is_same_size(wb.zeros(2, 3), wb.zeros(3, 2))
+    False
+    """
+    if input.shape != other.shape:
+        return False
+    unify_names("is_same_size", dims_of(input), dims_of(other))
+    return True
+
+
+def is_inference(input: Any) -> bool:
+    """Say whether a tensor was made in `inference_mode`, and can never be part of a gradient.
+
+    >>> import workbench as wb
+    >>> wb.is_inference(wb.zeros(1))
+    False
+    """
+    return bool(input._inference)
+
+
+FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        is_complex,
+        is_floating_point,
+        is_signed,
+        is_conj,
+        is_neg,
+        is_nonzero,
+        is_same_size,
+        is_inference,
+    )
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("is_inference",)
+"""Functions that tensors have a method of their own for."""

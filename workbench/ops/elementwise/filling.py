@@ -1,0 +1,326 @@
+"""Ops that put other values in the place of some or all: chosen, bounded, filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, broadcast
+from workbench.base.dtypes import promote
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.dtype_rules import KEEP, PROMOTE
+from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unbroadcast
+from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value, new
+from workbench.ops.elementwise.complex import real_only, zeros
+
+NOTHING = Saves((), output=False)
+INPUT = Saves(output=False)
+
+FILL = Op(
+    name="fill",
+    doc="As many values as there were, all of them one number.",
+    equation="y = value",
+    reference="elementary",
+    dims=lambda x, value: x,
+    rule="names and sizes pass through",
+    dtype=KEEP,
+    forward=lambda x, value: np.full_like(x, value),
+    vjp=lambda c, g: (zeros(g),),
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=per_value,
+    samples=lambda: [
+        Sample((grid(3, 4),), {"value": 0.5}, names=(("N", "C"),)),
+        Sample((grid(),), {"value": 2}),
+    ],
+    bad=list,
+)
+
+# --------------------------------------------------------------------------------------- by a condition
+
+
+def _where_dims(condition: Dims, x: Dims, y: Dims) -> Dims:
+    return broadcast("where", condition, broadcast("where", x, y))
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if condition.dtype.kind not in "bu":
+        raise DTypeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}: "
+            "compare first, e.g. x != 0"
+        )
+    return np.where(condition.astype(np.bool_, copy=False), x, y)
+
+
+def _where_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    condition, x, y = c.inputs
+    return (
+        None,
+        unbroadcast(ops.where(condition, g, 0.0), x) if c.needs[1] else None,
+        unbroadcast(ops.where(condition, 0.0, g), y) if c.needs[2] else None,
+    )
+
+
+WHERE = Op(
+    name="where",
+    doc="Choose from two operands by a condition.",
+    equation="y = condition ? a : b",
+    reference="elementary",
+    dims=_where_dims,
+    rule="names of all three unify from the right, sizes broadcast",
+    dtype=DTypeRule(
+        "as the chosen operands together", lambda dtype: dtype, lambda dtype, params: dtype, skip=1
+    ),
+    forward=_where,
+    vjp=_where_vjp,
+    saves=Saves((0,), output=False),
+    quantized=NOT_QUANTIZED,
+    cost=per_value,
+    samples=lambda: [
+        Sample((grid(3, 4) > 0, grid(3, 4, seed=1), grid(4, seed=2)), names=(("N", "C"), ("N", "C"), ("C",))),
+        Sample((grid(3, 1) > 0, grid(3, 4, seed=1), grid(3, 4, seed=2))),
+    ],
+    bad=lambda: [BadInput((grid(3), grid(3), grid(3)), {}, DTypeError, "expected condition to be a boolean")],
+    properties=frozenset({"elementwise"}),
+)
+
+# --------------------------------------------------------------------------------------- within bounds
+
+
+def _clamp_vjp(c: Call, g: Any, low: float | None, high: float | None) -> Any:
+    x = c.inputs[0]
+    inside = None
+    for bound, compare in ((low, ops.ge), (high, ops.le)):
+        if bound is not None:
+            one = compare(x, bound)
+            inside = one if inside is None else ops.logical_and(inside, one)
+    return g if inside is None else ops.where(inside, g, 0.0)
+
+
+CLAMP = Op(
+    name="clamp",
+    doc="Keep values within bounds.",
+    equation="y = min(max(x, low), high)",
+    reference="elementary",
+    dims=lambda x, low, high: x,
+    rule="names and sizes pass through",
+    dtype=real_only("clamp", KEEP),
+    forward=lambda x, low, high: np.clip(x, low, high) if (low, high) != (None, None) else x.copy(),
+    vjp=lambda c, g: (_clamp_vjp(c, g, **c.params),),
+    saves=INPUT,
+    quantized=NOT_QUANTIZED,
+    cost=per_value,
+    samples=lambda: [
+        Sample((grid(3, 4),), {"low": -0.5, "high": 0.9}, names=(("N", "C"),)),
+        Sample((grid(3, 4),), {"low": None, "high": 0.9}),
+    ],
+    bad=list,
+    properties=frozenset({"elementwise"}),
+)
+
+
+def _bound(name: str, doc: str, equation: str, forward: Any, inside: str, outside: str) -> Op:
+    """Declare a bound that is an operand; where a value meets it the gradient is the value's."""
+
+    def gradient(c: Call, g: Any) -> Any:
+        return (
+            lambda: ops.where(getattr(ops, inside)(*c.inputs), g, 0.0),
+            lambda: ops.where(getattr(ops, outside)(*c.inputs), g, 0.0),
+        )
+
+    return binary(name, doc, equation, forward, gradient, dtype=real_only(name))
+
+
+CLAMP_MIN = _bound("clamp_min", "Keep values from a bound up.", "y = max(a, b)", np.maximum, "ge", "lt")
+CLAMP_MAX = _bound("clamp_max", "Keep values up to a bound.", "y = min(a, b)", np.minimum, "le", "gt")
+
+# ------------------------------------------------------------------------------------ what is no number
+
+
+def _nan_to_num(x: Any, nan: float, posinf: float | None, neginf: float | None) -> Any:
+    return x.copy() if x.dtype.kind in "biu" else np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+
+NAN_TO_NUM = Op(
+    name="nan_to_num",
+    doc="Put numbers in the place of NaN and infinities.",
+    equation="y = nan where x is NaN, posinf where ∞, neginf where -∞, x elsewhere",
+    reference="elementary",
+    dims=lambda x, **params: x,
+    rule="names and sizes pass through",
+    dtype=PROMOTE,
+    forward=_nan_to_num,
+    vjp=lambda c, g: (ops.where(ops.isfinite(c.inputs[0]), g, 0.0),),
+    saves=INPUT,
+    quantized=NOT_QUANTIZED,
+    cost=per_value,
+    samples=lambda: [
+        Sample((grid(3, 4),), {"nan": 0.0, "posinf": None, "neginf": None}, names=(("N", "C"),)),
+    ],
+    bad=list,
+    properties=frozenset({"elementwise"}),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> x = wb.tensor([-1.0, 2.0])
+    >>> wb.where(x > 0, x, 0.0)
+    tensor([0.0000, 2.0000])
+    """
+    if not isinstance(input, Value) and not isinstance(other, Value):
+        input = new(np.asarray(input, promote((input, other))))
+    return WHERE(condition, input, other)
+
+
+def _where_method(self: Any, condition: Any, other: Any) -> Any:
+    """Keep the values where `condition` is True, and take those of `other` elsewhere: y = condition ? x : other."""
+    return where(condition, self, other)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """Keep values within [min, max]: y = min(max(x, low), high). Bounds are numbers or tensors that broadcast.
+
+    Names pass through, those of bounds unify with them. At a bound the gradient is the value's.
+
+    >>> import workbench as wb
+    >>> wb.clamp(wb.tensor([-2.0, 0.5, 3.0]), min=0, max=1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise ValueError("clamp: at least one of 'min' or 'max' must not be None")
+    dtype = input.payload.dtype
+    if all(bound is None or _fits(bound, dtype) for bound in (min, max)):
+        return CLAMP(input, low=min, high=max)
+    if min is not None:
+        input = CLAMP_MIN(input, min)
+    return input if max is None else CLAMP_MAX(input, max)
+
+
+def _fits(bound: Any, dtype: np.dtype[Any]) -> bool:
+    """Say whether a bound is a number that does not change the type of what it bounds."""
+    if isinstance(bound, Value):
+        return False
+    return dtype.kind in "fcV" or (type(bound) is int and dtype.kind in "iu" and _in_range(bound, dtype))
+
+
+def _in_range(bound: int, dtype: np.dtype[Any]) -> bool:
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= bound <= limits.max)
+
+
+def clamp_min(input: Any, min: Any) -> Any:
+    """Keep values from a bound up: y = max(x, low). Names of a tensor of bounds unify, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.clamp_min(wb.tensor([-2.0, 0.5]), 0)
+    tensor([0.0000, 0.5000])
+    """
+    return clamp(input, min=min)
+
+
+def clamp_max(input: Any, max: Any) -> Any:
+    """Keep values up to a bound: y = min(x, high). Names of a tensor of bounds unify, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.clamp_max(wb.tensor([-2.0, 0.5]), 0)
+    tensor([-2.0000,  0.0000])
+    """
+    return clamp(input, max=max)
+
+
+def fill(input: Any, value: Any) -> Any:
+    """As many values as there were, all of them one number: y = value. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.fill(wb.tensor([1.0, 2.0]), 5)
+    tensor([5.0000, 5.0000])
+    """
+    _check_one("fill", value)
+    value = _as_type("fill", value, input.payload.dtype)
+    return ops.add(zeros(input), value) if isinstance(value, Value) else FILL(input, value=value)
+
+
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """Put one number where `mask` is True: y = mask ? value : x. Names unify, sizes broadcast, the type stays.
+
+    Raises `DTypeError` unless the mask is bool, and for a complex value in a real tensor.
+
+    >>> import workbench as wb
+    >>> wb.masked_fill(wb.tensor([1.0, 2.0]), wb.tensor([True, False]), -1)
+    tensor([-1.0000,  2.0000])
+    """
+    if mask.payload.dtype.kind != "b":
+        raise DTypeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}: "
+            "compare first, e.g. mask != 0"
+        )
+    _check_one("masked_fill", value)
+    return WHERE(mask, _as_type("masked_fill", value, input.payload.dtype), input)
+
+
+def _check_one(op: str, value: Any) -> None:
+    if isinstance(value, Value) and value.payload.shape != ():
+        raise DimensionError(
+            f"{op} only supports a 0-dimensional value tensor, but got tensor with {len(value.payload.shape)} "
+            "dimension(s): give a number, or choose with where()",
+            op=op,
+        )
+
+
+def _as_type(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number, or a tensor of one, in the type of what it is put into."""
+    imaginary = value.payload.dtype.kind == "c" if isinstance(value, Value) else isinstance(value, complex)
+    if imaginary and dtype.kind != "c":
+        raise DTypeError(
+            f"{op}: a complex value cannot be put into a tensor of type {dtype}: cast the tensor first"
+        )
+    if isinstance(value, Value):
+        return value if value.payload.dtype == dtype else ops.to(value, dtype=dtype)
+    return value if dtype.kind in "fcV" else bool(value) if dtype.kind == "b" else int(value)
+
+
+def nan_to_num(
+    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """Put numbers in the place of NaN (0 by default) and of infinities (by default the largest of the type).
+
+    Names and sizes pass through; no gradient goes to what was replaced.
+
+    >>> import workbench as wb
+    >>> wb.nan_to_num(wb.tensor([wb.nan, 1.0, wb.inf]), posinf=9.0)
+    tensor([0.0000, 1.0000, 9.0000])
+    """
+    return NAN_TO_NUM(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "where": where,
+    "clamp": clamp,
+    "clip": clamp,
+    "clamp_min": clamp_min,
+    "clamp_max": clamp_max,
+    "fill": fill,
+    "masked_fill": masked_fill,
+    "nan_to_num": nan_to_num,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("where", "fill")
+"""Functions that are no methods of a tensor."""
+
+METHODS: dict[str, Any] = {"where": _where_method}
+"""What only a tensor offers."""
+
+INPLACE = ("clamp", "clip", "clamp_min", "clamp_max", "masked_fill", "nan_to_num")
+"""What also comes as ``<name>_``."""
+
+OUT = ("where", "clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")
+"""What takes ``out=``."""

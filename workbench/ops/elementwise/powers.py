@@ -1,0 +1,166 @@
+"""Powers and roots."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import complex128, float64
+from workbench.core.families import binary, unary
+from workbench.core.op import Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value
+from workbench.ops.elementwise.complex import conjugate, is_complex_value, zeros
+from workbench.ops.offer import offer
+
+OUTPUT = Saves((), output=True)
+
+SQRT = unary(
+    "sqrt",
+    "Square root.",
+    "y = √x",
+    np.sqrt,
+    lambda c, g: ops.div(g, conjugate(ops.mul(c.out, 2.0))),
+    saves=OUTPUT,
+    domain=(0.2, 3.0),
+)
+RSQRT = unary(
+    "rsqrt",
+    "Reciprocal of the square root.",
+    "y = 1/√x",
+    lambda x: 1 / np.sqrt(x),
+    lambda c, g: ops.mul(g, conjugate(ops.mul(ops.mul(ops.mul(c.out, c.out), c.out), -0.5))),
+    saves=OUTPUT,
+    domain=(0.2, 3.0),
+)
+
+
+def _pow(x: Any, p: Any) -> Any:
+    kind = np.result_type(x, p).kind
+    if kind not in "biu":
+        return np.power(x, p)
+    if kind == "b":
+        return np.logical_or(x, np.logical_not(p))
+    if not hasattr(p, "dtype") and p < 0:
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed: cast the base first, e.g. x.float()"
+        )
+    if kind == "u" or np.all(p >= 0):
+        return np.power(x, p)
+    # Of integers only 1 and -1 have an integer reciprocal; the others are rounded to 0.
+    inverse = np.where(x == 1, 1, np.where(x == -1, np.where(p % 2 == 0, 1, -1), 0))
+    return np.where(p < 0, inverse, np.power(x, np.maximum(p, 0))).astype(np.result_type(x, p), copy=False)
+
+
+def _logarithm(x: Any, branch: bool) -> Any:
+    """The logarithm of a Python number: that of a negative one is complex if there is a `branch` for it, else NaN."""
+    if isinstance(x, complex) or (branch and x < 0):
+        return cmath.log(x)
+    return math.log(x) if x > 0 else math.nan
+
+
+def _pow_gradient(c: Call, g: Any) -> Any:
+    x, p = c.inputs
+
+    def base() -> Any:
+        # x⁰ is constant, at 0 too, where 0·0⁻¹ would be NaN.
+        if not isinstance(p, Value):
+            return zeros(g) if p == 0 else ops.mul(g, conjugate(ops.mul(ops.pow(x, p - 1), p)))
+        constant = ops.eq(p, 0.0)
+        safe = ops.where(constant, 1.0, p)
+        slope = ops.mul(ops.pow(x, ops.sub(safe, 1.0)), p)
+        return ops.mul(g, conjugate(ops.where(constant, 0.0, slope)))
+
+    def exponent() -> Any:
+        # ln 0 meets 0^p = 0: the product is 0 there, not NaN.
+        if not isinstance(x, Value):
+            if x == 0:
+                return ops.where(
+                    ops.ge(ops.real(p), 0.0), 0.0, ops.mul(g, conjugate(ops.mul(c.out, -math.inf)))
+                )
+            return ops.mul(g, conjugate(ops.mul(c.out, _logarithm(x, is_complex_value(p)))))
+        nothing = ops.logical_and(ops.eq(x, 0.0), ops.ge(ops.real(p), 0.0))
+        safe = ops.where(nothing, 1.0, x)
+        return ops.mul(g, conjugate(ops.where(nothing, 0.0, ops.mul(c.out, ops.log(safe)))))
+
+    return base, exponent
+
+
+POW = binary(
+    "pow",
+    "Raise to a power.",
+    "y = a^b",
+    _pow,
+    _pow_gradient,
+    saves=Saves(None, output=True, output_for=(1,)),
+    properties=frozenset({"wide"}),
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def pow(input: Any, exponent: Any) -> Any:
+    """Raise to a power: y = a^b. Names unify from the right, sizes broadcast.
+
+    Raises RuntimeError for integers to the power of a negative Python integer.
+
+    >>> import workbench as wb
+    >>> wb.pow(wb.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1.0000, 4.0000, 9.0000])
+    """
+    return POW(input, exponent)
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """Raise to a power in double precision: y = a^b as float64, or complex128 where one is complex. Names unify.
+
+    >>> import workbench as wb
+    >>> wb.float_power(wb.tensor([1, 2, 3]), 2)
+    tensor([1.0000, 4.0000, 9.0000], dtype=workbench.float64)
+    """
+    operands = (input, exponent)
+    imaginary = any(
+        is_complex_value(one) if isinstance(one, Value) else isinstance(one, complex) for one in operands
+    )
+    target = (complex128 if imaginary else float64).numpy
+    return POW(*[ops.to(one, dtype=target) if isinstance(one, Value) else one for one in operands])
+
+
+def square(input: Any) -> Any:
+    """Square: y = x². Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.square(wb.tensor([-2.0, 3.0]))
+    tensor([4.0000, 9.0000])
+    """
+    return POW(input, 2)
+
+
+def ldexp(input: Any, other: Any) -> Any:
+    """Multiply by a power of 2: y = a·2^b. Names unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.ldexp(wb.tensor([1.0, 3.0]), wb.tensor([2, 3]))
+    tensor([ 4.0000, 24.0000])
+    """
+    return ops.mul(input, POW(2.0, other))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "sqrt": offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])"),
+    "rsqrt": offer(RSQRT, "[4.0, 2.0]", "tensor([0.5000, 0.7071])"),
+    "square": square,
+    "pow": pow,
+    "float_power": float_power,
+    "ldexp": ldexp,
+}
+"""What `workbench` offers of this file by name."""
+
+INPLACE = tuple(FUNCTIONS)
+"""What also comes as ``<name>_``."""
+
+OUT = tuple(FUNCTIONS)
+"""What takes ``out=``."""

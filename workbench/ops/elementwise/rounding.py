@@ -1,0 +1,79 @@
+"""Rounding: to integers, to decimals, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.core.families import unary
+from workbench.core.op import Op, Saves, ops
+from workbench.ops.elementwise.complex import real_only, zeros
+from workbench.ops.offer import also, offer
+
+NOTHING = Saves((), output=False)
+
+
+def _rounding(name: str, doc: str, equation: str, ufunc: Callable[[Any], Any]) -> Op:
+    def forward(x: Any) -> Any:
+        return ufunc(x) if x.dtype.kind == "f" else x.copy()
+
+    return unary(name, doc, equation, forward, lambda c, g: zeros(g), saves=NOTHING, dtype=real_only(name))
+
+
+FLOOR = _rounding("floor", "Largest integer not above.", "y = ⌊x⌋", np.floor)
+CEIL = _rounding("ceil", "Smallest integer not below.", "y = ⌈x⌉", np.ceil)
+TRUNC = _rounding("trunc", "Integer part: rounded towards 0.", "y = sgn(x)·⌊|x|⌋", np.trunc)
+ROUND = _rounding("round", "Nearest integer, halves to even.", "y = rne(x)", np.rint)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d.
+
+    Names and sizes pass through. The gradient is 0.
+
+    >>> import workbench as wb
+    >>> wb.round(wb.tensor([0.5, 1.5, 2.345])), wb.round(wb.tensor([2.345]), decimals=1)
+    (tensor([0.0000, 2.0000, 2.0000]), tensor([2.3000]))
+    """
+    if decimals == 0:
+        return ROUND(input)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return ops.div(ROUND(ops.mul(input, scale)), scale)
+    return ops.mul(ROUND(ops.div(input, scale)), scale)
+
+
+def frac(input: Any) -> Any:
+    """Fractional part, with the sign of the value: y = x - sgn(x)·⌊|x|⌋. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.frac(wb.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
+    return ops.sub(input, TRUNC(input))
+
+
+_trunc = offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])")
+
+FUNCTIONS: dict[str, Any] = {
+    "floor": offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])"),
+    "ceil": offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])"),
+    "trunc": _trunc,
+    "fix": also(_trunc, "fix"),
+    "round": round,
+    "frac": frac,
+}
+"""What `workbench` offers of this file by name."""
+
+SPECIAL: dict[str, Any] = {"round": round}
+"""What `workbench.special` offers of this file."""
+
+INPLACE = ("floor", "ceil", "trunc", "fix", "round", "frac")
+"""What also comes as ``<name>_``."""
+
+OUT = ("floor", "ceil", "trunc", "fix", "round", "frac")
+"""What takes ``out=``."""

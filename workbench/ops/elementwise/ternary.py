@@ -1,0 +1,69 @@
+"""Arithmetic on three operands: a product or a quotient added, and the way from one value to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.base.errors import DTypeError
+from workbench.core.op import ops
+from workbench.core.value import Value
+from workbench.ops.elementwise.arithmetic import ABS, ADD, DIV, MUL, SUB, scaled
+from workbench.ops.elementwise.precision import rounded_once
+
+
+@rounded_once
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
+
+    >>> import workbench as wb
+    >>> wb.addcmul(wb.tensor([1.0]), wb.tensor([2.0]), wb.tensor([3.0]), value=10)
+    tensor([61.0000])
+    """
+    return ADD(input, scaled("addcmul", input, MUL(tensor1, tensor2), value))
+
+
+@rounded_once
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
+
+    Raises `DTypeError` for two integers.
+
+    >>> import workbench as wb
+    >>> wb.addcdiv(wb.tensor([1.0]), wb.tensor([6.0]), wb.tensor([3.0]), value=10)
+    tensor([21.0000])
+    """
+    if all(one.payload.dtype.kind in "biu" for one in (tensor1, tensor2)):
+        raise DTypeError(
+            "Integer division with addcdiv is not supported: write input + value * tensor1 / tensor2 for a quotient in "
+            "floats, or div(..., rounding_mode='trunc') for one in integers"
+        )
+    return ADD(input, DIV(scaled("addcdiv", input, tensor1, value), tensor2))
+
+
+@rounded_once
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """Go from one to the other: y = a + w·(b - a). Names of all three unify from the right, sizes broadcast.
+
+    From half of the way on it is reckoned from the end, so that a weight of 1 gives exactly the end.
+
+    >>> import workbench as wb
+    >>> wb.lerp(wb.tensor([1.0, 2.0]), wb.tensor([3.0, 10.0]), 0.5)
+    tensor([2.0000, 6.0000])
+    """
+    way = SUB(end, input)
+    if not isinstance(weight, Value):
+        if abs(weight) < 0.5:
+            return ADD(input, MUL(way, weight))
+        return SUB(end, MUL(way, 1 - weight))
+    early = ops.lt(ABS(weight), 0.5)
+    return ops.where(early, ADD(input, MUL(weight, way)), SUB(end, MUL(way, SUB(1, weight))))
+
+
+FUNCTIONS: dict[str, Any] = {"addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp}
+"""What `workbench` offers of this file by name."""
+
+INPLACE = tuple(FUNCTIONS)
+"""What also comes as ``<name>_``."""
+
+OUT = INPLACE
+"""What takes ``out=``."""

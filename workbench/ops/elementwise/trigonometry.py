@@ -1,0 +1,238 @@
+"""Angles and hyperbolas: trigonometric and hyperbolic functions, and their inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from workbench.core.dtype_rules import FLOAT
+from workbench.core.families import binary, unary
+from workbench.core.op import Saves, ops
+from workbench.core.tape import Call
+from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
+from workbench.ops.offer import also, offer
+
+OUTPUT = Saves((), output=True)
+
+
+def _square(x: Any) -> Any:
+    return ops.mul(x, x)
+
+
+SIN = unary(
+    "sin",
+    "Sine of an angle in radians.",
+    "y = sin x",
+    np.sin,
+    lambda c, g: ops.mul(g, conjugate(ops.cos(c.inputs[0]))),
+)
+COS = unary(
+    "cos",
+    "Cosine of an angle in radians.",
+    "y = cos x",
+    np.cos,
+    lambda c, g: ops.neg(ops.mul(g, conjugate(ops.sin(c.inputs[0])))),
+)
+TAN = unary(
+    "tan",
+    "Tangent of an angle in radians.",
+    "y = tan x",
+    np.tan,
+    lambda c, g: ops.mul(g, conjugate(ops.add(_square(c.out), 1.0))),
+    saves=OUTPUT,
+    domain=(-1.2, 1.2),
+)
+ASIN = unary(
+    "asin",
+    "Angle in radians whose sine is given.",
+    "y = arcsin x",
+    np.arcsin,
+    lambda c, g: ops.mul(g, conjugate(ops.rsqrt(ops.sub(1.0, _square(c.inputs[0]))))),
+    domain=(-0.8, 0.8),
+)
+ACOS = unary(
+    "acos",
+    "Angle in radians whose cosine is given.",
+    "y = arccos x",
+    np.arccos,
+    lambda c, g: ops.neg(ops.mul(g, conjugate(ops.rsqrt(ops.sub(1.0, _square(c.inputs[0])))))),
+    domain=(-0.8, 0.8),
+)
+ATAN = unary(
+    "atan",
+    "Angle in radians whose tangent is given.",
+    "y = arctan x",
+    np.arctan,
+    lambda c, g: ops.div(g, conjugate(ops.add(_square(c.inputs[0]), 1.0))),
+)
+SINH = unary(
+    "sinh",
+    "Hyperbolic sine.",
+    "y = (e^x - e^-x)/2",
+    np.sinh,
+    lambda c, g: ops.mul(g, conjugate(ops.cosh(c.inputs[0]))),
+)
+COSH = unary(
+    "cosh",
+    "Hyperbolic cosine.",
+    "y = (e^x + e^-x)/2",
+    np.cosh,
+    lambda c, g: ops.mul(g, conjugate(ops.sinh(c.inputs[0]))),
+)
+TANH = unary(
+    "tanh",
+    "Hyperbolic tangent.",
+    "y = tanh x",
+    np.tanh,
+    lambda c, g: (
+        ops.mul(g, conjugate(ops.sub(1.0, _square(c.out))))
+        if is_complex_value(c.out)
+        else ops.tanh_gradient(g, c.out)
+    ),
+    saves=OUTPUT,
+)
+TANH_GRADIENT = binary(
+    "tanh_gradient",
+    "Take a gradient through tanh, whose output is given.",
+    "y = g·(1 - out²)",
+    lambda g, out: g * (1 - out * out),
+    lambda c, u: (
+        lambda: ops.tanh_gradient(u, c.inputs[1]),
+        lambda: ops.mul(ops.mul(u, c.inputs[0]), ops.mul(c.inputs[1], -2.0)),
+    ),
+    dtype=real_only("tanh_gradient"),
+)
+ASINH = unary(
+    "asinh",
+    "Inverse of the hyperbolic sine.",
+    "y = arsinh x",
+    np.arcsinh,
+    lambda c, g: ops.mul(g, conjugate(ops.rsqrt(ops.add(_square(c.inputs[0]), 1.0)))),
+)
+
+
+def _acosh_gradient(c: Call, g: Any) -> Any:
+    x = c.inputs[0]
+    if is_complex_value(x):  # two roots, so that the branch is that of the function
+        return ops.div(g, ops.conj(ops.mul(ops.sqrt(ops.sub(x, 1.0)), ops.sqrt(ops.add(x, 1.0)))))
+    return ops.mul(g, ops.rsqrt(ops.sub(_square(x), 1.0)))
+
+
+ACOSH = unary(
+    "acosh",
+    "Inverse of the hyperbolic cosine.",
+    "y = arcosh x",
+    np.arccosh,
+    _acosh_gradient,
+    domain=(1.2, 3.0),
+)
+ATANH = unary(
+    "atanh",
+    "Inverse of the hyperbolic tangent.",
+    "y = artanh x",
+    np.arctanh,
+    lambda c, g: ops.div(g, conjugate(ops.sub(1.0, _square(c.inputs[0])))),
+    domain=(-0.8, 0.8),
+)
+
+
+def _atan2_gradient(c: Call, g: Any) -> Any:
+    y, x = c.inputs
+    size = ops.add(_square(y), _square(x))
+    # At the origin there is no direction: the gradient is 0 there, not NaN.
+    share = ops.div(g, ops.where(ops.eq(size, 0.0), 1.0, size))
+    return (lambda: ops.mul(share, x)), (lambda: ops.neg(ops.mul(share, y)))
+
+
+ATAN2 = binary(
+    "atan2",
+    "Angle in radians of the point (other, input), in its own quadrant.",
+    "y = atan2(a, b)",
+    np.arctan2,
+    _atan2_gradient,
+    dtype=real_only("atan2", FLOAT),
+)
+
+
+def _sinc(x: Any) -> Any:
+    angle = np.pi * x
+    return np.where(x == 0, 1, np.sin(angle) / np.where(x == 0, 1, angle)).astype(x.dtype, copy=False)
+
+
+def _sinc_gradient(c: Call, g: Any) -> Any:
+    x = c.inputs[0]
+    nothing = ops.eq(x, 0.0)
+    angle = ops.mul(ops.where(nothing, 1.0, x), math.pi)
+    slope = ops.div(ops.sub(ops.mul(angle, ops.cos(angle)), ops.sin(angle)), _square(angle))
+    return ops.mul(g, conjugate(ops.where(nothing, 0.0, ops.mul(slope, math.pi))))
+
+
+SINC = unary(
+    "sinc",
+    "Normalized sine over its argument, 1 at 0.",
+    "y = sin(πx)/(πx)",
+    _sinc,
+    _sinc_gradient,
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def deg2rad(input: Any) -> Any:
+    """Angles in degrees as radians: y = x·π/180. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.deg2rad(wb.tensor([90.0, 180.0]))
+    tensor([1.5708, 3.1416])
+    """
+    return ops.mul(input, math.pi / 180)
+
+
+def rad2deg(input: Any) -> Any:
+    """Angles in radians as degrees: y = x·180/π. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.rad2deg(wb.tensor([0.0, 3.14159265]))
+    tensor([  0.0000, 180.0000])
+    """
+    return ops.mul(input, 180 / math.pi)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "sin": offer(SIN, "[0.0, 1.0]", "tensor([0.0000, 0.8415])"),
+    "cos": offer(COS, "[0.0, 1.0]", "tensor([1.0000, 0.5403])"),
+    "tan": offer(TAN, "[0.0, 1.0]", "tensor([0.0000, 1.5574])"),
+    "asin": offer(ASIN, "[0.0, 1.0]", "tensor([0.0000, 1.5708])"),
+    "acos": offer(ACOS, "[0.0, 1.0]", "tensor([1.5708, 0.0000])"),
+    "atan": offer(ATAN, "[0.0, 1.0]", "tensor([0.0000, 0.7854])"),
+    "sinh": offer(SINH, "[0.0, 1.0]", "tensor([0.0000, 1.1752])"),
+    "cosh": offer(COSH, "[0.0, 1.0]", "tensor([1.0000, 1.5431])"),
+    "tanh": offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])"),
+    "asinh": offer(ASINH, "[0.0, 1.0]", "tensor([0.0000, 0.8814])"),
+    "acosh": offer(ACOSH, "[1.0, 2.0]", "tensor([0.0000, 1.3170])"),
+    "atanh": offer(ATANH, "[0.0, 0.5]", "tensor([0.0000, 0.5493])"),
+    "atan2": offer(ATAN2, ("[1.0, -1.0]", "[1.0, -1.0]"), "tensor([ 0.7854, -2.3562])"),
+    "sinc": offer(SINC, "[0.0, 0.5]", "tensor([1.0000, 0.6366])"),
+    "deg2rad": deg2rad,
+    "rad2deg": rad2deg,
+}
+"""What `workbench` offers of this file by name."""
+
+FUNCTIONS |= {
+    f"arc{name[1:]}": also(FUNCTIONS[name], f"arc{name[1:]}")
+    for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")
+}
+
+INPLACE = tuple(FUNCTIONS)
+"""What also comes as ``<name>_``."""
+
+OUT = tuple(FUNCTIONS)
+"""What takes ``out=``."""
+
+SPECIAL: dict[str, Any] = {"sinc": also(FUNCTIONS["sinc"], "sinc", "workbench.special")}
+"""What `workbench.special` offers of this file."""
+
+NN: dict[str, Any] = {"tanh": also(FUNCTIONS["tanh"], "tanh", "workbench.nn.functional")}
+"""What `workbench.nn.functional` offers of this file."""

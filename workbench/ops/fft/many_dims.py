@@ -1,0 +1,239 @@
+"""Fourier transforms over two or several dims, by position or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.fft.axes import Dim, from_half, full_spectrum, half_spectrum, norm_of
+from workbench.ops.fft.transform_ops import SWAPPED
+
+
+def fft2(
+    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
+) -> Any:
+    """Discrete Fourier transform over two dims.
+
+    `s` gives the points of each dim of `dim`.
+    A dim whose entry is -1 stays as it is. `norm` is as in `fft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.fft2(wb.ones(4, 6)).shape
+    (4, 6)
+    """
+    return full_spectrum(input, s, dim, norm, False, "fft2")
+
+
+def ifft2(
+    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
+) -> Any:
+    """Inverse discrete Fourier transform over two dims.
+
+    `s` gives the points of each dim of `dim`.
+    A dim whose entry is -1 stays as it is. `norm` is as in `ifft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.ifft2(wb.ones(4, 6)).shape
+    (4, 6)
+    """
+    return full_spectrum(input, s, dim, norm, True, "ifft2")
+
+
+def rfft2(
+    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
+) -> Any:
+    """Discrete Fourier transform of real values, half of it along the last dim, over two dims.
+
+    `s` gives the points of each dim of `dim`.
+    A dim whose entry is -1 stays as it is. `norm` is as in `rfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.rfft2(wb.ones(4, 6)).shape
+    (4, 4)
+    """
+    return half_spectrum(input, s, dim, norm, "rfft2")
+
+
+def irfft2(
+    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
+) -> Any:
+    """Real values from a spectrum, half of which is given along the last dim, over two dims.
+
+    `s` gives the points of each dim of `dim`.
+    A dim whose entry is -1 stays as it is. `norm` is as in `irfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.irfft2(wb.ones(4, 6)).shape
+    (4, 10)
+    """
+    return from_half(input, s, dim, norm, "irfft2")
+
+
+def hfft2(
+    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
+) -> Any:
+    """Real spectrum of a Hermitian signal, half of which is given along the last dim, over two dims.
+
+    `s` gives the points of each dim of `dim`.
+    A dim whose entry is -1 stays as it is. `norm` is as in `hfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.hfft2(wb.ones(4, 6)).shape
+    (4, 10)
+    """
+    return from_half(conjugate(input), s, dim, SWAPPED[norm_of(norm)], "hfft2")
+
+
+def ihfft2(
+    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
+) -> Any:
+    """Half of the Hermitian signal along the last dim whose spectrum is real, over two dims.
+
+    `s` gives the points of each dim of `dim`.
+    A dim whose entry is -1 stays as it is. `norm` is as in `ihfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.ihfft2(wb.ones(4, 6)).shape
+    (4, 4)
+    """
+    return conjugate(half_spectrum(input, s, dim, SWAPPED[norm_of(norm)], "ihfft2"))
+
+
+def fftn(
+    input: Any,
+    s: Sequence[int] | None = None,
+    dim: Dim | Sequence[Dim] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """Discrete Fourier transform over several dims.
+
+    `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
+    A dim whose entry is -1 stays as it is. `norm` is as in `fft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.fftn(wb.ones(4, 6)).shape
+    (4, 6)
+    """
+    return full_spectrum(input, s, dim, norm, False, "fftn")
+
+
+def ifftn(
+    input: Any,
+    s: Sequence[int] | None = None,
+    dim: Dim | Sequence[Dim] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """Inverse discrete Fourier transform over several dims.
+
+    `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
+    A dim whose entry is -1 stays as it is. `norm` is as in `ifft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.ifftn(wb.ones(4, 6)).shape
+    (4, 6)
+    """
+    return full_spectrum(input, s, dim, norm, True, "ifftn")
+
+
+def rfftn(
+    input: Any,
+    s: Sequence[int] | None = None,
+    dim: Dim | Sequence[Dim] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """Discrete Fourier transform of real values, half of it along the last dim, over several dims.
+
+    `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
+    A dim whose entry is -1 stays as it is. `norm` is as in `rfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.rfftn(wb.ones(4, 6)).shape
+    (4, 4)
+    """
+    return half_spectrum(input, s, dim, norm, "rfftn")
+
+
+def irfftn(
+    input: Any,
+    s: Sequence[int] | None = None,
+    dim: Dim | Sequence[Dim] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """Real values from a spectrum, half of which is given along the last dim, over several dims.
+
+    `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
+    A dim whose entry is -1 stays as it is. `norm` is as in `irfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.irfftn(wb.ones(4, 6)).shape
+    (4, 10)
+    """
+    return from_half(input, s, dim, norm, "irfftn")
+
+
+def hfftn(
+    input: Any,
+    s: Sequence[int] | None = None,
+    dim: Dim | Sequence[Dim] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """Real spectrum of a Hermitian signal, half of which is given along the last dim, over several dims.
+
+    `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
+    A dim whose entry is -1 stays as it is. `norm` is as in `hfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.hfftn(wb.ones(4, 6)).shape
+    (4, 10)
+    """
+    return from_half(conjugate(input), s, dim, SWAPPED[norm_of(norm)], "hfftn")
+
+
+def ihfftn(
+    input: Any,
+    s: Sequence[int] | None = None,
+    dim: Dim | Sequence[Dim] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """Half of the Hermitian signal along the last dim whose spectrum is real, over several dims.
+
+    `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
+    A dim whose entry is -1 stays as it is. `norm` is as in `ihfft`.
+
+    >>> import workbench as wb
+    >>> wb.fft.ihfftn(wb.ones(4, 6)).shape
+    (4, 4)
+    """
+    return conjugate(half_spectrum(input, s, dim, SWAPPED[norm_of(norm)], "ihfftn"))
+
+
+FFT: dict[str, Any] = {
+    "fft2": fft2,
+    "ifft2": ifft2,
+    "rfft2": rfft2,
+    "irfft2": irfft2,
+    "hfft2": hfft2,
+    "ihfft2": ihfft2,
+    "fftn": fftn,
+    "ifftn": ifftn,
+    "rfftn": rfftn,
+    "irfftn": irfftn,
+    "hfftn": hfftn,
+    "ihfftn": ihfftn,
+}
+
+OUT = (
+    "fft2",
+    "ifft2",
+    "rfft2",
+    "irfft2",
+    "hfft2",
+    "ihfft2",
+    "fftn",
+    "ifftn",
+    "rfftn",
+    "irfftn",
+    "hfftn",
+    "ihfftn",
+)

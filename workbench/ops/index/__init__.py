@@ -1,0 +1,1 @@
+"""Values at places: slices, tensors of indices, masks, gathering and scattering, searching."""

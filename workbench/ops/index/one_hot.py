@@ -1,0 +1,70 @@
+"""Indices as vectors of zeros and a one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims
+from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core.dispatch import numbers
+from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
+from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
+from workbench.core.value import dims_of
+from workbench.ops.shape.movement import NOTHING
+
+
+def _one_hot(x: Any, count: int, dtype: Any) -> Any:
+    if x.size and (x.min() < 0 or x.max() >= count):
+        wrong = int(x.min()) if x.min() < 0 else int(x.max())
+        raise DimensionIndexError(f"class {wrong} is not in [0, {count})", op="one_hot")
+    return (x[..., None] == np.arange(count)).astype(dtype)
+
+
+ONE_HOT = Op(
+    name="one_hot",
+    doc="A vector for each index: one at the index, zero elsewhere.",
+    equation="y[…, k] = [x = k]",
+    reference="elementary",
+    dims=lambda x, count, dtype: Dims((*x.names, None), (*x.sizes, count)),
+    rule="a new unnamed dim at the end",
+    dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
+    forward=_one_hot,
+    vjp=NOT_DIFFERENTIABLE,
+    saves=NOTHING,
+    quantized=NOT_QUANTIZED,
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [Sample((np.array([0, 2, 1]),), {"count": 3, "dtype": np.dtype("i8")}, names=(("N",),))],
+    bad=lambda: [
+        BadInput(
+            (np.array([0, 5]),),
+            {"count": 3, "dtype": np.dtype("i8")},
+            DimensionIndexError,
+            "is not in [0, 3)",
+        )
+    ],
+)
+
+
+def one_hot(input: Any, num_classes: int = -1) -> Any:
+    """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim.
+
+    >>> import workbench as wb
+    >>> wb.one_hot(wb.tensor([0, 2])).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    if num_classes < 0 and not dims_of(input).numel:
+        raise DimensionError("Can not infer total number of classes from empty tensor.", op="one_hot")
+    count = num_classes if num_classes >= 0 else int(numbers(input).max()) + 1
+    return ops.one_hot(input, count=count, dtype=np.dtype(np.int64))
+
+
+FUNCTIONS: dict[str, Any] = {"one_hot": one_hot}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = tuple(FUNCTIONS)
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = FUNCTIONS
+"""What `workbench.nn.functional` offers of this file."""

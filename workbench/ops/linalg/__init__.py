@@ -1,0 +1,1 @@
+"""Linear algebra: factors, solutions, spectra, functions and norms of batches of matrices."""

@@ -1,0 +1,149 @@
+"""LDL factors of symmetric and Hermitian matrices, with exchanged rows, and what is solved with them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base.dims import Dims
+from workbench.base.errors import DimensionError
+from workbench.core.families import grid
+from workbench.core.op import Absent, DTypeRule, Op, Sample, ops
+from workbench.core.value import dims_of
+from workbench.ops.linalg import lapack, lapack_factors
+from workbench.ops.linalg.matrices import (
+    batch_dims,
+    check_matrix,
+    check_square,
+    distinct,
+    matrix_op,
+    shape,
+    together,
+)
+from workbench.ops.linalg.solve import square
+
+
+class LDLFactors(NamedTuple):
+    """L and D in one matrix, and the pivots."""
+
+    LD: Any
+    pivots: Any
+
+
+class LDLFactorsWithInfo(NamedTuple):
+    """L and D in one matrix, the pivots, and 0 for each that was factored."""
+
+    LD: Any
+    pivots: Any
+    info: Any
+
+
+def _ldl_dims(a: Dims, hermitian: bool, check: bool) -> tuple[Dims, Dims, Dims]:
+    return (
+        Dims((*a.names[:-2], None, None), a.sizes),
+        Dims((*a.names[:-2], None), a.sizes[:-1]),
+        batch_dims(a),
+    )
+
+
+def _ldl(a: Any, hermitian: bool, check: bool) -> tuple[Any, Any, Any]:
+    factors, pivots, info = lapack_factors.ldl_factor(a, hermitian)
+    if check:
+        lapack.refuse_first(
+            info,
+            lambda at, i: (
+                f"torch.linalg.ldl_factor: {at}The diagonal element {i} of D is zero: nothing can be solved "
+                "with these factors."
+            ),
+        )
+    return factors, pivots, info
+
+
+LDL_FACTOR: Op = matrix_op(
+    "linalg_ldl_factor",
+    "Factors of symmetric or Hermitian matrices in one matrix, D block diagonal, of which the lower triangle is read.",
+    "A = L D Lᵀ",
+    "vii",
+    dims=_ldl_dims,
+    rule="batch names stay, the matrix dims have none",
+    forward=_ldl,
+    vjp=Absent("the blocks of D change their sizes from one matrix to the next"),
+    samples=lambda: [
+        Sample((square(3),), {"hermitian": False, "check": True}, names=(("N", None),)),
+        Sample((grid(2, 3, 3),), {"hermitian": True, "check": False}, names=(("B", "N", None),)),
+    ],
+)
+
+
+LDL_SOLVE: Op = matrix_op(
+    "linalg_ldl_solve",
+    "Solutions of symmetric or Hermitian systems whose matrix is factored.",
+    "L D Lᵀ X = B",
+    dims=lambda factors, pivots, b, hermitian: Dims(
+        distinct(together("linalg.ldl_solve", batch_dims(factors), batch_dims(b)).names, *b.names[-2:]),
+        (*together("linalg.ldl_solve", batch_dims(factors), batch_dims(b)).sizes, *b.sizes[-2:]),
+    ),
+    rule="batch dims unify, the matrix dims are called as B's",
+    dtype=DTypeRule("as the first input", None, lambda dtype, params: dtype),
+    forward=lambda factors, pivots, b, hermitian: lapack_factors.ldl_solve(factors, pivots, b, hermitian),
+    vjp=Absent("the factors have no gradient; use linalg.solve where one is wanted"),
+    samples=lambda: [
+        Sample(
+            (np.eye(2, dtype=np.float32), np.array([1, 2], np.int32), grid(2, 3).astype(np.float32)),
+            {"hermitian": False},
+            names=(None, None, ("N", "K")),
+        )
+    ],
+)
+
+
+def ldl_factor(A: Any, *, hermitian: bool = False) -> LDLFactors:
+    """Factors of a symmetric (or Hermitian) matrix, A = L D Lᵀ, and pivots; the lower triangle is read.
+
+    >>> import workbench as wb
+    >>> wb.linalg.ldl_factor(wb.tensor([[0.0, 1.0], [1.0, 0.0]])).pivots
+    tensor([-2, -2], dtype=workbench.int32)
+    """
+    check_square(A, "torch.linalg.ldl_factor")
+    factors, pivots, _ = ops.linalg_ldl_factor(A, hermitian=hermitian, check=True)
+    return LDLFactors(factors, pivots)
+
+
+def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorsWithInfo:
+    """Factors and pivots as of `linalg.ldl_factor`, and the position of the first zero on D's diagonal, or 0.
+
+    >>> import workbench as wb
+    >>> int(wb.linalg.ldl_factor_ex(wb.zeros(2, 2)).info)
+    1
+    """
+    check_square(A, "torch.linalg.ldl_factor_ex")
+    return LDLFactorsWithInfo(*ops.linalg_ldl_factor(A, hermitian=hermitian, check=check_errors))
+
+
+def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+    """Solution X of A X = B given what `linalg.ldl_factor` made of A.
+
+    >>> import workbench as wb
+    >>> wb.linalg.ldl_solve(*wb.linalg.ldl_factor(wb.eye(2)), wb.ones(2, 1)).shape
+    (2, 1)
+    """
+    check_square(LD, "torch.linalg.ldl_solve", "LD")
+    check_matrix(B, "torch.linalg.ldl_solve", "B")
+    if shape(LD)[-1] != shape(B)[-2]:
+        own, other = dims_of(LD), dims_of(B)
+        raise DimensionError(
+            "torch.linalg.ldl_solve: Incompatible shapes of LD and B "
+            f"({own.sizes[-2]}x{own.sizes[-1]} and {other.sizes[-2]}x{other.sizes[-1]})",
+            operands=(own.operand("LD"), other.operand("B", [len(other.sizes) - 2])),
+        )
+    return ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian)
+
+
+OUT = ("ldl_factor", "ldl_factor_ex", "ldl_solve")
+
+LINALG: dict[str, Any] = {
+    "ldl_factor": ldl_factor,
+    "ldl_factor_ex": ldl_factor_ex,
+    "ldl_solve": ldl_solve,
+}

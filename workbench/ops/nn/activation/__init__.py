@@ -1,0 +1,1 @@
+"""Activations: rectifiers, gates, shrinkage, softmax."""

@@ -1,0 +1,258 @@
+"""Activations: the nonlinear functions between the layers of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import DimensionError
+from workbench.core.dtype_rules import LEARNED
+from workbench.core.families import binary, unary
+from workbench.core.inplace import in_place, write
+from workbench.core.op import Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import dims_of
+from workbench.ops.elementwise.complex import real_only, zeros
+from workbench.ops.elementwise.precision import rounded_once
+from workbench.ops.nn.activation.parametric_ops import (
+    ELU,
+    HARDSIGMOID,
+    HARDSWISH,
+    HARDTANH,
+    LEAKY_RELU,
+    LOGSIGMOID,
+    SOFTPLUS,
+)
+
+OUTPUT = Saves((), output=True)
+
+RELU = unary(
+    "relu",
+    "Rectified linear unit.",
+    "y = max(x, 0)",
+    lambda x: np.maximum(x, 0),
+    lambda c, g: ops.relu_gradient(g, c.out),
+    saves=OUTPUT,
+    dtype=real_only("relu"),
+    quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
+)
+RELU_GRADIENT = binary(
+    "relu_gradient",
+    "Let a gradient through where the output of relu is positive.",
+    "y = g·[out > 0]",
+    # Not a product: where the gradient is infinite, nothing of it goes through either.
+    lambda g, out: np.where(out > 0, g, np.zeros((), g.dtype)),
+    lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
+    saves=Saves((1,), output=False),
+)
+
+
+def _prelu_gradient(c: Call, g: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    x, slope = c.inputs
+    return (
+        lambda: ops.where(ops.gt(x, 0.0), g, ops.mul(g, slope)),
+        lambda: ops.where(ops.gt(x, 0.0), 0.0, ops.mul(g, x)),
+    )
+
+
+PRELU = binary(
+    "prelu",
+    "Rectified linear unit with slopes below 0 that are given.",
+    "y = x where x > 0, a·x elsewhere",
+    lambda x, slope: np.where(x > 0, x, x * slope),
+    _prelu_gradient,
+    dtype=LEARNED,
+    domain=(-2.0, 2.0),
+    reference="He et al. 2015",
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Any:
+    """Return the result, or write it into the operand where that was asked for."""
+    function = rounded_once(function)
+    return write(input, f"{name}_", function) if inplace else function(input)
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0.
+
+    >>> import workbench as wb
+    >>> wb.relu(wb.tensor([-1.0, 2.0]))
+    tensor([0.0000, 2.0000])
+    """
+    return write(input, "relu_", RELU) if inplace else RELU(input)
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """Rectified linear unit up to 6: y = min(max(x, 0), 6). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.relu6(wb.tensor([-1.0, 2.0, 7.0]))
+    tensor([0.0000, 2.0000, 6.0000])
+    """
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """Keep values within bounds: y = min(max(x, min_val), max_val). At a bound the gradient is 0. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardtanh(wb.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    return settled("hardtanh", input, inplace, lambda x: HARDTANH(x, low=min_val, high=max_val))
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """Piecewise linear stand-in of the logistic function: y = min(max(x + 3, 0), 6)/6. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardsigmoid(wb.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+    return settled("hardsigmoid", input, inplace, HARDSIGMOID)
+
+
+def hardswish(input: Any, inplace: bool = False) -> Any:
+    """Piecewise quadratic stand-in of silu: y = x·min(max(x + 3, 0), 6)/6. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.hardswish(wb.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000,  0.6667,  4.0000])
+    """
+    return settled("hardswish", input, inplace, HARDSWISH)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """Rectified linear unit with a slope below 0: y = x above 0, slope·x below. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.leaky_relu(wb.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    return settled("leaky_relu", input, inplace, lambda x: LEAKY_RELU(x, slope=negative_slope))
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """Rectified linear unit with learned slopes below 0: y = x above 0, w·x below.
+
+    `weight` has one value, or one for each channel: dim 1 of [N, C, ...], or the only dim. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.prelu(wb.tensor([[-1.0, 2.0]]), wb.tensor([0.1]))
+    tensor([[-0.1000,  2.0000]])
+    """
+    dims, slopes = dims_of(input), dims_of(weight)
+    if len(slopes.sizes) > 1:
+        raise DimensionError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(slopes.sizes)}.",
+            op="prelu",
+            operands=(dims.operand("input"), slopes.operand("weight")),
+        )
+    ndim, channel = len(dims.sizes), 1 if len(dims.sizes) > 1 else 0
+    if slopes.numel != 1 and (ndim == 0 or dims.sizes[channel] != slopes.numel):
+        raise DimensionError(
+            "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{slopes.numel} and channel size = {dims.sizes[channel] if ndim else 1}.",
+            op="prelu",
+            operands=(dims.operand("input", [channel] if ndim else []), slopes.operand("weight", [0])),
+        )
+    sizes = tuple(slopes.numel if i == channel else 1 for i in range(ndim))
+    bare = weight if weight._names is None else ops.rename(weight, names=(None,) * len(slopes.sizes))
+    return PRELU(input, ops.reshape(bare, sizes=sizes))
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """Exponential linear unit: y = x above 0, alpha·(e^x - 1) below. Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.elu(wb.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return settled("elu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1.0))
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """Exponential linear unit with one slope at 0: y = x above 0, alpha·(e^(x/alpha) - 1) below. Names pass through.
+
+    >>> import workbench as wb
+    >>> wb.celu(wb.tensor([-1.0, 2.0]), 2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return settled("celu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1 / alpha))
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """Exponential linear unit that normalizes itself: y = 1.0507·(x above 0, 1.6733·(e^x - 1) below).
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.selu(wb.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    return settled(
+        "selu", input, inplace, lambda x: ELU(x, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)
+    )
+
+
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """Smooth rectified linear unit: y = ln(1 + e^(beta·x))/beta, and x where beta·x is beyond the threshold.
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.softplus(wb.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+    return SOFTPLUS(input, beta=beta, threshold=threshold)
+
+
+def logsigmoid(input: Any) -> Any:
+    """Logarithm of the logistic function: y = -ln(1 + e^-x). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.logsigmoid(wb.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+    """
+    return LOGSIGMOID(input)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "relu": relu,
+    "celu": celu,
+    "selu": selu,
+    "prelu": prelu,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("celu", "selu")
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, prelu, elu, celu, selu, softplus,
+        logsigmoid,
+    )
+}  # fmt: skip
+"""What `workbench.nn.functional` offers of this file."""
+
+NN |= {
+    f"{name}_": in_place(f"{name}_", NN[name])
+    for name in ("relu", "hardtanh", "leaky_relu", "elu", "celu", "selu")
+}
+
+INPLACE = ("relu",)
+"""What also comes as ``<name>_``."""

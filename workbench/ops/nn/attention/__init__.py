@@ -1,0 +1,1 @@
+"""Attention: of one head, and of several with their projections."""

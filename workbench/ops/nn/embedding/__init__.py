@@ -1,0 +1,1 @@
+"""Rows of a table by number, one by one and in bags."""

@@ -1,0 +1,1 @@
+"""Normalisation over batches, groups of channels and last dims."""

@@ -1,0 +1,226 @@
+"""Normalisation by the statistics of a batch, or by running ones: batch and instance normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
+from workbench.core.dtype_rules import check_precision
+from workbench.core.op import ops
+from workbench.core.value import dims_of, new
+from workbench.kernels import lookup
+from workbench.ops.nn.norm.group_norm import group_norm_parts
+
+__all__ = [
+    "batch_norm",
+    "check_values",
+    "factors",
+    "instance_norm",
+    "native_batch_norm",
+    "update_running",
+    "values_per_channel",
+]
+
+
+def values_per_channel(layer: str, input: Any) -> int:
+    """Return how many values of a channel the batch has; raise where one is all there is to take a variance of."""
+    shape = input.payload.shape
+    count = 1
+    for i, size in enumerate(shape):
+        count *= 1 if i == 1 else size
+    if count == 1:
+        raise DimensionValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}.", op=layer,
+            operands=(dims_of(input).operand("input", [i for i in range(len(shape)) if i != 1]),), fix="layer.eval()",
+        )  # fmt: skip
+    return count
+
+
+def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) -> None:
+    """Refuse values that have no mean of their own type, and running statistics that are not one number a channel."""
+    dims = dims_of(input)
+    for label, value in (("input", input), ("running_mean", running_mean), ("running_var", running_var)):
+        if value is not None and value.payload.dtype.kind not in "fV":
+            raise DTypeError(
+                f"{layer}: {label} must have a real floating point type, got {value.payload.dtype}. "
+                f"Use {label}.{'real' if value.payload.dtype.kind == 'c' else 'float()'}"
+            )
+    check_precision([one.payload.dtype for one in (input, running_mean, running_var) if one is not None])
+    if len(dims.sizes) < 2:
+        return  # said by the op, which is not only asked about running statistics
+    for label, value in (("running_mean", running_mean), ("running_var", running_var)):
+        if value is not None and dims_of(value).sizes != dims.sizes[1:2]:
+            own = dims_of(value)
+            raise DimensionError(
+                f"{label} should contain {dims.sizes[1]} elements (the channels of the input), not {list(own.sizes)}.",
+                op=layer,
+                operands=(dims.operand("input", [1]), own.operand(label)),
+            )
+
+
+_COMPILED = lookup("move_statistics")
+
+
+def update_running(
+    running_mean: Any, running_var: Any, batch_mean: Any, rstd: Any, count: int, eps: float, momentum: float
+) -> None:
+    """Move running statistics in place towards a batch's mean and variance, the latter unbiased.
+
+    `rstd` is 1 / √(biased variance + eps), as the op returns it. Statistics that are new tensors afterwards would
+    be lost to whoever holds them, so they are changed in place.
+    """
+    moved = (running_mean.payload, running_var.payload, batch_mean, rstd, count, eps, momentum)
+    if _COMPILED is not None and _COMPILED.accepts(*moved):
+        _COMPILED.run(*moved)
+        running_mean._version += 1
+        running_var._version += 1
+        return
+    if rstd.dtype.itemsize < 4:
+        rstd = rstd.astype(np.float32)
+    # (1 / rstd² - eps)·count / (count - 1), in memory of its own, since this runs at every step.
+    scale = count / (count - 1)
+    variance = np.multiply(rstd, rstd)
+    np.divide(scale, variance, out=variance)
+    np.subtract(variance, scale * eps, out=variance)
+    np.maximum(variance, 0.0, out=variance)
+    _move(running_mean, batch_mean, momentum)
+    _move(running_var, variance, momentum)
+
+
+def _move(running: Any, measured: Any, momentum: float) -> None:
+    array = running.payload
+    array *= 1 - momentum
+    array += (momentum * measured).astype(array.dtype, copy=False)
+    running._version += 1
+
+
+def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+    """Return weight and bias, ones and zeros where there are none."""
+    sizes = input.payload.shape
+    channels, dtype = sizes[1] if len(sizes) > 1 else 0, input.payload.dtype
+    return (
+        new(np.ones(channels, dtype)) if weight is None else weight,
+        new(np.zeros(channels, dtype)) if bias is None else bias,
+    )
+
+
+def native_batch_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """`batch_norm`, with the mean and reciprocal deviation 1/√(Var + ε) of the batch it used: [0] if not `training`.
+
+    No gradient flows through those.
+
+    >>> import workbench as wb
+    >>> y, mean, invstd = wb.native_batch_norm(wb.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)
+    >>> mean, invstd
+    (tensor([2.0000]), tensor([1.0000]))
+    """
+    check_values("batch_norm", input, running_mean, running_var)
+    weight, bias = factors(input, weight, bias)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("Expected running_mean and running_var to be given when training=False")
+        y = ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
+        nothing = np.zeros(0, running_mean.payload.dtype)
+        return y, new(nothing), new(nothing.copy())
+    y, mean, rstd = ops.batch_norm(input, weight, bias, eps=eps)
+    sizes = input.payload.shape
+    count = int(np.prod(sizes)) // sizes[1]
+    if (
+        running_mean is not None
+        and running_var is not None
+        and type(mean.payload) is np.ndarray
+        and count > 1
+    ):
+        update_running(running_mean, running_var, mean.payload, rstd.payload, count, eps, momentum)
+    return y, ops.detach(mean), ops.detach(rstd)
+
+
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Scale each channel of [N, C, …] by the batch's statistics if `training`, else by the running ones.
+
+    y = (x - mean) / √(variance + ε)·weight + bias. While training, running statistics that are given move in place
+    towards the batch's: running ← (1 - momentum)·running + momentum·measured, with the unbiased variance.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.batch_norm(wb.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    if input.payload.shape == (0,):
+        return ops.clone(input)
+    if training:
+        values_per_channel("batch_norm", input)
+    return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Scale each channel of each sample of [N, C, …] by its own statistics, or by the running ones.
+
+    y = (x - mean) / √(variance + ε)·weight + bias. Running statistics that are given move in place towards the mean
+    over the samples of what was measured, if `use_input_stats`.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.instance_norm(wb.tensor([[[1.0, 3.0], [0.0, 4.0]]]), eps=0.0)
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    check_values("instance_norm", input, running_mean, running_var)
+    sizes = input.payload.shape
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ValueError(
+                "Expected running_mean and running_var to be defined when use_input_stats is false"
+            )
+        weight, bias = factors(input, weight, bias)
+        return ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
+    places = int(np.prod(sizes[2:]))
+    if places == 1 or len(sizes) < 3:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {list(sizes)}: [N, C, ...]"
+        )
+    y, mean, rstd = group_norm_parts(input, weight, bias, sizes[1], eps)
+    if type(mean.payload) is np.ndarray and running_mean is not None and running_var is not None:
+        spread = rstd.payload.astype(np.float64)
+        variance = np.maximum(1 / (spread * spread) - eps, 0) * (places / (places - 1))
+        _move(running_mean, mean.payload.mean(axis=0), momentum)
+        _move(running_var, variance.mean(axis=0), momentum)
+    return y
+
+
+FUNCTIONS: dict[str, Any] = {"native_batch_norm": native_batch_norm}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = tuple(FUNCTIONS)
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {"batch_norm": batch_norm, "instance_norm": instance_norm}
+"""What `workbench.nn.functional` offers of this file."""

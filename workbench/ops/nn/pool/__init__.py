@@ -1,0 +1,1 @@
+"""Pooling over windows, to given sizes, and at fractional steps."""

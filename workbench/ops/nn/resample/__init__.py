@@ -1,0 +1,1 @@
+"""Images at other sizes and places: interpolation, grids, channels into space."""

@@ -1,0 +1,209 @@
+"""Images larger and smaller: interpolation, and the mean over as many windows as asked for."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import lru_cache
+from typing import Any
+
+from workbench.base.errors import DimensionError
+from workbench.core.op import ops
+from workbench.core.value import dims_of
+from workbench.ops.nn.conv.window_geometry import Sizes, batched, unbatched
+from workbench.ops.nn.pool.adaptive_pool import target_sizes
+
+MODES = {
+    "nearest": ("nearest", (1, 2, 3)),
+    "nearest-exact": ("nearest-exact", (1, 2, 3)),
+    "area": ("area", (1, 2, 3)),
+    "linear": ("linear", (1,)),
+    "bilinear": ("linear", (2,)),
+    "trilinear": ("linear", (3,)),
+    "bicubic": ("cubic", (2,)),
+}
+"""What each mode does along a dim, and for how many spatial dims it is there."""
+
+ALIGNED = ("linear", "bilinear", "bicubic", "trilinear")
+
+
+def _each(value: Any, n: int, what: str) -> tuple[Any, ...]:
+    each = (value,) * n if isinstance(value, int | float) else tuple(value)
+    if len(each) != n:
+        raise ValueError(
+            f"interpolate: the input has {n} spatial dims and {what} {value!r}: give one number, or {n} of them"
+        )
+    return each
+
+
+def _targets(
+    spatial: Sizes, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[Sizes, tuple[float | None, ...]]:
+    """Return the sizes that come out, and the scales where these and not the sizes relate positions."""
+    n = len(spatial)
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "interpolate: only one of size or scale_factor should be defined"
+            if size is not None
+            else "interpolate: either size or scale_factor should be defined"
+        )
+    if size is not None:
+        if recompute:
+            raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size")
+        return tuple(int(one) for one in _each(size, n, "size")), (None,) * n
+    factors = tuple(float(one) for one in _each(scale_factor, n, "scale_factor"))
+    if not all(0 < one < math.inf for one in factors):
+        raise ValueError(f"interpolate: scale_factor must be above 0 and finite, got {scale_factor!r}")
+    sizes = tuple(math.floor(one * factor) for one, factor in zip(spatial, factors, strict=True))
+    return sizes, (None,) * n if recompute else factors
+
+
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """Resample [N, C, L], [N, C, H, W] or [N, C, D, H, W] to `size`, or by `scale_factor`; names pass through.
+
+    Modes: nearest, nearest-exact, area, linear (L), bilinear and bicubic (H, W), trilinear (D, H, W). With
+    `align_corners` the centres of the corner values stay where they are, without it the corners themselves.
+    `antialias` widens the filter of bilinear and bicubic where the result is smaller.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.interpolate(wb.tensor([[[0.0, 2.0]]]), 4, mode="linear").tolist()
+    [[[0.0, 0.5, 1.5, 2.0]]]
+    """
+    dims = dims_of(input)
+    n = len(dims.sizes) - 2
+    if mode not in MODES:
+        raise ValueError(f"interpolate: mode is one of {', '.join(MODES)}, not {mode!r}")
+    kind, counts = MODES[mode]
+    if n not in counts:
+        takes = " or ".join(f"{count + 2}D" for count in counts)
+        raise DimensionError(
+            f"mode {mode!r} takes {takes} inputs, got {len(dims.sizes)}D.",
+            op="interpolate",
+            operands=(dims.operand("input"),),
+        )
+    if align_corners is not None and mode not in ALIGNED:
+        raise ValueError(
+            "interpolate: align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear"
+        )
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError("interpolate: antialias option is restricted to bilinear and bicubic modes")
+    sizes, scales = _targets(dims.sizes[2:], size, scale_factor, recompute_scale_factor)
+    return ops.resample(
+        input,
+        sizes=sizes,
+        mode=kind,
+        scales=(None,) * n if kind == "area" else scales,
+        align_corners=bool(align_corners),
+        antialias=antialias,
+    )
+
+
+def upsample(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """Call `interpolate`, its newer name."""
+    warnings.warn("upsample is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """Call `interpolate` with the mode nearest, its newer name."""
+    warnings.warn("upsample_nearest is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """Call `interpolate` with the mode bilinear and aligned corners, its newer name."""
+    warnings.warn("upsample_bilinear is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+@lru_cache(maxsize=256)
+def even_windows(spatial: Sizes, sizes: Sizes) -> dict[str, Sizes] | None:
+    """Return the windows of a plain pooling that gives these sizes; None where windows of one size do not.
+
+    >>> even_windows((8, 6), (2, 3))
+    {'kernel': (4, 2), 'stride': (4, 2), 'padding': (0, 0)}
+    """
+    if min(*spatial, *sizes) < 1 or any(one % out for one, out in zip(spatial, sizes, strict=True)):
+        return None
+    kernel = tuple(one // out for one, out in zip(spatial, sizes, strict=True))
+    return {"kernel": kernel, "stride": kernel, "padding": (0,) * len(kernel)}
+
+
+def _adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
+    op = f"adaptive_avg_pool{n}d"
+    x, added = batched(input, n, op)
+    dims = dims_of(x)
+    sizes = target_sizes(dims, n, output_size, op)
+    windows = even_windows(dims.sizes[2:], sizes) if pools_plainly(x) else None
+    if windows is not None:
+        return unbatched(getattr(ops, f"avg_pool{n}d")(x, **windows), added)
+    y = ops.resample(
+        x,
+        sizes=sizes,
+        mode="area",
+        scales=(None,) * n,
+        align_corners=False,
+        antialias=False,
+    )
+    return unbatched(y, added)
+
+
+def pools_plainly(x: Any) -> bool:
+    """Say whether values are summed as precisely in windows of one size as by the way that takes all sizes."""
+    dtype = x.payload.dtype
+    return bool(dtype.kind == "f" and dtype.itemsize >= 4)
+
+
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+    """Pool [N, C, L] or [C, L] to the mean of each of `output_size` windows.
+
+    y[p] = mean x[⌊p·size/out⌋ … ⌈(p + 1)·size/out⌉ - 1]
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.adaptive_avg_pool1d(wb.arange(5.0).reshape(1, 1, 5), 2).tolist()
+    [[[1.0, 3.0]]]
+    """
+    return _adaptive_avg_pool(1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    """Pool [N, C, H, W] or [C, H, W] to the mean of each of `output_size` windows; None keeps a size."""
+    return _adaptive_avg_pool(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+    """Pool [N, C, D, H, W] or [C, D, H, W] to the mean of each of `output_size` windows; None keeps a size."""
+    return _adaptive_avg_pool(3, input, output_size)
+
+
+FUNCTIONS: dict[str, Any] = {"adaptive_avg_pool1d": adaptive_avg_pool1d}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = tuple(FUNCTIONS)
+"""Functions that are no methods of a tensor."""
+
+NN: dict[str, Any] = {
+    "adaptive_avg_pool1d": adaptive_avg_pool1d,
+    "adaptive_avg_pool2d": adaptive_avg_pool2d,
+    "adaptive_avg_pool3d": adaptive_avg_pool3d,
+    "interpolate": interpolate,
+    "upsample": upsample,
+    "upsample_bilinear": upsample_bilinear,
+    "upsample_nearest": upsample_nearest,
+}
+"""What `workbench.nn.functional` offers of this file."""

@@ -1,0 +1,420 @@
+"""To codes and back: quantize, dequantize, and what can be asked of a quantized tensor.
+
+Values are rounded after the zero point was added, as on PyTorch's x86 builds; see `fake_quantize` beside it
+for the other order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench import kernels
+from workbench.base.dims import Dims, dim_index
+from workbench.base.dtypes import DType, as_dtype, float32, qint8, qint32, quint8
+from workbench.base.errors import DimensionError, DTypeError, QuantizationError
+from workbench.base.quantized_array import QScheme, QuantizedArray, code_range
+from workbench.core.families import grid, per_value
+from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.value import Value, dims_of, new
+
+__all__ = [
+    "DEQUANTIZE",
+    "INT_REPR",
+    "QUANTIZE_PER_CHANNEL",
+    "QUANTIZE_PER_TENSOR",
+]
+
+REFERENCE = (
+    "Jacob et al. 2018, Quantization and Training of Neural Networks for Integer-Arithmetic-Only Inference"
+)
+STEPS = Absent(
+    "codes are steps: their derivative is zero almost everywhere; train with fake_quantize_per_tensor"
+)
+
+_LETTER = {
+    "float64": "Double",
+    "float16": "Half",
+    "int64": "Long",
+    "int32": "Int",
+    "uint8": "Byte",
+    "bool": "Bool",
+}
+
+
+def along(values: Any, axis: int, ndim: int) -> Any:
+    """Return one value a channel, shaped so that it broadcasts along `axis`."""
+    return np.asarray(values).reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+# ------------------------------------------------------------------------------------------- quantize
+
+
+def _codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: DType) -> Any:
+    """clamp(rne(x·(1/s) + z)) in float32; NaN becomes the greatest code."""
+    if x.dtype != np.float32:
+        name = as_dtype(x.dtype).name
+        raise DTypeError(f"Quantize only works on Float Tensor, got {_LETTER.get(name, name)}; try x.float()")
+    inverse = np.float32(1) / np.asarray(scale, np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        rounded = np.rint(x * inverse + np.asarray(zero_point, np.float32))
+        wide = rounded if dtype.itemsize == 1 else rounded.astype(np.float64)
+        return np.where(np.isnan(wide), qmax, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
+
+
+def _quantize_per_tensor(
+    x: Any, *, scale: float, zero_point: int, qmin: int, qmax: int, dtype: DType
+) -> QuantizedArray:
+    return QuantizedArray(_codes(x, scale, zero_point, qmin, qmax, dtype), scale, zero_point, dtype)
+
+
+def _quantize_per_channel(
+    x: Any,
+    *,
+    scales: tuple[float, ...],
+    zero_points: tuple[int, ...],
+    axis: int,
+    qmin: int,
+    qmax: int,
+    dtype: DType,
+) -> QuantizedArray:
+    scale, zero = along(scales, axis, x.ndim), along(zero_points, axis, x.ndim)
+    return QuantizedArray(_codes(x, scale, zero, qmin, qmax, dtype), scales, zero_points, dtype, axis)
+
+
+def _compiled(name: str, quantization: tuple[str, ...]) -> kernels.Kernel | None:
+    """Return the compiled kernel `name`, whose bare codes are put together with their scale here."""
+    kernel = kernels.lookup(name)
+    if kernel is None:
+        return None
+    native = kernel
+
+    def run(x: Any, *, dtype: DType, **params: Any) -> QuantizedArray:
+        codes = native.run(x, **params, dtype=dtype.numpy)
+        scale, zero_point = (params[key] for key in quantization)
+        return QuantizedArray(codes, scale, zero_point, dtype, params.get("axis"))
+
+    def accepts(x: Any, *, dtype: DType, **params: Any) -> bool:
+        # NumPy needs several passes here, so that compiled code pays from small sizes on.
+        return x.size >= 64 and x.dtype == np.float32 and dtype.itemsize == 1
+
+    return kernels.Kernel(name, run, accepts, kernel.needs)
+
+
+def channel_dims(x: Dims, *, axis: int, scales: tuple[float, ...], **params: Any) -> Dims:
+    """Refuse scales that are not one for each entry of `axis`; dims pass through."""
+    if axis >= len(x.sizes) or x.sizes[axis] != len(scales):
+        size = x.sizes[axis] if axis < len(x.sizes) else 0
+        raise DimensionError(
+            f"length of scales must equal to channel, expected {size} got, {len(scales)}.",
+            operands=(x.operand("input", [axis]),),
+        )
+    return x
+
+
+_TYPE = DTypeRule("the quantized type asked for", None, lambda dtype, params: params["dtype"])
+_U8 = {"scale": 0.05, "zero_point": 30, "qmin": 0, "qmax": 255, "dtype": quint8}
+_S8 = {"scales": (0.02, 0.5, 1.0), "zero_points": (0, 3, -4), "qmin": -128, "qmax": 127, "dtype": qint8}
+
+
+def _float(*shape: int) -> Any:
+    return grid(*shape).astype(np.float32)
+
+
+QUANTIZE_PER_TENSOR = Op(
+    name="quantize_per_tensor",
+    doc="Codes of real numbers under one scale and zero point.",
+    equation="q = clamp(rne(x·(1/s) + z), qmin, qmax)",
+    reference=REFERENCE,
+    dims=lambda x, **params: x,
+    rule="names and sizes pass through",
+    dtype=_TYPE,
+    forward=_quantize_per_tensor,
+    vjp=STEPS,
+    saves=Saves(output=False),
+    quantized=Absent("it is quantized already"),
+    cost=per_value,
+    samples=lambda: [
+        Sample((_float(3, 4),), _U8, names=(("N", "C"),)),
+        Sample((_float(40, 50),), {**_U8, "dtype": qint8, "qmin": -64, "qmax": 63}),
+        Sample((_float(0, 3),), {**_U8, "dtype": qint32, "qmin": -(2**31), "qmax": 2**31 - 1}),
+    ],
+    bad=lambda: [BadInput((grid(3, 4),), _U8, DTypeError, "only works on Float Tensor, got Double")],
+    kernel=_compiled("quantize_per_tensor", ("scale", "zero_point")),
+)
+
+QUANTIZE_PER_CHANNEL = Op(
+    name="quantize_per_channel",
+    doc="Codes of real numbers under one scale and zero point for each entry of a dim.",
+    equation="q[c] = clamp(rne(x[c]·(1/s[c]) + z[c]), qmin, qmax)",
+    reference=REFERENCE,
+    dims=channel_dims,
+    rule="names and sizes pass through; the axis has as many entries as there are scales",
+    dtype=_TYPE,
+    forward=_quantize_per_channel,
+    vjp=STEPS,
+    saves=Saves(output=False),
+    quantized=Absent("it is quantized already"),
+    cost=per_value,
+    samples=lambda: [
+        Sample((_float(3, 4),), {**_S8, "axis": 0}, names=(("out_channels", "in_channels"),)),
+        Sample((_float(2, 3, 30, 20),), {**_S8, "axis": 1}),
+    ],
+    bad=lambda: [
+        BadInput(
+            (_float(2, 4),), {**_S8, "axis": 0}, DimensionError, "must equal to channel, expected 2 got, 3"
+        )
+    ],
+    kernel=_compiled("quantize_per_channel", ("scales", "zero_points")),
+)
+
+# ----------------------------------------------------------------------------------------- dequantize
+
+_DEQUANTIZE = {
+    None: kernels.lookup("dequantize_per_tensor"),
+    "axis": kernels.lookup("dequantize_per_channel"),
+}
+
+
+def _dequantize(q: Any) -> Any:
+    return q.dequantize() if isinstance(q, QuantizedArray) else q
+
+
+def _dequantize_codes(q: Any) -> Any:
+    kernel = _DEQUANTIZE[None if q.axis is None else "axis"]
+    if kernel is None or not kernel.accepts(q.codes):
+        return q.dequantize()
+    place = () if q.axis is None else (q.axis,)
+    return kernel.run(q.codes, q.scale, q.zero_point, *place)
+
+
+def _sample_codes() -> QuantizedArray:
+    return QuantizedArray(np.arange(60, dtype=np.uint8).reshape(3, 4, 5), 0.1, 7, quint8)
+
+
+def _sample_channels() -> QuantizedArray:
+    codes = np.arange(-1500, 1500).astype(np.int8).reshape(3, 1000)
+    return QuantizedArray(codes, [0.1, 0.2, 3.0], [0, 1, -2], qint8, 0)
+
+
+DEQUANTIZE = Op(
+    name="dequantize",
+    doc="The real numbers that codes stand for; floating point values pass through.",
+    equation="x = (q - z)·s",
+    reference=REFERENCE,
+    dims=lambda x: x,
+    rule="names and sizes pass through",
+    dtype=DTypeRule(
+        "float32, floating point values stay",
+        None,
+        lambda dtype, params: float32.numpy if getattr(dtype, "quantized", False) else dtype,
+    ),
+    forward=_dequantize,
+    vjp=lambda c, g: (g,),
+    saves=Saves((), output=False),
+    quantized=_dequantize_codes,
+    cost=per_value,
+    samples=lambda: [
+        Sample((_sample_codes(),), names=(("N", "C", "T"),)),
+        Sample((_sample_channels(),)),
+        Sample((grid(3, 4),), names=(("N", "C"),)),
+    ],
+    bad=list,
+    properties=frozenset({"same"}),
+)
+
+
+INT_REPR = Op(
+    name="int_repr",
+    doc="The codes of a quantized tensor as plain integers.",
+    equation="y = q",
+    reference="elementary",
+    dims=lambda x: x,
+    rule="names and sizes pass through",
+    dtype=DTypeRule(
+        "the integer type that stores the codes", None, lambda dtype, params: getattr(dtype, "numpy", dtype)
+    ),
+    forward=lambda q: np.array(q.codes),
+    vjp=STEPS,
+    saves=Saves(output=False),
+    quantized=lambda q: np.array(q.codes),
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [Sample((_sample_codes(),), names=(("N", "C", "T"),)), Sample((_sample_channels(),))],
+    bad=list,
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def _check_type(dtype: Any) -> DType:
+    kind = as_dtype(dtype)
+    if not kind.is_quantized:
+        near = {"int8": "qint8", "uint8": "quint8", "int32": "qint32"}.get(kind.name)
+        raise DTypeError(
+            f"{kind.name} is not supported in new_qtensor: codes are quint8, qint8 or qint32"
+            + (f"; you probably mean workbench.{near}" if near else "")
+        )
+    return kind
+
+
+def _check_zero(zero: int, low: int, high: int, op: str) -> None:
+    if zero > high:
+        raise QuantizationError(f"{op} zero_point {zero} is above upper bound {high}.")
+    if zero < low:
+        raise QuantizationError(f"{op} zero_point {zero} is below lower bound {low}.")
+
+
+def _range(dtype: DType, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
+    least, most = code_range(dtype)
+    low, high = least if quant_min is None else quant_min, most if quant_max is None else quant_max
+    if not least <= low < high <= most:
+        raise QuantizationError(
+            f"codes from {low} to {high} do not fit {dtype.name}, which has {least} to {most}"
+        )
+    return low, high
+
+
+def quantize_per_tensor(
+    input: Any,
+    scale: Any,
+    zero_point: Any,
+    dtype: Any,
+    *,
+    quant_min: int | None = None,
+    quant_max: int | None = None,
+) -> Any:
+    """Quantize float32 values: q = clamp(rne(x·(1/scale) + zero_point)).
+
+    `quant_min` and `quant_max` narrow the codes, e.g. 0 to 15 for 4 bits. Raises `DTypeError` for other types than
+    float32 or codes that are no quantized type, `QuantizationError` for a zero point beyond the codes.
+
+    >>> import workbench as wb
+    >>> q = wb.quantize_per_tensor(wb.tensor([-1.0, 0.0, 2.0], names=("C",)), 0.1, 10, wb.quint8)
+    >>> q.int_repr().tolist(), q.dequantize().names
+    ([0, 10, 30], ('C',))
+    """
+    kind = _check_type(dtype)
+    zero = int(zero_point)
+    _check_zero(zero, *code_range(kind), "quantize_tensor_per_tensor_affine")
+    low, high = _range(kind, quant_min, quant_max)
+    return ops.quantize_per_tensor(
+        input, scale=float(scale), zero_point=zero, qmin=low, qmax=high, dtype=kind
+    )
+
+
+def quantize_per_channel(
+    input: Any,
+    scales: Any,
+    zero_points: Any,
+    axis: int | str,
+    dtype: Any,
+    *,
+    quant_min: int | None = None,
+    quant_max: int | None = None,
+) -> Any:
+    """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name.
+
+    >>> import workbench as wb
+    >>> w = wb.tensor([[1.0, 2.0], [10.0, 20.0]], names=("out_channels", "in_channels"))
+    >>> wb.quantize_per_channel(w, [0.1, 1.0], [0, 0], "out_channels", wb.qint8).int_repr().tolist()
+    [[10, 20], [10, 20]]
+    """
+    kind = _check_type(dtype)
+    low, high = _range(kind, quant_min, quant_max)
+    zeros = tuple(int(one) for one in listed(zero_points))
+    for zero in zeros:
+        _check_zero(zero, *code_range(kind), "quantize_tensor_per_channel_affine")
+    steps = tuple(float(one) for one in listed(scales))
+    if len(zeros) != len(steps):
+        raise QuantizationError(
+            f"{len(steps)} scales and {len(zeros)} zero points: give one of each a channel"
+        )
+    place = dim_index(dims_of(input), axis, "quantize_per_channel")
+    return ops.quantize_per_channel(
+        input, scales=steps, zero_points=zeros, axis=place, qmin=low, qmax=high, dtype=kind
+    )
+
+
+def listed(values: Any) -> Any:
+    """Return the numbers of a tensor, an array or a sequence as a list."""
+    return values.payload.tolist() if isinstance(values, Value) else np.asarray(values).tolist()
+
+
+def dequantize(input: Any) -> Any:
+    """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
+    return ops.dequantize(input)
+
+
+def int_repr(input: Any) -> Any:
+    """Return a copy of the codes of a quantized tensor as plain integers."""
+    if not getattr(input.payload.dtype, "quantized", False):
+        _payload(input, "int_repr")
+    return ops.int_repr(input)
+
+
+def _payload(input: Any, what: str, per_channel: bool | None = None) -> QuantizedArray:
+    payload = input.payload
+    if not isinstance(payload, QuantizedArray):
+        raise QuantizationError(
+            f"{what} is asked of a quantized tensor, and this one is {as_dtype(payload.dtype).name}"
+        )
+    if per_channel is not None and payload.qscheme.per_channel is not per_channel:
+        raise QuantizationError(
+            f"{what} is not defined for {payload.qscheme!r}: ask for "
+            + (
+                "q_scale() and q_zero_point()"
+                if per_channel
+                else "q_per_channel_scales() and q_per_channel_zero_points()"
+            )
+        )
+    return payload
+
+
+def q_scale(input: Any) -> float:
+    """Return the scale of a tensor that is quantized per tensor."""
+    return float(_payload(input, "q_scale", False).scale)
+
+
+def q_zero_point(input: Any) -> int:
+    """Return the zero point of a tensor that is quantized per tensor."""
+    return int(_payload(input, "q_zero_point", False).zero_point)
+
+
+def q_per_channel_scales(input: Any) -> Any:
+    """Return the scales of a tensor that is quantized per channel: float64, one a channel."""
+    payload = _payload(input, "q_per_channel_scales", True)
+    return new(np.array(payload.scale), _channel_name(input, payload))
+
+
+def q_per_channel_zero_points(input: Any) -> Any:
+    """Return the zero points of a tensor that is quantized per channel: int64, one a channel."""
+    payload = _payload(input, "q_per_channel_zero_points", True)
+    return new(np.array(payload.zero_point), _channel_name(input, payload))
+
+
+def _channel_name(input: Any, payload: QuantizedArray) -> tuple[str | None] | None:
+    name = None if input._names is None or payload.axis is None else input._names[payload.axis]
+    return None if name is None else (name,)
+
+
+def q_per_channel_axis(input: Any) -> int:
+    """Return the position of the dim each entry of which has a scale of its own."""
+    axis = _payload(input, "q_per_channel_axis", True).axis
+    assert axis is not None
+    return axis
+
+
+def qscheme(input: Any) -> QScheme:
+    """Return how a tensor is quantized."""
+    return _payload(input, "qscheme").qscheme
+
+
+FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        quantize_per_tensor, quantize_per_channel, dequantize, int_repr, q_scale, q_zero_point,
+        q_per_channel_scales, q_per_channel_zero_points, q_per_channel_axis, qscheme,
+    )
+}  # fmt: skip
+"""What `workbench` offers of these ops by name."""

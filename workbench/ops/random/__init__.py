@@ -1,0 +1,1 @@
+"""Chance that a seed decides: drawn again for the gradient, the same with any number of threads."""

@@ -1,0 +1,264 @@
+"""Chance in a network: values or whole channels dropped, slopes drawn, classes drawn."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import dim_index
+from workbench.base.errors import DimensionError
+from workbench.base.random import Generator, default_generator
+from workbench.core.inplace import write
+from workbench.core.op import ops
+from workbench.core.value import dims_of, new
+from workbench.ops.random.counter_based import seed_from
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+
+def _check(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _float(input: Any) -> Any:
+    dtype = input.payload.dtype
+    return dtype if dtype.kind in "fcV" else np.dtype(np.float32)
+
+
+def _run(function: Callable[[Any], Any], input: Any, name: str, inplace: bool) -> Any:
+    return write(input, name, function) if inplace else function(input)
+
+
+def _dropped(
+    input: Any, drawn: int, p: float, generator: Generator | None, inplace: bool, name: str = "dropout"
+) -> Any:
+    """Drop values that differ in one of the first `drawn` dims each for itself."""
+    places = (0, min(drawn, len(input.payload.shape)))
+    params = {"p": float(p), "seed": seed_from(generator), "drawn": places, **_NUMBERS[name](p)}
+    return _run(lambda x: ops.dropout(x, **params), input, name, inplace)
+
+
+def _of_dropout(p: float) -> dict[str, float]:
+    return {"scale": 0.0 if p == 1 else 1 / (1 - p), "high": 0.0, "low": 0.0}
+
+
+_SATURATED = 1.7580993408473766
+"""The negative of the value that the self-normalising activation (selu) falls to: λ·α."""
+
+
+def _of_alpha_dropout(p: float) -> dict[str, float]:
+    """Set values to selu's floor, then scale and shift so that mean 0 and variance 1 stay."""
+    if p == 1:
+        return {"scale": 0.0, "high": 0.0, "low": 0.0}
+    scale = 1 / math.sqrt((_SATURATED**2 * p + 1) * (1 - p))
+    return {"scale": scale, "high": p * _SATURATED * scale, "low": (p - 1) * _SATURATED * scale}
+
+
+_NUMBERS = {"dropout": _of_dropout, "alpha_dropout": _of_alpha_dropout}
+
+
+def dropout(
+    input: Any,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """Set each value to 0 with probability `p` and scale the rest by 1 / (1 - p), if `training`.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.dropout(wb.ones(4), 0.5, generator=wb.Generator(0))
+    tensor([0.0000, 2.0000, 2.0000, 2.0000])
+    """
+    _check(p)
+    if not training or p == 0:
+        return input
+    return _dropped(input, len(input.payload.shape), p, generator, inplace)
+
+
+def dropout1d(
+    input: Any,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """Set whole channels of [N, C, L] or [C, L] to 0 with probability `p`, and scale the rest, if `training`."""
+    _check(p)
+    ndim = len(dims_of(input).sizes)
+    if ndim not in (2, 3):
+        raise DimensionError(
+            f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. It drops channels of [N, C, L] or "
+            "[C, L].",
+            op="dropout1d",
+            operands=(dims_of(input).operand("input"),),
+        )
+    if not training or p == 0:
+        return input
+    return _dropped(input, 2 if ndim == 3 else 1, p, generator, inplace)
+
+
+def dropout2d(
+    input: Any,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """Set whole channels of [N, C, H, W] to 0 with probability `p`, and scale the rest, if `training`.
+
+    Input of three dims is taken for [N, C, L], as in PyTorch.
+    """
+    _check(p)
+    ndim = len(dims_of(input).sizes)
+    if ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated; it drops channels of "
+            "[N, C, H, W]. For values one by one use dropout.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if not training or p == 0:
+        return input
+    return _dropped(input, 2, p, generator, inplace)
+
+
+def dropout3d(
+    input: Any,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """Set whole channels of [N, C, D, H, W] or [C, D, H, W] to 0 with probability `p`, and scale the rest."""
+    _check(p)
+    ndim = len(dims_of(input).sizes)
+    if ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated; it drops channels of "
+            "[N, C, D, H, W]. For values one by one use dropout.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if not training or p == 0:
+        return input
+    return _dropped(input, 2 if ndim != 4 else 1, p, generator, inplace)
+
+
+def alpha_dropout(
+    input: Any,
+    p: float = 0.5,
+    training: bool = False,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """Set values to selu's floor with probability `p`, keeping mean 0 and variance 1. Klambauer et al. 2017."""
+    _check(p)
+    if not training or p == 0:
+        return input
+    return _dropped(input, len(input.payload.shape), p, generator, inplace, "alpha_dropout")
+
+
+def feature_alpha_dropout(
+    input: Any,
+    p: float = 0.5,
+    training: bool = False,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """`alpha_dropout` of whole channels of [N, C, …]."""
+    _check(p)
+    if not training or p == 0:
+        return input
+    if len(dims_of(input).sizes) < 2:
+        raise DimensionError(
+            "Feature dropout requires at least 2 dimensions in the input: [N, C, ...]",
+            op="feature_alpha_dropout",
+            operands=(dims_of(input).operand("input"),),
+        )
+    return _dropped(input, 2, p, generator, inplace, "alpha_dropout")
+
+
+def rrelu(
+    input: Any,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """Value x where x > 0, a·x elsewhere, with the slope a drawn evenly from [lower, upper] for each value.
+
+    Without `training` the slope is (lower + upper)/2. Xu et al. 2015.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.rrelu(wb.tensor([-1.0, 2.0]), 0.1, 0.3)
+    tensor([-0.2000,  2.0000])
+    """
+    if not lower <= upper:
+        raise ValueError(f"rrelu: slopes are drawn from [lower, upper], got lower={lower} and upper={upper}")
+    if not training:
+        mean = (lower + upper) / 2
+        return _run(lambda x: ops.leaky_relu(x, slope=mean), input, "rrelu", inplace)
+    seed, drawn = seed_from(generator), (0, len(input.payload.shape))
+    return _run(
+        lambda x: ops.rrelu(x, lower=float(lower), upper=float(upper), seed=seed, drawn=drawn),
+        input, "rrelu", inplace,
+    )  # fmt: skip
+
+
+def gumbel_softmax(
+    logits: Any,
+    tau: float = 1,
+    hard: bool = False,
+    eps: float = 1e-10,
+    dim: int | str = -1,
+    *,
+    generator: Generator | None = None,
+) -> Any:
+    """A draw from the classes along `dim`, made differentiable: softmax((logits + Gumbel noise) / τ).
+
+    With `hard`, 1 for the class drawn and 0 for others, with the soft draw's gradient. `eps` has no effect.
+    Jang, Gu and Poole 2017.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.gumbel_softmax(wb.zeros(2, 3), hard=True).sum(-1)
+    tensor([1.0000, 1.0000])
+    """
+    dims = dims_of(logits)
+    axis = dim_index(dims, dim, "gumbel_softmax")
+    noise = (generator or default_generator).numpy.gumbel(size=dims.sizes)
+    noisy = ops.div(ops.add(logits, new(np.asarray(noise).astype(_float(logits)))), float(tau))
+    soft = ops.softmax(noisy, dim=axis)
+    if not hard:
+        return soft
+    top = ops.argmax(soft, dim=(axis,), keepdim=True)
+    places = new(np.arange(dims.sizes[axis]).reshape((-1,) + (1,) * (len(dims.sizes) - axis - 1)))
+    drawn = ops.to(ops.eq(top, places), dtype=soft.payload.dtype)
+    # The value of the draw, the gradient of the soft one.
+    return ops.add(ops.detach(ops.sub(drawn, soft)), soft)
+
+
+NN: dict[str, Any] = {
+    "alpha_dropout": alpha_dropout,
+    "dropout": dropout,
+    "dropout1d": dropout1d,
+    "dropout2d": dropout2d,
+    "dropout3d": dropout3d,
+    "feature_alpha_dropout": feature_alpha_dropout,
+    "gumbel_softmax": gumbel_softmax,
+    "rrelu": rrelu,
+}
+"""What `workbench.nn.functional` offers of this file."""

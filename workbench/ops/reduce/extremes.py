@@ -1,0 +1,359 @@
+"""The largest and smallest: values, where they stand, and how their gradient is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base.dims import Dims, dim_index
+from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.core.dtype_rules import INDEX, KEEP
+from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value, dims_of
+from workbench.ops.reduce.reductions import (
+    EVERYTHING,
+    Dim,
+    kept,
+    nonempty_axes,
+    reduced_dims,
+    reduction,
+    reduction_samples,
+)
+
+
+class ValuesIndices(NamedTuple):
+    """Values picked along a dim, and where along it they stood."""
+
+    values: Any
+    indices: Any
+
+
+class MinMax(NamedTuple):
+    """The smallest and the largest value."""
+
+    min: Any
+    max: Any
+
+
+# ------------------------------------------------------------------------------------- over several dims
+
+
+def _extreme_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """Shared evenly between the values that tie."""
+    x = c.inputs[0]
+    hit = ops.to(ops.eq(x, kept(c.out, x, dim)), dtype=np.dtype(g.payload.dtype))
+    share = ops.div(hit, ops.sum(hit, dim=dim, keepdim=True))
+    return ops.mul(kept(g, x, dim), share)
+
+
+AMAX = reduction(
+    "amax",
+    "Largest value over dims.",
+    "y = max x",
+    lambda x, dim, keepdim: np.amax(x, axis=dim, keepdims=keepdim),
+    _extreme_gradient,
+    saves=EVERYTHING,
+)
+AMIN = reduction(
+    "amin",
+    "Smallest value over dims.",
+    "y = min x",
+    lambda x, dim, keepdim: np.amin(x, axis=dim, keepdims=keepdim),
+    _extreme_gradient,
+    saves=EVERYTHING,
+)
+
+
+def overall(name: str, doc: str, equation: str, forward: Callable[[Any], Any]) -> Op:
+    """Declare an op that picks one value out of all; its gradient is shared evenly between those equal to it."""
+
+    def vjp(c: Call, g: Any) -> tuple[Any, ...]:
+        x = c.inputs[0]
+        hit = ops.logical_or(ops.eq(x, c.out), ops.logical_and(ops.isnan(x), ops.isnan(c.out)))
+        hit = ops.to(hit, dtype=np.dtype(g.payload.dtype))
+        everywhere = tuple(range(len(x.payload.shape)))
+        return (ops.mul(hit, ops.div(g, ops.sum(hit, dim=everywhere, keepdim=False))),)
+
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference="elementary",
+        dims=lambda x: Dims((), ()),
+        rule="all dims end here",
+        dtype=KEEP,
+        forward=forward,
+        vjp=vjp,
+        saves=EVERYTHING,
+        quantized=NOT_QUANTIZED,
+        cost=lambda dims, out, **params: float(dims[0].numel),
+        samples=lambda: [Sample((grid(3, 5),), names=(("N", "C"),)), Sample((grid(),))],
+        bad=list,
+    )
+
+
+MAX = overall("max", "Largest of all values.", "y = max x", np.max)
+MIN = overall("min", "Smallest of all values.", "y = min x", np.min)
+
+# --------------------------------------------------------------------------------------- along one dim
+
+PICKED = DTypeRule("values as the input, indices int64", None, lambda dtype, params: (dtype, np.dtype("i8")))
+
+
+def index_pair(result: tuple[Any, Any]) -> ValuesIndices:
+    """Return values and indices by name; no gradient goes through an index."""
+    values, indices = result
+    return ValuesIndices(values, indices.detach() if indices._requires_grad else indices)
+
+
+def along(x: Any) -> Any:
+    """Return `x` with one dim at least: a tensor without dims may be reduced along dim 0."""
+    return x.reshape(1) if x.ndim == 0 else x
+
+
+def selection_samples(**params: Any) -> list[Sample]:
+    """Return samples of an op that picks one value along a dim."""
+    return [
+        Sample((s.inputs[0],), {**params, "dim": s.params["dim"][0], "keepdim": keepdim}, s.names)
+        for s in reduction_samples()
+        if len(s.params["dim"]) == 1
+        for keepdim in (False, True)
+    ]
+
+
+def selection(
+    name: str,
+    doc: str,
+    equation: str,
+    pick: Callable[..., Any],
+    samples: Callable[[], list[Sample]] = selection_samples,
+) -> Op:
+    """Declare an op that picks one value along a dim, and says where it stands.
+
+    `pick` takes an array, the dim and the parameters, and returns indices. The gradient goes to the value picked.
+    """
+
+    def dims(x: Dims, dim: int, keepdim: bool, **params: Any) -> tuple[Dims, Dims]:
+        out = reduced_dims(x, (dim,), keepdim)
+        return out, out
+
+    def forward(x: Any, dim: int, keepdim: bool, **params: Any) -> tuple[Any, Any]:
+        row = along(x)
+        indices = np.expand_dims(pick(row, dim, **params), dim)
+        values = np.take_along_axis(row, indices, dim)
+        if x.ndim == 0 or not keepdim:
+            return np.squeeze(values, dim), np.squeeze(indices, dim)
+        return values, indices
+
+    def vjp(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
+        x, dim = c.inputs[0], c.params["dim"]
+        if g is None or not x.payload.shape:
+            return (g,)
+        indices = kept(c.outs[1], x, (dim,))
+        return (ops.scatter_add(kept(g, x, (dim,)), indices, dim=dim, sizes=x.payload.shape),)
+
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference="elementary",
+        dims=dims,
+        rule="the dim ends here (or stays with size 1 under keepdim), the others pass through",
+        dtype=PICKED,
+        forward=forward,
+        vjp=vjp,
+        saves=Saves((), output=True, outputs=(1,)),
+        quantized=NOT_QUANTIZED,
+        cost=lambda dims, out, **params: float(dims[0].numel),
+        samples=samples,
+        bad=list,
+        outputs=2,
+    )
+
+
+MAX_DIM = selection(
+    "max_dim",
+    "Largest value along a dim, and where it stands first.",
+    "y, i = max x, argmax x",
+    lambda x, dim: np.argmax(x, axis=dim),
+)
+MIN_DIM = selection(
+    "min_dim",
+    "Smallest value along a dim, and where it stands first.",
+    "y, i = min x, argmin x",
+    lambda x, dim: np.argmin(x, axis=dim),
+)
+
+
+def _index_samples() -> list[Sample]:
+    return [s for s in reduction_samples() if len(s.params["dim"]) == 1]
+
+
+def _where(find: Any) -> Any:
+    def forward(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+        return find(x, axis=dim[0], keepdims=keepdim) if x.ndim else np.zeros((), np.int64)
+
+    return forward
+
+
+ARGMAX = reduction(
+    "argmax",
+    "Index of the largest value along a dim, the first of several.",
+    "y = argmax x",
+    _where(np.argmax),
+    NOT_DIFFERENTIABLE,
+    dtype=INDEX,
+    samples=_index_samples,
+)
+ARGMIN = reduction(
+    "argmin",
+    "Index of the smallest value along a dim, the first of several.",
+    "y = argmin x",
+    _where(np.argmin),
+    NOT_DIFFERENTIABLE,
+    dtype=INDEX,
+    samples=_index_samples,
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def ordered(input: Any, name: str) -> None:
+    """Refuse complex values: they have no order."""
+    if input.payload.dtype.kind == "c":
+        raise DTypeError(
+            f"{name}(): does not support complex input, this is {input.dtype.name}. Order x.abs() or x.real"
+        )
+
+
+def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+    """Largest value over dims; the gradient is shared evenly between ties.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1.0, 5.0], [3.0, 2.0]], names=("N", "C")).amax("C")
+    tensor([5.0000, 3.0000], names=('N',))
+    """
+    ordered(input, "amax")
+    return ops.amax(input, dim=nonempty_axes(input, dim, "amax"), keepdim=keepdim)
+
+
+def amin(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+    """Smallest value over dims; the gradient is shared evenly between ties."""
+    ordered(input, "amin")
+    return ops.amin(input, dim=nonempty_axes(input, dim, "amin"), keepdim=keepdim)
+
+
+def aminmax(input: Any, *, dim: int | str | None = None, keepdim: bool = False) -> MinMax:
+    """Smallest and largest value, of all or along one dim, as a named tuple ``(min, max)``.
+
+    >>> import workbench as wb
+    >>> wb.tensor([3.0, 1.0, 2.0]).aminmax()
+    MinMax(min=tensor(1.0000), max=tensor(3.0000))
+    """
+    ordered(input, "aminmax")
+    axes = nonempty_axes(input, dim, "aminmax")
+    return MinMax(ops.amin(input, dim=axes, keepdim=keepdim), ops.amax(input, dim=axes, keepdim=keepdim))
+
+
+def pick_all(op: Op, input: Any) -> Any:
+    """Pick one of all values; there must be some."""
+    dims = dims_of(input)
+    if dims.numel == 0:
+        raise DimensionError(
+            f"{op.name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument.",
+            op=op.name,
+            operands=(dims.operand("input"),),
+        )
+    return op(input)
+
+
+def pick_along(op: Op, input: Any, dim: int | str, keepdim: bool, name: str, **params: Any) -> ValuesIndices:
+    """Pick one value along a dim that is not empty."""
+    at = dim_index(dims_of(input), dim, name)
+    nonempty_axes(input, dim, name)
+    return index_pair(op(input, dim=at, keepdim=keepdim, **params))
+
+
+def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """Largest of all values; with `dim`, largest along it as a named tuple ``(values, indices)``.
+
+    The gradient of the largest of all is shared between ties; along a dim the first has it.
+    With a tensor in the place of `dim`, the larger of two, value by value.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1.0, 5.0], [3.0, 2.0]], names=("N", "C")).max("C")
+    ValuesIndices(values=tensor([5.0000, 3.0000], names=('N',)), indices=tensor([1, 0], names=('N',)))
+    """
+    return _extreme("max", MAX, MAX_DIM, "maximum", input, dim, keepdim, other)
+
+
+def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """Smallest of all values; with `dim`, smallest along it as a named tuple ``(values, indices)``.
+
+    The gradient of the smallest of all is shared between ties; along a dim the first has it.
+    With a tensor in the place of `dim`, the smaller of two, value by value.
+    """
+    return _extreme("min", MIN, MIN_DIM, "minimum", input, dim, keepdim, other)
+
+
+def _extreme(
+    name: str, whole: Op, one: Op, pair: str, input: Any, dim: Any, keepdim: bool, other: Any
+) -> Any:
+    if isinstance(dim, Value):
+        dim, other = None, dim
+    if other is not None:
+        return getattr(ops, pair)(input, other)
+    ordered(input, name)
+    return pick_all(whole, input) if dim is None else pick_along(one, input, dim, keepdim, name)
+
+
+def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
+    ordered(input, op)
+    dims = dims_of(input)
+    if dim is None:
+        if dims.numel == 0:
+            raise DimensionIndexError(
+                f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument.",
+                op=op,
+                operands=(dims.operand("input"),),
+            )
+        found = getattr(ops, op)(ops.reshape(input, sizes=(dims.numel,)), dim=(0,), keepdim=False)
+        return ops.reshape(found, sizes=(1,) * len(dims.sizes)) if keepdim else found
+    axes = nonempty_axes(input, dim, op)
+    return getattr(ops, op)(input, dim=axes, keepdim=keepdim)
+
+
+def argmax(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
+    """Index (int64) of the largest value along a dim, or of all values laid out in a row; the first of several.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1.0, 5.0], [3.0, 2.0]], names=("N", "C")).argmax("C")
+    tensor([1, 0], names=('N',))
+    """
+    return _index_of("argmax", input, dim, keepdim)
+
+
+def argmin(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
+    """Index (int64) of the smallest value along a dim, or of all values laid out in a row; the first of several."""
+    return _index_of("argmin", input, dim, keepdim)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "amax": amax,
+    "amin": amin,
+    "aminmax": aminmax,
+    "argmax": argmax,
+    "argmin": argmin,
+    "max": max,
+    "min": min,
+}
+"""What `workbench` offers of this file by name."""
+
+OUT = ("amax", "amin", "aminmax", "argmax", "argmin", "max", "min")
+"""Functions that write into ``out=``."""

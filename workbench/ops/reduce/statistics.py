@@ -1,0 +1,266 @@
+"""How values spread and go together: variance, standard deviation, covariance, correlation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import dims_of
+from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.index.indexing import getitem
+from workbench.ops.reduce.reductions import Dim, axes_of, count, kept, reduction, reduction_samples
+
+
+def _real(dtype: np.dtype[Any], params: Mapping[str, Any]) -> np.dtype[Any]:
+    return np.empty(0, dtype).real.dtype
+
+
+REAL = DTypeRule("as the input; complex becomes real", None, _real)
+
+
+def _samples() -> list[Sample]:
+    return [
+        *(Sample(s.inputs, {**s.params, "correction": 1}, s.names) for s in reduction_samples()[:4]),
+        Sample(reduction_samples()[1].inputs, {"dim": (0, 1), "keepdim": True, "correction": 0.5}),
+    ]
+
+
+def _var(x: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    n = math.prod(x.shape[i] for i in dim)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centred = x - np.true_divide(np.sum(x, axis=dim, keepdims=True), n)
+        square = centred.real**2 + centred.imag**2 if x.dtype.kind == "c" else centred * centred
+        return np.true_divide(np.sum(square, axis=dim, keepdims=keepdim), max(n - correction, 0))
+
+
+def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    x = c.inputs[0]
+    freedom = count(x, dim) - correction
+    centred = ops.sub(x, ops.mean(x, dim=dim, keepdim=True))
+    # One value alone is not off its mean: 0·∞.
+    none = math.nan if count(x, dim) == 1 else math.inf
+    return ops.mul(kept(g, x, dim), ops.mul(centred, 2.0 / freedom if freedom else none))
+
+
+def _std_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    """The root has no slope at 0: values that are all equal get 0."""
+    flat = ops.to(ops.eq(c.out, 0.0), dtype=np.dtype(g.payload.dtype))
+    share = ops.div(ops.mul(g, ops.sub(1.0, flat)), ops.add(ops.mul(c.out, 2.0), flat))
+    return _var_gradient(c, share, dim, keepdim, correction)
+
+
+VAR = reduction(
+    "var",
+    "Variance over dims, with `correction` fewer degrees of freedom.",
+    "y = Σ |x - x̄|² / (n - correction)",
+    _var,
+    _var_gradient,
+    saves=Saves(None, output=False),
+    dtype=REAL,
+    samples=_samples,
+    properties=["wide"],
+)
+STD = reduction(
+    "std",
+    "Standard deviation over dims, with `correction` fewer degrees of freedom.",
+    "y = √(Σ |x - x̄|² / (n - correction))",
+    lambda x, dim, keepdim, correction: np.sqrt(_var(x, dim, keepdim, correction)),
+    _std_gradient,
+    saves=Saves(None, output=True),
+    dtype=REAL,
+    samples=_samples,
+    properties=["wide"],
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def _spread(
+    op: Op, name: str, input: Any, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
+) -> tuple[Any, tuple[int, ...]]:
+    """Sort out the two signatures of PyTorch, and return the spread and the dims it was taken over."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}: give correction= or unbiased=, not both: unbiased=True is correction=1")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    if input.payload.dtype.kind not in "fcV":
+        raise DTypeError(
+            f"{name}: std and var only support floating point and complex dtypes, this is {input.dtype.name}. "
+            f"Cast first: x.float().{name}()"
+        )
+    axes = axes_of(input, dim, name)
+    return op(input, dim=axes, keepdim=keepdim, correction=correction), axes
+
+
+def var(
+    input: Any,
+    dim: Dim | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """Variance over dims: y = Σ |x - x̄|² / (n - correction).
+
+    `correction` is 1 unless given; ``unbiased=False`` is the older word for ``correction=0``.
+
+    >>> import workbench as wb
+    >>> wb.tensor([[1.0, 3.0], [2.0, 2.0]], names=("N", "C")).var("C")
+    tensor([2.0000, 0.0000], names=('N',))
+    """
+    return _spread(VAR, "var", input, dim, unbiased, keepdim, correction)[0]
+
+
+def std(
+    input: Any,
+    dim: Dim | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """Standard deviation over dims: y = √(Σ |x - x̄|² / (n - correction)).
+
+    `correction` is 1 unless given; ``unbiased=False`` is the older word for ``correction=0``.
+    """
+    return _spread(STD, "std", input, dim, unbiased, keepdim, correction)[0]
+
+
+def var_mean(
+    input: Any,
+    dim: Dim | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Any, Any]:
+    """Variance and mean over dims, see `var`."""
+    result, axes = _spread(VAR, "var_mean", input, dim, unbiased, keepdim, correction)
+    return result, ops.mean(input, dim=axes, keepdim=keepdim)
+
+
+def std_mean(
+    input: Any,
+    dim: Dim | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Any, Any]:
+    """Standard deviation and mean over dims, see `std`."""
+    result, axes = _spread(STD, "std_mean", input, dim, unbiased, keepdim, correction)
+    return result, ops.mean(input, dim=axes, keepdim=keepdim)
+
+
+def _weights(input: Any, weights: Any, name: str, floating: bool) -> Any:
+    if weights is None:
+        return None
+    if (weights.payload.dtype.kind in "fV") is not floating:
+        kind = "floating point" if floating else "integral"
+        raise DTypeError(
+            f"cov(): expected {name} to have {kind} dtype but got {weights.dtype.name}. "
+            "fweights count observations, aweights weigh them."
+        )
+    if weights.payload.shape != input.payload.shape[1:]:
+        raise DimensionError(
+            f"cov(): expected {name} to have one weight for each of {input.payload.shape[1]} observations, "
+            f"got {list(weights.payload.shape)}.",
+            op="cov",
+            operands=(dims_of(input).operand("input", [1]), dims_of(weights).operand(name)),
+        )
+    return weights
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """Covariance of the variables in rows over the observations in columns: y_ij = Σ_k (x_ik - x̄_i)·(x_jk - x̄_j)* / n.
+
+    n is the number (with weights: the weight) of observations less `correction`; `fweights` are how often an
+    observation counts (integers), `aweights` how much. A vector is one variable. The result has no names.
+
+    >>> import workbench as wb
+    >>> wb.cov(wb.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1.0000, -1.0000],
+            [-1.0000,  1.0000]])
+    """
+    dims = dims_of(input)
+    if len(dims.sizes) > 2:
+        raise DimensionError(
+            f"cov(): expected input to have two or fewer dimensions but got {len(dims.sizes)} dimensions.",
+            op="cov",
+            operands=(dims.operand("input"),),
+        )
+    if input.payload.dtype.kind == "b":
+        raise DTypeError("cov(): bool dtype is not supported for input. Cast first: x.float()")
+    if len(dims.sizes) < 2:
+        input = ops.reshape(input, sizes=(1, dims.numel))
+    x = input.rename(None) if input._names else input
+    counts, weights = (
+        _weights(x, fweights, "fweights", False),
+        _weights(x, aweights, "aweights", True),
+    )
+    w = counts if weights is None else weights if counts is None else ops.mul(counts, weights)
+    n: Any = x.payload.shape[1]
+    if w is None:
+        mean = ops.div(ops.sum(x, dim=(1,), keepdim=True), n) if n else ops.sum(x, dim=(1,), keepdim=True)
+        freedom: Any = float(max(n - correction, 0))
+    else:
+        n = ops.sum(w, dim=(0,), keepdim=False)
+        mean = ops.div(ops.sum(ops.mul(x, w), dim=(1,), keepdim=True), n)
+        lost: Any = correction
+        if weights is not None and correction:
+            squares = ops.sum(ops.mul(w, weights), dim=(0,), keepdim=False)
+            lost = ops.mul(ops.div(squares, n), float(correction))
+        freedom = ops.maximum(ops.sub(n, lost), 0)
+    centred = ops.sub(x, mean)
+    other = centred if w is None else ops.mul(centred, w)
+    product = ops.matmul(centred, conjugate(ops.permute(other, dim=(1, 0))))
+    result = ops.div(product, freedom)
+    return ops.reshape(result, sizes=()) if result.payload.shape == (1, 1) else result
+
+
+def corrcoef(input: Any) -> Any:
+    """Correlation of the variables in rows over the observations in columns: y_ij = c_ij / √(c_ii·c_jj).
+
+    The result has no names.
+
+    >>> import workbench as wb
+    >>> wb.corrcoef(wb.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1.0000, -1.0000],
+            [-1.0000,  1.0000]])
+    """
+    c = cov(input)
+    if not c.payload.shape:
+        return ops.div(c, c)
+    own = np.arange(c.payload.shape[0])
+    # The diagonal is real and not negative: its absolute value is itself, as a real number.
+    deviation = ops.sqrt(ops.abs(getitem(c, (own, own))))
+    c = ops.div(ops.div(c, ops.reshape(deviation, sizes=(-1, 1))), ops.reshape(deviation, sizes=(1, -1)))
+    if c.payload.dtype.kind != "c":
+        return ops.clamp(c, low=-1.0, high=1.0)
+    parts = (ops.clamp(part(c), low=-1.0, high=1.0) for part in (ops.real, ops.imag))
+    return ops.complex(*parts)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "corrcoef": corrcoef,
+    "cov": cov,
+    "std": std,
+    "std_mean": std_mean,
+    "var": var,
+    "var_mean": var_mean,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("std_mean", "var_mean")
+"""Functions that are no methods of a tensor."""
+
+OUT = ("std", "var")
+"""Functions that write into ``out=``."""

@@ -1,0 +1,1 @@
+"""The same values seen otherwise: other sizes, another order, put together, stretched, bordered."""

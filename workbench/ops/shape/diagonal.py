@@ -1,0 +1,343 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import Dims, dim_index
+from workbench.base.dtypes import as_dtype
+from workbench.base.errors import DimensionError
+from workbench.core.families import grid
+from workbench.core.op import BadInput, Sample, ops
+from workbench.core.value import dims_of, new
+from workbench.ops.elementwise.filling import masked_fill
+from workbench.ops.index.view_scatter import writer
+from workbench.ops.shape.movement import MOVES, copying, memory_of, move, see
+
+
+def _length(sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> int:
+    """Return how many values the diagonal has."""
+    rows, columns = sizes[dim1], sizes[dim2]
+    return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+
+
+def _diagonal_dims(x: Dims, offset: int, dim1: int, dim2: int, name: str | None = None) -> Dims:
+    rest = x.without((dim1, dim2))
+    if name is not None and name in rest.names:
+        raise DimensionError(
+            f"diagonal: the name {name!r} for the diagonal is taken already.",
+            op="diagonal",
+            operands=(x.operand(),),
+        )
+    return Dims((*rest.names, name), (*rest.sizes, _length(x.sizes, offset, dim1, dim2)))
+
+
+def _diagonal(x: Any, offset: int, dim1: int, dim2: int, name: str | None = None) -> Any:
+    memory, here = memory_of(x)
+    strides = tuple(stride // x.itemsize for stride in x.strides)
+    length = _length(x.shape, offset, dim1, dim2)
+    start = strides[dim2] * offset if offset > 0 else -strides[dim1] * offset
+    rest = [i for i in range(x.ndim) if i not in (dim1, dim2)]
+    return see(
+        memory,
+        here + start if length and x.size else 0,
+        (*(x.shape[i] for i in rest), length),
+        (*(strides[i] for i in rest), strides[dim1] + strides[dim2]),
+    )
+
+
+def _embedded(x: Any, sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+    out = np.zeros(sizes, x.dtype)
+    _diagonal(out, offset, dim1, dim2)[...] = x
+    return out
+
+
+def _planes(**params: Any) -> dict[str, Any]:
+    return {"offset": 0, "dim1": 0, "dim2": 1, **params}
+
+
+DIAGONAL = move(
+    "diagonal",
+    "The diagonal of two dims, as the last dim.",
+    "y[…, i] = x[i, …, i + offset]",
+    dims=_diagonal_dims,
+    rule="the two dims go, the diagonal comes last with the given name or none",
+    forward=_diagonal,
+    vjp=lambda c, g: (
+        ops.diagonal_embed(
+            g,
+            sizes=tuple(c.inputs[0].payload.shape),
+            offset=c.params["offset"],
+            dim1=c.params["dim1"],
+            dim2=c.params["dim2"],
+        ),
+    ),
+    samples=lambda: [
+        Sample((grid(3, 4),), _planes(name="D"), names=(("N", "C"),)),
+        Sample((grid(3, 2, 4),), _planes(offset=-1, dim1=2, dim2=0)),
+        Sample((grid(3, 3),), _planes(offset=5)),
+    ],
+    bad=lambda: [
+        BadInput(
+            (grid(2, 3, 3),), _planes(dim1=1, dim2=2, name="N"), DimensionError, "taken", (("N", "H", "W"),)
+        )
+    ],
+)
+
+DIAGONAL_EMBED = move(
+    "diagonal_embed",
+    "Values on the diagonal of zeros: the transpose of diagonal.",
+    "y = 0; y[i, …, i + offset] = x[…, i]",
+    dims=lambda x, sizes, offset, dim1, dim2: Dims((None,) * len(sizes), sizes),
+    rule="an unnamed tensor of the given sizes",
+    forward=_embedded,
+    vjp=lambda c, g: (
+        ops.diagonal(g, offset=c.params["offset"], dim1=c.params["dim1"], dim2=c.params["dim2"]),
+    ),
+    samples=lambda: [Sample((grid(2, 3),), {"sizes": (2, 4, 3), "offset": -1, "dim1": 1, "dim2": 2})],
+    properties=MOVES,
+)
+
+DIAGONAL_SCATTER = writer(
+    "diagonal_scatter",
+    DIAGONAL,
+    samples=lambda: [
+        Sample((grid(3, 4), grid(3)), _planes(offset=1), names=(("N", "C"), None)),
+        Sample((grid(3, 2, 3), 0.5), _planes(offset=-1, dim1=2, dim2=0)),
+    ],
+)
+
+
+def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
+    rows, columns = x.shape[-2:]
+    lower = np.arange(columns) - np.arange(rows)[:, None]
+    return np.where(lower >= diagonal if upper else lower <= diagonal, x, np.zeros((), x.dtype))
+
+
+def _triangle_op(name: str, doc: str, equation: str, upper: bool) -> Any:
+    return move(
+        name,
+        doc,
+        equation,
+        dims=lambda x, diagonal: x,
+        rule="names and sizes pass through",
+        forward=lambda x, diagonal: _triangle(x, diagonal, upper),
+        vjp=lambda c, g: (getattr(ops, name)(g, diagonal=c.params["diagonal"]),),
+        samples=lambda: [
+            Sample((grid(3, 4),), {"diagonal": 0}, names=(("N", "C"),)),
+            Sample((grid(2, 3, 2),), {"diagonal": -1}),
+        ],
+        properties=MOVES,
+    )
+
+
+TRIL = _triangle_op("tril", "The lower triangle, zeros above.", "y_ij = [j - i ≤ diagonal] x_ij", upper=False)
+TRIU = _triangle_op("triu", "The upper triangle, zeros below.", "y_ij = [j - i ≥ diagonal] x_ij", upper=True)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def diagonal(
+    input: Any,
+    offset: int = 0,
+    dim1: int | str = 0,
+    dim2: int | str = 1,
+    *,
+    outdim: str | None = None,
+) -> Any:
+    """The diagonal of two dims as the last dim, `offset` above (or, negative, below) the main one: a view.
+
+    The two dims go with their names; the new one is called `outdim`, if given.
+
+    >>> import workbench as wb
+    >>> wb.zeros(N=2, H=3, W=4).diagonal(0, "H", "W", outdim="D").names
+    ('N', 'D')
+    """
+    a, b = _plane(input, dim1, dim2, "diagonal")
+    params: dict[str, Any] = {"offset": int(offset), "dim1": a, "dim2": b}
+    return ops.diagonal(input, **params, **({"name": outdim} if outdim is not None else {}))
+
+
+def _plane(input: Any, dim1: int | str, dim2: int | str, op: str) -> tuple[int, int]:
+    dims = dims_of(input)
+    a, b = dim_index(dims, dim1, op), dim_index(dims, dim2, op)
+    if a == b:
+        raise DimensionError(
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+            op=op,
+            operands=(dims.operand("input"),),
+        )
+    return a, b
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int | str = 0, dim2: int | str = 1) -> Any:
+    """A copy of `input` in which the diagonal of two dims is replaced by `src`."""
+    a, b = _plane(input, dim1, dim2, "diagonal_scatter")
+    part = _diagonal_dims(dims_of(input), offset, a, b)
+    if part.sizes != dims_of(src).sizes:
+        raise DimensionError(
+            f"expected src to have a size equal to the slice of self. src size = {list(dims_of(src).sizes)}, slice "
+            f"size = {list(part.sizes)}",
+            op="diagonal_scatter",
+            operands=(dims_of(input).operand("input"), dims_of(src).operand("src")),
+        )
+    return ops.diagonal_scatter(input, src, offset=int(offset), dim1=a, dim2=b)
+
+
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The last dim on the diagonals of square matrices of zeros, whose dims stand at `dim1` and `dim2`.
+
+    Other dims keep their names.
+
+    >>> import workbench as wb
+    >>> wb.diag_embed(wb.tensor([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    dims = dims_of(input)
+    if not dims.sizes:
+        raise DimensionError("diag_embed: expected a tensor with at least one dim", op="diag_embed")
+    ndim = len(dims.sizes) + 1
+    template = Dims((None,) * ndim, (1,) * ndim)
+    a, b = dim_index(template, dim1, "diag_embed"), dim_index(template, dim2, "diag_embed")
+    if a == b:
+        raise DimensionError(f"diagonal dimensions cannot be identical {dim1}, {dim2}", op="diag_embed")
+    size = dims.sizes[-1] + abs(int(offset))
+    others = iter(zip(dims.names[:-1], dims.sizes[:-1], strict=True))
+    full = [(None, size) if i in (a, b) else next(others) for i in range(ndim)]
+    out = ops.diagonal_embed(input, sizes=tuple(one for _, one in full), offset=int(offset), dim1=a, dim2=b)
+    names = tuple(name for name, _ in full)
+    return ops.rename(out, names=names) if any(names) else out
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """Of a vector the matrix with it on a diagonal, of a matrix that diagonal.
+
+    >>> import workbench as wb
+    >>> wb.diag(wb.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    ndim = len(dims_of(input).sizes)
+    if ndim not in (1, 2):
+        raise DimensionError(
+            f"diag(): Supports 1D or 2D tensors. Got {ndim}D", op="diag", operands=(dims_of(input).operand(),)
+        )
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    return ops.clone(ops.diagonal(input, offset=int(diagonal), dim1=0, dim2=1))
+
+
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The matrix with all values of a tensor, taken as flat, on a diagonal."""
+    return diag_embed(ops.reshape(input, sizes=(dims_of(input).numel,)), offset)
+
+
+def trace(input: Any) -> Any:
+    """The sum of the main diagonal of a matrix.
+
+    >>> import workbench as wb
+    >>> wb.trace(wb.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
+    if len(dims_of(input).sizes) != 2:
+        raise DimensionError(
+            f"trace: expected a matrix, but got tensor with dim {len(dims_of(input).sizes)}",
+            op="trace",
+            operands=(dims_of(input).operand(),),
+        )
+    return ops.sum(ops.diagonal(input, offset=0, dim1=0, dim2=1), dim=(0,), keepdim=False)
+
+
+def tril(input: Any, diagonal: int = 0) -> Any:
+    """The lower triangle of the last two dims, up to a diagonal above the main one; zeros elsewhere.
+
+    >>> import workbench as wb
+    >>> wb.tril(wb.ones(2, 3)).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
+    return ops.tril(_matrices(input, "tril"), diagonal=int(diagonal))
+
+
+def triu(input: Any, diagonal: int = 0) -> Any:
+    """The upper triangle of the last two dims, from a diagonal above the main one on; zeros elsewhere."""
+    return ops.triu(_matrices(input, "triu"), diagonal=int(diagonal))
+
+
+def _matrices(input: Any, op: str) -> Any:
+    if len(dims_of(input).sizes) < 2:
+        raise DimensionError(
+            f"{op}: input tensor must have at least 2 dimensions", op=op, operands=(dims_of(input).operand(),)
+        )
+    return input
+
+
+def _triangle_indices(rows: Any, dtype: Any, row: int, col: int) -> Any:
+    if row < 0 or col < 0:
+        raise DimensionError(f"row and col must be non-negative, got {row} and {col}")
+    kind = as_dtype(dtype if dtype is not None else "int64").numpy
+    return new(np.stack(rows).astype(kind))
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+    """Rows and columns of the lower triangle of a matrix, [2, count], row by row.
+
+    >>> import workbench as wb
+    >>> wb.tril_indices(2, 2).tolist()
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    return _triangle_indices(np.tril_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+    """Rows and columns of the upper triangle of a matrix, [2, count], row by row."""
+    return _triangle_indices(np.triu_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
+
+
+def fill_diagonal(input: Any, fill_value: float, wrap: bool = False) -> Any:
+    """A copy with a number on the main diagonal; with `wrap` it goes on below, after a row without, in tall matrices.
+
+    >>> import workbench as wb
+    >>> wb.zeros(2, 3).fill_diagonal(1.0).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    dims = dims_of(input)
+    sizes = dims.sizes
+    if len(sizes) < 2 or (len(sizes) > 2 and len(set(sizes)) > 1):
+        raise DimensionError(
+            "fill_diagonal: the main diagonal is that of a tensor of two dims, or of more that all have one size: got "
+            f"{list(sizes)}",
+            op="fill_diagonal_",
+            operands=(dims.operand(),),
+        )
+    mask = np.zeros(sizes, np.bool_)
+    np.fill_diagonal(mask, True, wrap=wrap)
+    return masked_fill(input, new(mask), fill_value)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "diag": diag,
+    "diag_embed": diag_embed,
+    "diagflat": diagflat,
+    "diagonal": diagonal,
+    "diagonal_copy": copying(diagonal),
+    "diagonal_scatter": diagonal_scatter,
+    "trace": trace,
+    "tril": tril,
+    "tril_indices": tril_indices,
+    "triu": triu,
+    "triu_indices": triu_indices,
+}
+"""What `workbench` offers of this file by name."""
+
+METHODS: dict[str, Any] = {"fill_diagonal": fill_diagonal}
+"""What only a tensor offers."""
+
+NOT_METHODS = ("diagonal_copy", "tril_indices", "triu_indices")
+"""Functions that are no methods of a tensor."""
+
+INPLACE = ("fill_diagonal", "tril", "triu")
+"""Also offered with an underscore."""
+
+OUT = ("diag", "tril", "triu")
+"""Functions that take ``out=``."""

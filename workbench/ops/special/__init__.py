@@ -1,0 +1,1 @@
+"""Special functions: gamma, error, zeta and Bessel functions, orthogonal polynomials."""

@@ -1,0 +1,167 @@
+"""Bessel functions: of the first and second kind, plain and modified."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.core.op import Saves, ops
+from workbench.core.tape import Call
+from workbench.ops.offer import also, offer
+from workbench.ops.special.functions import special
+
+BOTH = Saves(None, output=True)
+
+
+def _ratio(c: Call) -> Any:
+    """Return y/x of an odd function that is x/2 near 0: the quotient, and ½ at 0."""
+    x = c.inputs[0]
+    nothing = ops.eq(x, 0.0)
+    return ops.where(nothing, 0.5, ops.div(c.out, ops.where(nothing, 1.0, x)))
+
+
+I0 = special(
+    "i0",
+    "Modified Bessel function of the first kind, of order 0.",
+    "y = I₀(x)",
+    lambda c, g: ops.mul(g, ops.i1(c.inputs[0])),
+)
+I0E = special(
+    "i0e",
+    "Modified Bessel function of the first kind, of order 0, scaled.",
+    "y = e^-|x|·I₀(x)",
+    lambda c, g: ops.mul(g, ops.sub(ops.i1e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out))),
+    saves=BOTH,
+)
+I1 = special(
+    "i1",
+    "Modified Bessel function of the first kind, of order 1.",
+    "y = I₁(x)",
+    lambda c, g: ops.mul(g, ops.sub(ops.i0(c.inputs[0]), _ratio(c))),
+    saves=BOTH,
+)
+I1E = special(
+    "i1e",
+    "Modified Bessel function of the first kind, of order 1, scaled.",
+    "y = e^-|x|·I₁(x)",
+    lambda c, g: ops.mul(
+        g, ops.sub(ops.sub(ops.i0e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out)), _ratio(c))
+    ),
+    saves=BOTH,
+)
+BESSEL_J0 = special(
+    "bessel_j0",
+    "Bessel function of the first kind, of order 0.",
+    "y = J₀(x)",
+    lambda c, g: ops.neg(ops.mul(g, ops.bessel_j1(c.inputs[0]))),
+    scipy="j0",
+)
+BESSEL_J1 = special(
+    "bessel_j1",
+    "Bessel function of the first kind, of order 1.",
+    "y = J₁(x)",
+    lambda c, g: ops.mul(g, ops.sub(ops.bessel_j0(c.inputs[0]), _ratio(c))),
+    scipy="j1",
+    saves=BOTH,
+)
+BESSEL_Y0 = special(
+    "bessel_y0",
+    "Bessel function of the second kind, of order 0.",
+    "y = Y₀(x)",
+    lambda c, g: ops.neg(ops.mul(g, ops.bessel_y1(c.inputs[0]))),
+    scipy="y0",
+)
+BESSEL_Y1 = special(
+    "bessel_y1",
+    "Bessel function of the second kind, of order 1.",
+    "y = Y₁(x)",
+    lambda c, g: ops.mul(g, ops.sub(ops.bessel_y0(c.inputs[0]), ops.div(c.out, c.inputs[0]))),
+    scipy="y1",
+    saves=BOTH,
+)
+BESSEL_K0 = special(
+    "modified_bessel_k0",
+    "Modified Bessel function of the second kind, of order 0.",
+    "y = K₀(x)",
+    lambda c, g: ops.neg(ops.mul(g, ops.modified_bessel_k1(c.inputs[0]))),
+    scipy="k0",
+)
+BESSEL_K1 = special(
+    "modified_bessel_k1",
+    "Modified Bessel function of the second kind, of order 1.",
+    "y = K₁(x)",
+    lambda c, g: ops.neg(
+        ops.mul(g, ops.add(ops.modified_bessel_k0(c.inputs[0]), ops.div(c.out, c.inputs[0])))
+    ),
+    scipy="k1",
+    saves=BOTH,
+)
+BESSEL_K0E = special(
+    "scaled_modified_bessel_k0",
+    "Modified Bessel function of the second kind, of order 0, scaled.",
+    "y = e^x·K₀(x)",
+    lambda c, g: ops.mul(g, ops.sub(c.out, ops.scaled_modified_bessel_k1(c.inputs[0]))),
+    scipy="k0e",
+    saves=BOTH,
+)
+BESSEL_K1E = special(
+    "scaled_modified_bessel_k1",
+    "Modified Bessel function of the second kind, of order 1, scaled.",
+    "y = e^x·K₁(x)",
+    lambda c, g: ops.mul(
+        g,
+        ops.sub(ops.sub(c.out, ops.div(c.out, c.inputs[0])), ops.scaled_modified_bessel_k0(c.inputs[0])),
+    ),
+    scipy="k1e",
+    saves=BOTH,
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+_HERE = "workbench.special"
+_i0 = offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])")
+
+FUNCTIONS: dict[str, Any] = {"i0": _i0}
+"""What `workbench` offers of this file by name."""
+
+
+def spherical_bessel_j0(input: Any) -> Any:
+    """Spherical Bessel function of the first kind, of order 0: y = sin(x)/x, 1 at 0.
+
+    >>> import workbench as wb
+    >>> wb.special.spherical_bessel_j0(wb.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.8415])
+    """
+    return ops.sinc(ops.div(input, math.pi))
+
+
+SPECIAL: dict[str, Any] = {
+    "i0": also(_i0, "i0", _HERE),
+    "modified_bessel_i0": also(_i0, "modified_bessel_i0", _HERE),
+    "bessel_j0": offer(BESSEL_J0, "[0.5, 1.0]", "tensor([0.9385, 0.7652])", room=_HERE),
+    "bessel_j1": offer(BESSEL_J1, "[0.5, 1.0]", "tensor([0.2423, 0.4401])", room=_HERE),
+    "bessel_y0": offer(BESSEL_Y0, "[0.5, 1.0]", "tensor([-0.4445,  0.0883])", room=_HERE),
+    "bessel_y1": offer(BESSEL_Y1, "[0.5, 1.0]", "tensor([-1.4715, -0.7812])", room=_HERE),
+    "i0e": offer(I0E, "[0.5, 1.0]", "tensor([0.6450, 0.4658])", room=_HERE),
+    "i1": offer(I1, "[0.5, 1.0]", "tensor([0.2579, 0.5652])", room=_HERE),
+    "i1e": offer(I1E, "[0.5, 1.0]", "tensor([0.1564, 0.2079])", room=_HERE),
+    **{
+        op.name: offer(op, "[0.5, 1.0]", result, room=_HERE)
+        for op, result in (
+            (BESSEL_K0, "tensor([0.9244, 0.4210])"),
+            (BESSEL_K1, "tensor([1.6564, 0.6019])"),
+            (BESSEL_K0E, "tensor([1.5241, 1.1445])"),
+            (BESSEL_K1E, "tensor([2.7310, 1.6362])"),
+        )
+    },
+    "spherical_bessel_j0": spherical_bessel_j0,
+}
+"""What `workbench.special` offers of this file."""
+
+SPECIAL["modified_bessel_i1"] = also(SPECIAL["i1"], "modified_bessel_i1", _HERE)
+
+INPLACE = ("i0",)
+"""What also comes as ``<name>_``."""
+
+OUT = ("i0", *SPECIAL)
+"""What takes ``out=``."""

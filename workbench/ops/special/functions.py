@@ -1,0 +1,380 @@
+"""Special functions: gamma, error and zeta functions, and entropy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import broadcast
+from workbench.base.errors import AutogradError
+from workbench.base.lazy import scipy_special
+from workbench.core.dtype_rules import FLOAT
+from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, per_value, unary
+from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.tape import Call
+from workbench.core.value import Value, new
+from workbench.ops.elementwise.complex import real_only
+from workbench.ops.offer import also, offer
+
+OUTPUT = Saves((), output=True)
+BOTH = Saves(None, output=True)
+
+
+def special(
+    name: str,
+    doc: str,
+    equation: str,
+    gradient: Callable[[Call, Any], Any] | Absent,
+    *,
+    scipy: str = "",
+    saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
+    domain: tuple[float, float] = (0.3, 2.0),
+) -> Op:
+    """Declare a function that SciPy computes, under its own name there or another."""
+
+    def forward(x: Any) -> Any:
+        return getattr(scipy_special, scipy or name)(x)
+
+    return unary(
+        name,
+        doc,
+        equation,
+        forward,
+        gradient,
+        saves=saves,
+        dtype=real_only(name, FLOAT),
+        domain=domain,
+        reference="DLMF",
+    )
+
+
+# ----------------------------------------------------------------------------------------------- gamma
+
+LGAMMA = special(
+    "lgamma",
+    "Logarithm of the absolute value of the gamma function.",
+    "y = ln|Γ(x)|",
+    lambda c, g: ops.mul(g, ops.digamma(c.inputs[0])),
+    scipy="gammaln",
+)
+
+
+def _digamma(x: Any) -> Any:
+    # At 0 the pole has the sign of the zero; at the other poles no side is the right one.
+    return np.where(x == 0, np.copysign(np.inf, -x), scipy_special.psi(x)).astype(x.dtype, copy=False)
+
+
+DIGAMMA = unary(
+    "digamma",
+    "Slope of the logarithm of the gamma function.",
+    "y = Γ'(x)/Γ(x)",
+    _digamma,
+    lambda c, g: ops.mul(g, ops.polygamma(c.inputs[0], n=1)),
+    dtype=real_only("digamma", FLOAT),
+    domain=(0.3, 2.0),
+    reference="DLMF 5.2.2",
+)
+
+
+def _polygamma(x: Any, n: int) -> Any:
+    if n == 0:
+        return _digamma(x)
+    if n == 1:
+        # By reflection, where the series of the zeta function has no value.
+        below = x < 0.5
+        angle = np.sin(np.pi * np.where(below, x, 0.5))
+        mirrored = np.where(below, 1 - x, x)
+        value = scipy_special.zeta(2.0, mirrored)
+        return np.where(below, (np.pi / angle) ** 2 - value, value).astype(x.dtype, copy=False)
+    value = (-1.0) ** (n + 1) * math.gamma(n + 1) * scipy_special.zeta(float(n + 1), x)
+    return np.asarray(value).astype(x.dtype, copy=False)
+
+
+POLYGAMMA = Op(
+    name="polygamma",
+    doc="Derivative of the digamma function, of any order.",
+    equation="y = ψ⁽ⁿ⁾(x)",
+    reference="DLMF 5.15",
+    dims=lambda x, n: x,
+    rule="names and sizes pass through",
+    dtype=real_only("polygamma", FLOAT),
+    forward=_polygamma,
+    vjp=lambda c, g: (ops.mul(g, ops.polygamma(c.inputs[0], n=c.params["n"] + 1)),),
+    saves=Saves(output=False),
+    quantized=NOT_QUANTIZED,
+    cost=per_value,
+    samples=lambda: [
+        Sample((grid(3, 4, low=0.6, high=3.0),), {"n": 1}, names=(("N", "C"),)),
+        Sample((grid(3, low=0.6, high=3.0),), {"n": 2}),
+    ],
+    bad=list,
+    properties=frozenset({"elementwise"}),
+)
+
+
+def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
+    def gradient(c: Call, g: Any) -> Any:
+        a, x = [one if isinstance(one, Value) else new(np.asarray(one)) for one in c.inputs]
+
+        def order() -> Any:
+            raise AutogradError(
+                f"the derivative of {name} with respect to its first argument has no closed form: detach() it"
+            )
+
+        def argument() -> Any:
+            power = ops.sub(ops.mul(ops.sub(a, 1.0), ops.log(x)), ops.add(x, ops.lgamma(a)))
+            return ops.mul(g, ops.mul(ops.exp(power), sign))
+
+        return order, argument
+
+    return Op(
+        name=name,
+        doc=doc,
+        equation=equation,
+        reference="DLMF 8.2",
+        dims=lambda a, x: broadcast(name, a, x),
+        rule="names unify from the right, sizes broadcast",
+        dtype=real_only(name, FLOAT),
+        forward=alike(lambda a, x: getattr(scipy_special, name)(a, x)),
+        vjp=lambda c, g: tuple(
+            ops.sum_to(function(), sizes=value.payload.shape) if need else None
+            for function, value, need in zip(gradient(c, g), c.inputs, c.needs, strict=True)
+        ),
+        saves=Saves(output=False),
+        quantized=NOT_QUANTIZED,
+        cost=per_value,
+        samples=lambda: [Sample((1.5, grid(3, 4, low=0.5, high=2.0)), names=(None, ("N", "C")))],
+        bad=list,
+        properties=frozenset({"elementwise"}),
+    )
+
+
+# ----------------------------------------------------------------------------------------------- error
+
+ERF = special(
+    "erf",
+    "Error function.",
+    "y = 2/√π ∫₀ˣ e^-t² dt",
+    lambda c, g: ops.mul(
+        g, ops.mul(ops.exp(ops.neg(ops.mul(c.inputs[0], c.inputs[0]))), 2 / math.sqrt(math.pi))
+    ),
+    domain=(-2.0, 2.0),
+)
+ERFC = special(
+    "erfc",
+    "Complement of the error function, exact where that is near 1.",
+    "y = 1 - erf x",
+    lambda c, g: ops.mul(
+        g, ops.mul(ops.exp(ops.neg(ops.mul(c.inputs[0], c.inputs[0]))), -2 / math.sqrt(math.pi))
+    ),
+    domain=(-2.0, 2.0),
+)
+ERFCX = special(
+    "erfcx",
+    "Complement of the error function, scaled so that it does not vanish.",
+    "y = e^x²·(1 - erf x)",
+    lambda c, g: ops.mul(g, ops.sub(ops.mul(ops.mul(c.inputs[0], c.out), 2.0), 2 / math.sqrt(math.pi))),
+    saves=BOTH,
+)
+ERFINV = special(
+    "erfinv",
+    "Inverse of the error function.",
+    "erf y = x",
+    lambda c, g: ops.mul(g, ops.mul(ops.exp(ops.mul(c.out, c.out)), math.sqrt(math.pi) / 2)),
+    saves=OUTPUT,
+    domain=(-0.8, 0.8),
+)
+
+
+def _density(x: Any) -> Any:
+    """The density of the normal distribution."""
+    return ops.mul(ops.exp(ops.mul(ops.mul(x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
+
+
+NDTR = special(
+    "ndtr",
+    "Normal distribution function.",
+    "y = Φ(x) = (1 + erf(x/√2))/2",
+    lambda c, g: ops.mul(g, _density(c.inputs[0])),
+    domain=(-2.0, 2.0),
+)
+NDTRI = special(
+    "ndtri",
+    "Quantile of the normal distribution.",
+    "Φ(y) = x",
+    lambda c, g: ops.mul(g, ops.mul(ops.exp(ops.mul(ops.mul(c.out, c.out), 0.5)), math.sqrt(2 * math.pi))),
+    saves=OUTPUT,
+    domain=(0.1, 0.9),
+)
+LOG_NDTR = special(
+    "log_ndtr",
+    "Logarithm of the normal distribution function.",
+    "y = ln Φ(x)",
+    lambda c, g: ops.mul(
+        ops.div(g, ops.erfcx(ops.mul(c.inputs[0], -math.sqrt(0.5)))), math.sqrt(2 / math.pi)
+    ),
+    domain=(-2.0, 2.0),
+)
+
+# --------------------------------------------------------------------------------------------- entropy
+
+ENTR = special(
+    "entr",
+    "Entropy of a probability; -infinity below 0.",
+    "y = -x·ln x, 0 at 0",
+    lambda c, g: ops.neg(ops.mul(g, ops.add(ops.log(c.inputs[0]), 1.0))),
+)
+
+
+def _where_both(first: Any, second: Any, value: Any) -> Any:
+    return ops.where(ops.logical_and(first, second), 0.0, value)
+
+
+XLOGY = binary(
+    "xlogy",
+    "Multiply by a logarithm; 0 where the first is 0, whatever the logarithm.",
+    "y = a·ln b, 0 where a = 0",
+    alike(lambda x, y: scipy_special.xlogy(x, y)),
+    lambda c, g: (
+        lambda: _where_both(ops.eq(c.inputs[0], 0.0), ops.le(c.inputs[1], 0.0), ops.xlogy(g, c.inputs[1])),
+        lambda: ops.mul(g, ops.div(c.inputs[0], c.inputs[1])),
+    ),
+    dtype=real_only("xlogy", FLOAT),
+)
+XLOG1PY = binary(
+    "xlog1py",
+    "Multiply by the logarithm of 1 + b; 0 where the first is 0, whatever the logarithm.",
+    "y = a·ln(1 + b), 0 where a = 0",
+    alike(lambda x, y: scipy_special.xlog1py(x, y)),
+    lambda c, g: (
+        lambda: _where_both(ops.eq(c.inputs[0], 0.0), ops.le(c.inputs[1], -1.0), ops.xlog1py(g, c.inputs[1])),
+        lambda: ops.mul(g, ops.div(c.inputs[0], ops.add(c.inputs[1], 1.0))),
+    ),
+    dtype=real_only("xlog1py", FLOAT),
+)
+ZETA = binary(
+    "zeta",
+    "Hurwitz zeta function.",
+    "y = Σ_k 1/(k + b)^a",
+    lambda x, q: np.asarray(scipy_special.zeta(x, q)).astype(np.result_type(x, q), copy=False),
+    Absent("its derivative with respect to the exponent has no closed form"),
+    dtype=real_only("zeta", FLOAT),
+    domain=(1.3, 3.0),
+)
+GAMMAINC = _incomplete(
+    "gammainc", "Regularized lower incomplete gamma function.", "y = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt", 1.0
+)
+GAMMAINCC = _incomplete(
+    "gammaincc", "Regularized upper incomplete gamma function.", "y = 1/Γ(a) ∫ₓ^∞ t^(a-1) e^-t dt", -1.0
+)
+
+# ---------------------------------------------------------------------------------- the words people use
+
+
+def polygamma(n: int, input: Any) -> Any:
+    """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.polygamma(1, wb.tensor([1.0, 0.5]))
+    tensor([1.6449, 4.9348])
+    """
+    if n < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}.")
+    return POLYGAMMA(input, n=n)
+
+
+def _polygamma_method(self: Any, n: int) -> Any:
+    """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through."""
+    return polygamma(n, self)
+
+
+def mvlgamma(input: Any, p: int) -> Any:
+    """Logarithm of the multivariate gamma function: y = p(p-1)/4·ln π + Σ_i ln Γ(x - (i-1)/2), i from 1 to p.
+
+    Names and sizes pass through.
+
+    >>> import workbench as wb
+    >>> wb.mvlgamma(wb.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
+    """
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
+    total = LGAMMA(input)
+    for i in range(1, p):
+        total = ops.add(total, LGAMMA(ops.sub(input, i / 2)))
+    return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
+
+
+_erf = offer(ERF, "[0.0, 0.5]", "tensor([0.0000, 0.5205])")
+_erfc = offer(ERFC, "[0.0, 0.5]", "tensor([1.0000, 0.4795])")
+_erfinv = offer(ERFINV, "[0.0, 0.5]", "tensor([0.0000, 0.4769])")
+_lgamma = offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])")
+_digamma_function = offer(DIGAMMA, "[1.0, 2.0]", "tensor([-0.5772,  0.4228])")
+_xlogy = offer(XLOGY, ("[0.0, 2.0]", "[0.0, 3.0]"), "tensor([0.0000, 2.1972])")
+_igamma = offer(GAMMAINC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.6321, 0.2642])", name="igamma")
+_igammac = offer(GAMMAINCC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.3679, 0.7358])", name="igammac")
+
+FUNCTIONS: dict[str, Any] = {
+    "erf": _erf,
+    "erfc": _erfc,
+    "erfinv": _erfinv,
+    "lgamma": _lgamma,
+    "digamma": _digamma_function,
+    "polygamma": polygamma,
+    "mvlgamma": mvlgamma,
+    "xlogy": _xlogy,
+    "igamma": _igamma,
+    "igammac": _igammac,
+}
+"""What `workbench` offers of this file by name."""
+
+NOT_METHODS = ("polygamma",)
+"""Functions that are no methods of a tensor."""
+
+METHODS: dict[str, Any] = {"polygamma": _polygamma_method}
+"""What only a tensor offers."""
+
+
+_HERE = "workbench.special"
+
+SPECIAL: dict[str, Any] = {
+    "digamma": also(_digamma_function, "digamma", _HERE),
+    "psi": also(_digamma_function, "psi", _HERE),
+    "erf": also(_erf, "erf", _HERE),
+    "erfc": also(_erfc, "erfc", _HERE),
+    "erfinv": also(_erfinv, "erfinv", _HERE),
+    "gammainc": also(_igamma, "gammainc", _HERE),
+    "gammaincc": also(_igammac, "gammaincc", _HERE),
+    "gammaln": also(_lgamma, "gammaln", _HERE),
+    "multigammaln": mvlgamma,
+    "polygamma": polygamma,
+    "xlogy": also(_xlogy, "xlogy", _HERE),
+    "erfcx": offer(ERFCX, "[0.5, 1.0]", "tensor([0.6157, 0.4276])", room=_HERE),
+    "ndtr": offer(NDTR, "[0.5, 1.0]", "tensor([0.6915, 0.8413])", room=_HERE),
+    "log_ndtr": offer(LOG_NDTR, "[0.5, 1.0]", "tensor([-0.3689, -0.1728])", room=_HERE),
+    "entr": offer(ENTR, "[0.5, 1.0]", "tensor([ 0.3466, -0.0000])", room=_HERE),
+    "ndtri": offer(NDTRI, "[0.5, 0.9]", "tensor([0.0000, 1.2816])", room=_HERE),
+    "xlog1py": offer(XLOG1PY, ("[0.0, 2.0]", "[-1.0, 3.0]"), "tensor([0.0000, 2.7726])", room=_HERE),
+    "zeta": offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", room=_HERE),
+}
+"""What `workbench.special` offers of this file."""
+
+INPLACE = (
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "polygamma",
+    "mvlgamma",
+    "xlogy",
+    "igamma",
+    "igammac",
+)
+"""What also comes as ``<name>_``."""
+
+OUT = (*FUNCTIONS, *SPECIAL)
+"""What takes ``out=``."""
