@@ -6,8 +6,6 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
 from workbench.nn import (
@@ -18,11 +16,10 @@ from workbench.nn import (
     Linear,
     MaxPool2d,
     Module,
-    Parameter,
     ReLU,
 )
+from workbench.nn.utils import fuse_conv_bn_weights
 from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
-from workbench.tensor.factories import from_numpy
 
 __all__ = ["find_patterns", "fold_batch_norm", "fuse_modules"]
 
@@ -47,24 +44,11 @@ def fold_batch_norm(layer: Any, norm: Any) -> Any:
     """
     if norm.running_mean is None or norm.running_var is None:
         raise QuantizationError("a batch normalisation without running statistics cannot be folded")
-    weight = layer.weight.payload
-    variance, mean = (one.payload.astype(np.float64) for one in (norm.running_var, norm.running_mean))
-    factor = 1 / np.sqrt(variance + norm.eps)
-    if norm.weight is not None:
-        factor = factor * norm.weight.payload
-    bias = -mean if layer.bias is None else layer.bias.payload - mean
-    bias = bias * factor + (0 if norm.bias is None else norm.bias.payload)
     folded = copy.deepcopy(layer)
-    scaled = weight * factor.reshape(-1, *(1,) * (weight.ndim - 1))
-    folded.weight = _like(layer.weight, scaled)
-    folded.bias = _like(layer.weight, bias)
+    folded.weight, folded.bias = fuse_conv_bn_weights(
+        layer.weight, layer.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
+    )
     return folded
-
-
-def _like(parameter: Parameter, values: Any) -> Parameter:
-    names = parameter.names[: values.ndim]
-    made = from_numpy(values.astype(parameter.payload.dtype))
-    return Parameter(made, names=names if any(names) else None)
 
 
 def fuse_modules(

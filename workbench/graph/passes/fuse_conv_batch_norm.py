@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.dispatch import no_grad
+from workbench.core.dispatch import numbers
 from workbench.core.op import ops
+from workbench.core.value import new
 from workbench.graph.ir import Graph, Node, Value
 from workbench.graph.passes.dead_code import dead_code
+from workbench.ops.nn.norm.folding import fold_batch_norm
 
 __all__ = ["fuse_conv_batch_norm"]
 
@@ -34,18 +36,16 @@ def fuse_conv_batch_norm(graph: Graph) -> Graph:
 
 
 def _fold(graph: Graph, held: dict[Value, Any], conv: Node, norm: Node) -> None:
-    mean, variance, gamma, beta = (held[one].detach().rename(None) for one in norm.values[1:])
-    weight = held[conv.inputs[1]].detach()
-    with no_grad():
-        scale = gamma / (variance + norm.params["eps"]).sqrt()
-        folded = (weight.rename(None) * scale.reshape(-1, 1, 1, 1)).rename(*weight.names)
-        before = held[conv.inputs[2]].detach().rename(None) if len(conv.inputs) > 2 else mean * 0
-        bias = ((before - mean) * scale + beta).rename(weight.names[0])
+    mean, variance, gamma, beta = (numbers(held[one]) for one in norm.values[1:])
+    weight = held[conv.inputs[1]]
+    before = numbers(held[conv.inputs[2]]) if len(conv.inputs) > 2 else None
+    folded, bias = fold_batch_norm(numbers(weight), before, mean, variance, norm.params["eps"], gamma, beta)
     base = conv.inputs[1].name
-    made = {
-        graph.hold(tensor, f"{base}_{what}"): tensor
-        for tensor, what in ((folded, "folded"), (bias, "bias_folded"))
+    tensors = {
+        f"{base}_folded": new(folded, weight._names),
+        f"{base}_bias_folded": new(bias, weight._names and weight._names[:1]),
     }
+    made = {graph.hold(tensor, name): tensor for name, tensor in tensors.items()}
     held.update(made)
     conv.inputs = (conv.inputs[0], *made)
     graph.replace(norm.outputs[0], conv.outputs[0])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from workbench.core.dispatch import no_grad
-from workbench.core.tape import alias
+from workbench.core.dispatch import numbers
+from workbench.core.value import new
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
+from workbench.ops.nn.norm.folding import fold_batch_norm
 from workbench.tensor import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
@@ -97,23 +98,13 @@ def _weights(
     shift: Tensor | None,
     channel: int,
 ) -> tuple[Parameter, Parameter]:
-    kind = weight.dtype
+    before, factor, end = (None if one is None else numbers(one) for one in (bias, scale, shift))
+    folded = fold_batch_norm(
+        numbers(weight), before, numbers(mean), numbers(variance), eps, factor, end, channel
+    )
     names = weight._names and (weight._names[channel],)
-    with no_grad():
-        factor = (variance.detach().rename(None) + eps).rsqrt()
-        if scale is not None:
-            factor = factor * scale.detach().rename(None)
-        begun = -mean.detach().rename(None)
-        if bias is not None:
-            begun = begun + bias.detach().rename(None)
-        moved = begun * factor
-        if shift is not None:
-            moved = moved + shift.detach().rename(None)
-        wide = factor.reshape([-1 if i == channel else 1 for i in range(weight.ndim)])
-        scaled = (weight.detach().rename(None) * wide).to(kind)
-        moved = moved.to(kind if bias is None else bias.dtype)
     own = names if bias is None or bias._names is None else bias._names
     return (
-        Parameter(alias(scaled, weight._names), weight.requires_grad),
-        Parameter(alias(moved, own), bias is not None and bias.requires_grad),
+        Parameter(new(folded[0], weight._names), weight.requires_grad),
+        Parameter(new(folded[1], own), bias is not None and bias.requires_grad),
     )
