@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.autograd import batch_rules as _batch_rules  # noqa: F401  attaches the rules to their ops
 from workbench.autograd import checkpoint, forward_ad, functional, graph
 from workbench.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from workbench.autograd.engine import backward

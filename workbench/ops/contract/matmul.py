@@ -14,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.contract import batching
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.linalg.matrices import adjoint
 
@@ -185,6 +186,7 @@ MATMUL = Op(
         BadInput((grid(), grid(3)), {}, DimensionError, "at least 1D"),
     ],
     properties=frozenset({"narrow"}),
+    batch=batching.matmul,
 )
 
 
@@ -262,6 +264,7 @@ LINEAR = Op(
         BadInput((grid(3, 4), grid(2, 4), grid(3)), {}, DimensionError, "the bias [out_features]"),
     ],
     properties=frozenset({"narrow"}),
+    batch=batching.linear,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid, per_value, unary, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -158,6 +159,7 @@ VIEW_AS_COMPLEX = Op(
         BadInput((grid(3, 2).astype(np.float16),), {}, DTypeError, "Cast first"),
     ],
     properties=frozenset({"linear", "view"}),
+    batch=as_it_is,
 )
 VIEW_AS_REAL = Op(
     name="view_as_real",
@@ -175,6 +177,7 @@ VIEW_AS_REAL = Op(
     samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
     bad=list,
     properties=frozenset({"linear", "view"}),
+    batch=as_it_is,
 )
 
 

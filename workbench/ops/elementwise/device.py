@@ -7,6 +7,7 @@ from typing import Any
 from workbench.base.devices import Device
 from workbench.base.dtypes import as_dtype, is_dtype
 from workbench.core.backend import device_of, move
+from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
@@ -28,6 +29,7 @@ TO_DEVICE = Op(
     samples=lambda: [Sample((grid(3, 4),), {"device": "cpu"}, names=(("N", "C"),))],
     bad=list,
     properties=frozenset({"linear", "moves"}),
+    batch=as_it_is,
 )
 
 

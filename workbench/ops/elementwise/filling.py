@@ -9,6 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast
 from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -37,6 +38,7 @@ FILL = Op(
         Sample((grid(),), {"value": 2}),
     ],
     bad=list,
+    batch=as_it_is,
 )
 
 # --------------------------------------------------------------------------------------- by a condition

@@ -12,23 +12,12 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
+from workbench.ops.index import batching
+from workbench.ops.index.layout import layout
 from workbench.ops.index.view_scatter import fits
 from workbench.ops.shape.movement import SavesFrom, move, out_of_bounds
 
 INDICES = SavesFrom(first=1)
-
-
-def layout(ndim: int, dims: tuple[int, ...], indices: tuple[Dims, ...], width: int) -> tuple[list[int], int]:
-    """Return the dims that stay, and before how many of them the `width` dims of the indices stand.
-
-    They take the place of the indexed dims where those are neighbours, and come first where they are not.
-    """
-    rest = [i for i in range(ndim) if i not in dims]
-    # An index without dims selects: the dims of the others are neighbours when it is gone.
-    wide = [dim for dim, one in zip(dims, indices, strict=True) if one.sizes] or list(dims)
-    gone = set(dims) - set(wide)
-    inside = [i for i in range(wide[0], wide[-1] + 1) if i not in gone]
-    return rest, (sum(i < wide[0] for i in rest) if inside == wide and width else 0)
 
 
 def _index_names(x: Dims, dims: tuple[int, ...], indices: tuple[Dims, ...], sizes: tuple[int, ...]) -> Names:
@@ -196,6 +185,7 @@ PICK = move(
         ),
     ],
     properties=frozenset({"moves"}),
+    batch=batching.pick,
 )
 
 PICK_ADD = move(
@@ -215,6 +205,7 @@ PICK_ADD = move(
         Sample((grid(3), np.array([1, 1, -1])), {"dims": (0,), "sizes": (4,)}),
     ],
     properties=frozenset(),
+    batch=batching.pick_add,
 )
 
 
@@ -268,4 +259,5 @@ INDEX_PUT = move(
         )
     ],
     properties=frozenset({"moves"}),
+    batch=batching.index_put,
 )

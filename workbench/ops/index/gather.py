@@ -13,6 +13,7 @@ from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.index import batching
 from workbench.ops.shape.movement import move
 
 INDEX = Saves((1,), output=False)
@@ -96,6 +97,7 @@ GATHER = move(
         BadInput((grid(3, 4), grid(2, 2)), {"dim": 1}, DTypeError, "Expected dtype int64 for index"),
     ],
     properties=frozenset({"moves"}),
+    batch=batching.along_dim,
 )
 
 
@@ -119,6 +121,7 @@ SCATTER_ADD = move(
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [Sample((grid(2, 3), np.array([[0, 3, 3], [1, 1, 0]])), {"dim": 1, "sizes": (3, 4)})],
     properties=frozenset(),
+    batch=batching.along_dim,
 )
 
 
@@ -169,6 +172,7 @@ SCATTER_ADD_TO = move(
         BadInput((grid(3, 4), grid(1, 2), np.array([[0]])), {"dim": 1}, DimensionError, "sizes of src"),
     ],
     properties=frozenset(),
+    batch=batching.along_dim,
 )
 
 
@@ -224,6 +228,7 @@ SCATTER = move(
         )
     ],
     properties=frozenset({"moves"}),
+    batch=batching.scatter,
 )
 
 

@@ -13,7 +13,9 @@ from workbench.core.families import grid
 from workbench.core.inplace import writable
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import Value, dims_of, new
-from workbench.ops.index.advanced import checked, fronted, layout, pick_dims, shapes, together
+from workbench.ops.index import batching
+from workbench.ops.index.advanced import checked, fronted, pick_dims, shapes, together
+from workbench.ops.index.layout import layout
 from workbench.ops.index.view_scatter import fits, writer
 from workbench.ops.shape.movement import MOVES, move, on_codes, out_of_bounds
 
@@ -89,6 +91,7 @@ INDEX = move(
         ),
         BadInput((grid(4, 3),), {"key": (0, 0, 0)}, DimensionIndexError, "too many indices"),
     ],
+    batch=batching.index,
 )
 
 PLACE = move(
@@ -101,6 +104,7 @@ PLACE = move(
     vjp=lambda c, g: (ops.index(g, key=c.params["key"]),),
     samples=lambda: [Sample((grid(2, 2),), {"key": (slice(1, 3),), "sizes": (4, 2)})],
     properties=MOVES,
+    batch=batching.place,
 )
 
 INDEX_SET = writer(
@@ -117,6 +121,7 @@ INDEX_SET = writer(
             (grid(4, 3), grid(3)), {"key": (0,)}, DimensionError, "do not match", names=(("N", "C"), ("T",))
         ),
     ],
+    batch=batching.index_set,
 )
 
 # ------------------------------------------------------------------------------------------- keys

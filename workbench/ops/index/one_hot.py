@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core.batch_rules import as_it_is
 from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
@@ -44,6 +45,7 @@ ONE_HOT = Op(
             "is not in [0, 3)",
         )
     ],
+    batch=as_it_is,
 )
 
 

@@ -16,6 +16,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.index import batching
 from workbench.ops.index.indexing import getitem
 
 _MEET: dict[str, Any] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -174,6 +175,7 @@ SCATTER_REDUCE = Op(
             "no larger than self",
         ),
     ],
+    batch=batching.along_dim,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

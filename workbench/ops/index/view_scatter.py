@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError
+from workbench.core.batching import Rule
 from workbench.core.families import unbroadcast
 from workbench.core.op import BadInput, Op, Sample
 from workbench.core.tape import Call
@@ -34,6 +35,7 @@ def writer(
     samples: Callable[[], Iterable[Sample]],
     bad: Callable[[], Iterable[BadInput]] = list,
     forward: Callable[..., Any] | None = None,
+    batch: Rule | None = None,
 ) -> Op:
     """Declare the op that returns its first operand with the part that `view` shows replaced by the second."""
 
@@ -64,5 +66,6 @@ def writer(
         samples=samples,
         bad=bad,
         properties=MOVES,
+        batch=batch,
     )
     return op

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.core.batch_rules import all_whole
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import DTypeRule, Op, Sample, ops
 from workbench.core.tape import Call
@@ -160,6 +161,7 @@ PERMUTATION: Op = matrix_op(
         Sample((np.array([3, 3, 3], np.int32), grid(3)), {"rows": 3}),
         Sample((np.array([[1, 2], [2, 2]], np.int32), grid(3)), {"rows": 4}, names=(("B", None), None)),
     ],
+    batch=all_whole,
 )
 
 

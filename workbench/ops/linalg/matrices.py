@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, Names, unify_names
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.batch_rules import matrices
 from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.value import dims_of, new
@@ -211,6 +212,7 @@ def matrix_op(name: str, doc: str, equation: str, outs: str = "v", **fields: Any
         "quantized": NOT_QUANTIZED,
         "cost": _cubic,
         "bad": list,
+        "batch": matrices,
     }
     return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.batch_rules import all_whole
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -178,6 +179,7 @@ LSTSQ: Op = matrix_op(
         Sample((square(3), grid(3, 2)), {"rcond": 1e-15, "driver": "gelsy"}),
     ],
     tolerance=1e-5,
+    batch=all_whole,
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import AutogradError, DimensionError
+from workbench.core.batch_rules import matrices
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, ops
 from workbench.core.tape import Call
@@ -160,6 +161,7 @@ GEQRF: Op = matrix_op(
     forward=lapack_factors.geqrf,
     vjp=Absent("PyTorch defines none; linalg.qr has one"),
     samples=lambda: [Sample((grid(2, 3, 2),), names=(("B", "M", "N"),))],
+    batch=matrices,
 )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, QuantizationError
+from workbench.core.batching import elementwise
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
@@ -62,7 +63,9 @@ def _straight_through_per_channel(
     return _straight_through(g, x, scale, zero, qmin, qmax)
 
 
-def _fake_op(suffix: str, each: str, dims: Any, forward: Any, samples: Any, bad: Any) -> Op:
+def _fake_op(
+    suffix: str, each: str, dims: Any, forward: Any, samples: Any, bad: Any, batch: Any = None
+) -> Op:
     """Declare fake quantization; its gradient passes straight through where nothing is clamped."""
 
     def vjp(c: Call, g: Any) -> tuple[Any, ...]:
@@ -84,10 +87,11 @@ def _fake_op(suffix: str, each: str, dims: Any, forward: Any, samples: Any, bad:
         samples=samples,
         bad=bad,
         properties=frozenset({"estimate"}),
+        batch=batch,
     )
 
 
-def _gradient_op(suffix: str, forward: Any, samples: Any) -> Op:
+def _gradient_op(suffix: str, forward: Any, samples: Any, batch: Any = None) -> Op:
     def vjp(c: Call, u: Any) -> tuple[Any, ...]:
         same = getattr(ops, f"fake_quantize_{suffix}_gradient")
         return (same(u, c.inputs[1], **c.params) if c.needs[0] else None, None)
@@ -107,6 +111,7 @@ def _gradient_op(suffix: str, forward: Any, samples: Any) -> Op:
         cost=lambda dims, out, **params: 3.0 * out.numel,
         samples=samples,
         bad=list,
+        batch=batch,
     )
 
 
@@ -124,11 +129,13 @@ FAKE_QUANTIZE_PER_TENSOR = _fake_op(
         Sample((grid(0, 3),), _TENSOR),
     ],
     list,
+    elementwise,
 )
 FAKE_QUANTIZE_PER_TENSOR_GRADIENT = _gradient_op(
     "per_tensor",
     lambda g, x, *, scale, zero_point, qmin, qmax: _straight_through(g, x, scale, zero_point, qmin, qmax),
     lambda: [Sample((grid(3, 4, seed=1), grid(3, 4)), _TENSOR, names=(("N", "C"), ("N", "C")))],
+    elementwise,
 )
 FAKE_QUANTIZE_PER_CHANNEL = _fake_op(
     "per_channel",

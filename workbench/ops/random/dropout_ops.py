@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
+from workbench.core.batch_rules import drawn_by_place
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid, per_value
 from workbench.core.op import Op, Sample, Saves, ops
@@ -64,6 +65,7 @@ DROPOUT = Op(
     ],
     bad=list,
     properties=frozenset({"same"}),
+    batch=drawn_by_place,
 )
 
 
@@ -102,6 +104,7 @@ RRELU = Op(
     ],
     bad=list,
     properties=frozenset({"same"}),
+    batch=drawn_by_place,
 )
 
 
@@ -127,4 +130,5 @@ RRELU_GRADIENT = Op(
         Sample((grid(2, 3, 4, seed=1), grid(2, 3, 4)), {**_BETWEEN, "drawn": (1, 3)}),
     ],
     bad=list,
+    batch=drawn_by_place,
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.core.batching import Batch
 from workbench.core.dtype_rules import INDEX, KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
@@ -68,8 +69,18 @@ AMIN = reduction(
 )
 
 
-def overall(name: str, doc: str, equation: str, forward: Callable[[Any], Any]) -> Op:
-    """Declare an op that picks one value out of all; its gradient is shared evenly between those equal to it."""
+def overall(
+    name: str, doc: str, equation: str, forward: Callable[[Any], Any], *, by_dim: str | None = None
+) -> Op:
+    """Declare an op that picks one value out of all; its gradient is shared evenly between those equal to it.
+
+    `by_dim` names the op that picks the same along dims, which serves all entries of a batch at once.
+    """
+
+    def entries(b: Batch) -> Any:
+        assert by_dim is not None
+        dims = tuple(range(1, len(b.shape(0)) + 1))
+        return getattr(ops, by_dim)(b.inputs[0], dim=dims, keepdim=False)
 
     def vjp(c: Call, g: Any) -> tuple[Any, ...]:
         x = c.inputs[0]
@@ -93,11 +104,12 @@ def overall(name: str, doc: str, equation: str, forward: Callable[[Any], Any]) -
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=lambda: [Sample((grid(3, 5),), names=(("N", "C"),)), Sample((grid(),))],
         bad=list,
+        batch=entries if by_dim is not None else None,
     )
 
 
-MAX = overall("max", "Largest of all values.", "y = max x", np.max)
-MIN = overall("min", "Smallest of all values.", "y = min x", np.min)
+MAX = overall("max", "Largest of all values.", "y = max x", np.max, by_dim="amax")
+MIN = overall("min", "Smallest of all values.", "y = min x", np.min, by_dim="amin")
 
 # --------------------------------------------------------------------------------------- along one dim
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast, dim_index
 from workbench.base.dtypes import as_dtype
+from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE, SUM
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
@@ -134,6 +135,7 @@ LINEAR_SCAN = Op(
         Sample((grid(4, 3, seed=1), grid(4, 3, seed=2)), {"dim": 0}),
     ],
     bad=list,
+    batch=all_along,
 )
 
 CUMSUM = scan(

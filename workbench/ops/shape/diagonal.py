@@ -9,11 +9,13 @@ import numpy as np
 from workbench.base.dims import Dims, dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionError
+from workbench.core.batch_rules import matrices
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.filling import masked_fill
 from workbench.ops.index.view_scatter import writer
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, memory_of, move, see
 
 
@@ -84,6 +86,7 @@ DIAGONAL = move(
             (grid(2, 3, 3),), _planes(dim1=1, dim2=2, name="N"), DimensionError, "taken", (("N", "H", "W"),)
         )
     ],
+    batch=batching.pair_of_dims,
 )
 
 DIAGONAL_EMBED = move(
@@ -98,6 +101,7 @@ DIAGONAL_EMBED = move(
     ),
     samples=lambda: [Sample((grid(2, 3),), {"sizes": (2, 4, 3), "offset": -1, "dim1": 1, "dim2": 2})],
     properties=MOVES,
+    batch=batching.pair_of_dims,
 )
 
 DIAGONAL_SCATTER = writer(
@@ -107,6 +111,7 @@ DIAGONAL_SCATTER = writer(
         Sample((grid(3, 4), grid(3)), _planes(offset=1), names=(("N", "C"), None)),
         Sample((grid(3, 2, 3), 0.5), _planes(offset=-1, dim1=2, dim2=0)),
     ],
+    batch=batching.diagonal_scatter,
 )
 
 
@@ -130,6 +135,7 @@ def _triangle_op(name: str, doc: str, equation: str, upper: bool) -> Any:
             Sample((grid(2, 3, 2),), {"diagonal": -1}),
         ],
         properties=MOVES,
+        batch=matrices,
     )
 
 

@@ -15,6 +15,7 @@ from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, move, sizes_from
 
 
@@ -56,6 +57,7 @@ EXPAND = move(
         Sample((grid(),), {"sizes": (2, 3)}),
     ],
     bad=lambda: [BadInput((grid(3, 2),), {"sizes": (3, 4)}, DimensionError, "must match the existing size")],
+    batch=batching.expand,
 )
 
 
@@ -77,6 +79,7 @@ SUM_TO = move(
     vjp=lambda c, g: (ops.expand(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"sizes": (3, 1)}, names=(("N", "C", "T"),))],
     properties=frozenset({"linear"}),
+    batch=batching.sum_to,
 )
 
 
@@ -109,6 +112,7 @@ REPEAT = move(
         Sample((grid(2),), {"counts": (0,)}),
     ],
     properties=MOVES,
+    batch=batching.repeat,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -11,11 +11,13 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import move
 from workbench.ops.shape.reshape import atleast_1d, atleast_2d, atleast_3d
 
@@ -70,6 +72,7 @@ CAT = move(
         BadInput((grid(2, 3), grid(2, 3, 1)), {"dim": 1}, DimensionError, "same number of dimensions"),
     ],
     properties=frozenset({"linear"}),
+    batch=all_along,
 )
 
 
@@ -125,6 +128,7 @@ STACK = move(
         ),
     ],
     properties=frozenset({"linear"}),
+batch=batching.stack,
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -13,6 +13,7 @@ from workbench.base.sizes import check_memory
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.value import dims_of, new
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import move
 
 
@@ -53,6 +54,7 @@ PAD = move(
         Sample((grid(2, 3),), {"padding": ((1, 0), (-1, 2)), "value": 0.0}),
     ],
     properties=frozenset({"moves"}),
+    batch=batching.pad,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

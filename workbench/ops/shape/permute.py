@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, move, on_codes
 
 
@@ -29,6 +30,7 @@ PERMUTE = move(
     quantized=on_codes(lambda x, dim: x.transpose(dim)),
     vjp=lambda c, g: (ops.permute(g, dim=_inverse(c.params["dim"])),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
+    batch=batching.permute,
 )
 
 FLIP = move(
@@ -64,6 +66,7 @@ ROLL = move(
         Sample((grid(0, 4),), {"shifts": (1,), "dim": (0,)}),
     ],
     properties=MOVES,
+    batch=batching.roll,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

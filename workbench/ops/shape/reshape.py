@@ -10,9 +10,11 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index, dim_indices
 from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core.batch_rules import as_it_is
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import copying, move, on_codes, sizes_from
 from workbench.ops.shape.permute import permute, transpose
 
@@ -102,6 +104,7 @@ RESHAPE = move(
     bad=lambda: [
         BadInput((grid(2, 3),), {"sizes": (4, 2)}, DimensionError, "is invalid for input of size 6")
     ],
+    batch=batching.reshape,
 )
 
 
@@ -148,6 +151,7 @@ FLATTEN = move(
             names=(("N", "C", "T"),),
         ),
     ],
+    batch=batching.resized,
 )
 
 
@@ -180,6 +184,7 @@ UNFLATTEN = move(
             "don't multiply up",
         ),
     ],
+    batch=batching.resized,
 )
 
 # ------------------------------------------------------------------------- squeeze, rename, detach
@@ -215,6 +220,7 @@ UNSQUEEZE = move(
     forward=lambda x, dim, name: np.expand_dims(x, dim),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 3),), {"dim": 1, "name": "C"}, names=(("N", "T"),))],
+    batch=batching.unsqueeze,
 )
 
 
@@ -228,6 +234,7 @@ RENAME = move(
     quantized=on_codes(lambda x, names: x),
     vjp=lambda c, g: (g,),
     samples=lambda: [Sample((grid(2, 3),), {"names": ("N", "C")})],
+    batch=batching.same_value,
 )
 
 DETACH = move(
@@ -241,6 +248,7 @@ DETACH = move(
     vjp=Absent("it is there to stop gradients"),
     samples=lambda: [Sample((grid(2, 3),), names=(("N", "C"),))],
     properties=frozenset({"view"}),
+    batch=as_it_is,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

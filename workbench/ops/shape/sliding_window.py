@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.shape import batching
 from workbench.ops.shape.movement import copying, memory_of, move, see
 
 Steps = tuple[int, ...]
@@ -88,6 +89,7 @@ ADD_WINDOWS = move(
     ),
     samples=lambda: [Sample((grid(2, 3, 3),), {"sizes": (2, 8), "dim": 1, "step": 2})],
     properties=frozenset({"linear"}),
+    batch=batching.windows,
 )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.base.lazy import scipy_special
+from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, unary
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -174,6 +175,7 @@ GLU = Op(
         Sample((np.zeros((2, 0)),), {"dim": 1}),
     ],
     bad=lambda: [BadInput((grid(2, 3),), {"dim": 1}, DimensionError, "must be even")],
+    batch=all_along,
 )
 
 
@@ -217,4 +219,5 @@ GLU_GRADIENT = Op(
         Sample((grid(2, 2, 3, seed=1), grid(2, 4, 3)), {"dim": 1}),
     ],
     bad=list,
+    batch=all_along,
 )

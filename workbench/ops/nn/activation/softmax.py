@@ -16,6 +16,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.nn import batching
 from workbench.ops.reduce.reductions import logsumexp
 
 OUTPUT = Saves((), output=True)
@@ -160,6 +161,7 @@ def _gradient_declared(
         cost=lambda dims, out, **params: 4.0 * out.numel,
         samples=_gradient_samples,
         bad=list,
+        batch=batching.along_both,
     )
 
 

@@ -18,6 +18,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import (
     LAYOUT,
     Sizes,
@@ -282,6 +283,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         samples=lambda: _samples(n),
         bad=lambda: _bad(n),
         properties=frozenset({"narrow"}),
+        batch=batching.convolution,
     )
     to_input = _gradient(
         f"{name}_input_gradient",
@@ -296,6 +298,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
             Sample((one.gradient(), one.weight), {"input_shape": one.x.shape, **one.params}, names=names)
             for one, names in zip(_cases(n), ((LAYOUT[n], None), None, None), strict=True)
         ],
+        batch=batching.convolution_input_gradient,
     )
     to_weight = _gradient(
         f"{name}_weight_gradient",
@@ -310,6 +313,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
             Sample((one.gradient(), one.x), {"weight_shape": one.weight.shape, **one.params})
             for one in _cases(n)
         ],
+        batch=batching.convolution_weight_gradient,
     )
     return forward, to_input, to_weight
 

@@ -12,6 +12,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import (
     LAYOUT,
     Sizes,
@@ -126,6 +127,7 @@ UNFOLD = Op(
         BadInput((grid(2, 2, 2),), _params((1, 1)), DimensionError, "Expected 4D input"),
     ],
     properties=frozenset({"linear", "moves"}),
+    batch=batching.as_samples,
 )
 
 FOLD = Op(
@@ -153,6 +155,7 @@ FOLD = Op(
         ),
     ],
     properties=frozenset({"linear"}),
+    batch=batching.as_samples,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

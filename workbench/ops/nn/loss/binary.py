@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError
+from workbench.core.batching import elementwise
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid, per_value, unbroadcast
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -68,6 +69,7 @@ BINARY_CROSS_ENTROPY = Op(
     ],
     tolerance=1e-5,
     properties=frozenset({"wide"}),
+    batch=elementwise,
 )
 
 

@@ -14,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.nn.loss import batching
 
 # ------------------------------------------------------------------------------- what losses share
 
@@ -226,6 +227,7 @@ NLL_LOSS = Op(
         ),
     ],
     properties=frozenset({"wide"}),
+    batch=batching.nll_loss,
 )
 
 
@@ -281,6 +283,7 @@ NLL_LOSS_GRADIENT = Op(
         ),
     ],
     bad=list,
+    batch=batching.nll_loss_gradient,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

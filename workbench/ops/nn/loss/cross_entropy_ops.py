@@ -13,6 +13,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn.activation.softmax import shifted
+from workbench.ops.nn.loss import batching
 from workbench.ops.nn.loss.cross_entropy import checked_classes, nll_dims
 
 __all__ = ["CROSS_ENTROPY", "CROSS_ENTROPY_GRADIENT"]
@@ -77,6 +78,7 @@ CROSS_ENTROPY = Op(
         ),
     ],
     properties=frozenset({"wide"}),
+    batch=batching.cross_entropy,
 )
 
 
@@ -132,4 +134,5 @@ CROSS_ENTROPY_GRADIENT = Op(
         for sample in _samples()
     ],
     bad=list,
+    batch=batching.cross_entropy_gradient,
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -299,6 +300,7 @@ CLASS_LIST = Op(
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((np.array([[2, 0, -1], [1, -1, 2]]),), names=(("N", "C"),))],
     bad=list,
+    batch=as_it_is,
 )
 
 CLASS_SET = Op(

@@ -16,6 +16,7 @@ from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
 from workbench.ops.nn.activation.parametric_ops import logistic
+from workbench.ops.nn.loss import batching
 from workbench.ops.nn.loss.cross_entropy import reduce_loss
 
 READS = Saves(output=False)
@@ -128,6 +129,7 @@ def pointwise_loss(
             )
         ],
         properties=frozenset({"wide"}),
+        batch=batching.pointwise_loss,
     )
     through = Op(
         name=f"{name}_gradient",
@@ -147,6 +149,7 @@ def pointwise_loss(
         samples=lambda: [Sample((factors(one), *one.inputs), one.params) for one in samples()],
         bad=list,
         properties=frozenset({"wide"}),
+        batch=batching.pointwise_loss_gradient,
     )
     return op, through
 

@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.ops.nn import batching
 
 # ----------------------------------------------------------------------------------- batch normalisation
 
@@ -118,6 +119,7 @@ BATCH_NORM = Op(
     ],
     outputs=3,
     tolerance=1e-5,
+    batch=batching.as_channels,
 )
 
 
@@ -218,6 +220,7 @@ BATCH_NORM_GRADIENT = Op(
     bad=list,
     outputs=3,
     tolerance=1e-5,
+    batch=batching.as_channels,
 )
 
 
@@ -276,4 +279,5 @@ BATCH_NORM_INFERENCE = Op(
         ),
     ],
     bad=list,
+    batch=batching.as_channels,
 )

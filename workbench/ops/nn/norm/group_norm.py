@@ -13,6 +13,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import plus
+from workbench.ops.nn import batching
 from workbench.ops.nn.norm.standardise import (
     gradients,
     second_order,
@@ -141,6 +142,7 @@ GROUP_NORM = Op(
     outputs=3,
     tolerance=1e-5,
     properties=frozenset({"wide"}),
+    batch=batching.as_channels,
 )
 
 
@@ -216,6 +218,7 @@ GROUP_NORM_GRADIENT = Op(
     bad=list,
     outputs=3,
     tolerance=1e-5,
+    batch=batching.as_channels,
 )
 
 

@@ -14,6 +14,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import plus
+from workbench.ops.nn import batching
 from workbench.ops.nn.norm.standardise import (
     Axes,
     gradients,
@@ -95,6 +96,7 @@ LAYER_NORM = Op(
     outputs=3,
     tolerance=1e-5,
     properties=frozenset({"wide"}),
+    batch=batching.last_dims,
 )
 
 
@@ -150,6 +152,7 @@ LAYER_NORM_GRADIENT = Op(
     bad=list,
     outputs=3,
     tolerance=1e-5,
+    batch=batching.last_dims_gradient,
 )
 
 
@@ -201,6 +204,7 @@ RMS_NORM = Op(
     outputs=2,
     tolerance=1e-5,
     properties=frozenset({"wide"}),
+    batch=batching.last_dims,
 )
 
 
@@ -237,6 +241,7 @@ RMS_NORM_GRADIENT = Op(
     bad=list,
     outputs=2,
     tolerance=1e-5,
+    batch=batching.last_dims_gradient,
 )
 
 

@@ -16,6 +16,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, batched, several, unbatched
 from workbench.ops.nn.pool.pool_ops import VALUES_AND_INDICES, has_nan, in_plane, keep_larger, lowest, picked
 
@@ -91,6 +92,7 @@ ADAPTIVE_MAX_POOL = Op(
         BadInput((grid(2, 3, 0, 5),), {"sizes": (3, 2)}, DimensionError, "non-zero size"),
     ],
     outputs=2,
+    batch=batching.as_samples,
 )
 
 
@@ -146,6 +148,7 @@ MAX_UNPOOL = Op(
         ),
         BadInput((grid(1, 1, 2), np.array([[[0]]])), {"sizes": (4,)}, DimensionError, "shape of indices"),
     ],
+    batch=batching.as_samples,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import (
     LAYOUT,
     Sizes,
@@ -199,6 +200,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
             BadInput((grid(2, 3, *shape),), _max_params(n, 2, 0), DimensionError, "stride should be greater"),
         ],
         outputs=2,
+        batch=batching.as_samples,
     )
     plane_size = 4**n
     back = Op(
@@ -224,6 +226,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
             ),
         ],
         bad=list,
+        batch=batching.as_samples_into,
     )
     return forward, back
 
@@ -350,6 +353,7 @@ def average_pooling(n: int) -> tuple[Op, Op]:
             ),
         ],
         properties=frozenset({"linear"}),
+        batch=batching.as_samples,
     )
     halves = tuple(output_size(size, 3, 2, 1, 1, True) for size in shape)
     back = Op(
@@ -376,6 +380,7 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         ],
         bad=list,
         properties=frozenset({"linear"}),
+        batch=batching.as_samples_into,
     )
     return forward, back
 

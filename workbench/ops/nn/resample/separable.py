@@ -18,6 +18,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
 
 Array = np.ndarray[Any, Any]
@@ -281,6 +282,7 @@ RESAMPLE = Op(
         BadInput((grid(2, 3, 4),), _params((0,), "linear"), DimensionError, "should be greater than 0"),
     ],
     properties=frozenset({"linear"}),
+    batch=batching.as_samples,
 )
 
 RESAMPLE_GRADIENT = Op(
@@ -302,4 +304,5 @@ RESAMPLE_GRADIENT = Op(
     ],
     bad=list,
     properties=frozenset({"linear"}),
+    batch=batching.as_samples_into,
 )

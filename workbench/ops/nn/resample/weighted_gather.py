@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.ops.nn import batching
 
 EVERYTHING = Saves(None, output=False)
 
@@ -107,6 +108,7 @@ SAMPLE_AT = Op(
     bad=lambda: [
         BadInput((grid(2, 3, 5), _places(), grid(2, 4, 5)), {}, DimensionError, "of one size"),
     ],
+    batch=batching.as_samples,
 )
 
 SAMPLE_AT_INPUT_GRADIENT = Op(
@@ -124,6 +126,7 @@ SAMPLE_AT_INPUT_GRADIENT = Op(
     cost=_cost,
     samples=lambda: [Sample((grid(2, 3, 6), _places(), grid(2, 4, 6)), {"size": 5})],
     bad=list,
+    batch=batching.as_samples,
 )
 
 SAMPLE_AT_WEIGHT_GRADIENT = Op(
@@ -141,4 +144,5 @@ SAMPLE_AT_WEIGHT_GRADIENT = Op(
     cost=_cost,
     samples=lambda: [Sample((grid(2, 3, 6), _places(), grid(2, 3, 5)))],
     bad=list,
+    batch=batching.as_samples,
 )

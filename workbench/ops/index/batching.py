@@ -1,19 +1,16 @@
-"""Batching rules of indexing: by a key, by tensors of indices, along a dim, and the loss that picks a class."""
+"""Batching rules of indexing: by a key, by tensors of indices, along a dim."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.core.batching import Batch, Rule, folded, one_by_one
+from workbench.core.batching import Batch, one_by_one
+from workbench.core.op import ops
 from workbench.core.value import new
-from workbench.ops import ops
-from workbench.ops.index.advanced import layout
-
-__all__ = ["RULES"]
+from workbench.ops.index.layout import layout
 
 
 def _advanced(key: tuple[Any, ...]) -> int:
@@ -26,7 +23,8 @@ def _advanced(key: tuple[Any, ...]) -> int:
     return len(np.broadcast_shapes(*shapes))
 
 
-def _index(b: Batch) -> Any:
+def index(b: Batch) -> Any:
+    """The key behind the batch dim; dims that NumPy puts in front of it go back behind it."""
     key = b.params["key"]
     if any(isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype == bool for one in key):
         return one_by_one(b)
@@ -38,7 +36,8 @@ def _index(b: Batch) -> Any:
     return ops.permute(value, dim=(front, *range(front), *rest))
 
 
-def _index_add(b: Batch) -> Any:
+def place(b: Batch) -> Any:
+    """Undo `index`: values go back to where a key took them from."""
     key = b.params["key"]
     if any(isinstance(one, np.ndarray) and one.ndim == 0 and one.dtype == bool for one in key):
         return one_by_one(b)
@@ -50,7 +49,7 @@ def _index_add(b: Batch) -> Any:
     return b.run(value, key=(slice(None), *key), sizes=(b.size, *b.params["sizes"]))
 
 
-def _index_set(b: Batch) -> Any:
+def index_set(b: Batch) -> Any:
     """Replace values by a key: both inputs get a batch dim, the value as many dims as what it replaces."""
     key = b.params["key"]
     if any(isinstance(one, np.ndarray) for one in key):
@@ -61,7 +60,7 @@ def _index_set(b: Batch) -> Any:
     return b.run(b.whole(0), value, key=(slice(None), *key))
 
 
-def _along_dim(b: Batch) -> Any:
+def along_dim(b: Batch) -> Any:
     """For ops with indices along a `dim`: each input gets a batch dim, and so do the sizes."""
     params = {**b.params, "dim": b.params["dim"] + 1}
     if "sizes" in params:
@@ -69,14 +68,11 @@ def _along_dim(b: Batch) -> Any:
     return b.run(*[b.whole(i) for i in range(len(b.inputs))], **params)
 
 
-def _scatter(b: Batch) -> Any:
+def scatter(b: Batch) -> Any:
     """The value has as many dims as the index, or fewer."""
     shape = b.shape(1)
     value = ops.reshape(b.whole(1), sizes=(b.size, *(1,) * (len(b.shape(2)) - len(shape)), *shape))
     return b.run(b.whole(0), value, b.whole(2), dim=b.params["dim"] + 1)
-
-
-# ------------------------------------------------------------------------------------- tensors of indices
 
 
 class _Picked:
@@ -144,7 +140,8 @@ def _hidden_layout(ndim: int, dims: tuple[int, ...], indices: list[Any]) -> tupl
     return layout(ndim, dims, _unnamed(shapes), width)[1], width
 
 
-def _pick(b: Batch) -> Any:
+def pick(b: Batch) -> Any:
+    """Indices of their own pick each entry by one more index."""
     picked = _Picked(b, len(b.shape(0)), 1)
     indices, dims, ndim = picked.indices(), picked.dims, picked.ndim
     if b.batched[0]:
@@ -155,7 +152,8 @@ def _pick(b: Batch) -> Any:
     return picked.forth(ops.pick(b.inputs[0], *indices, dims=dims), at, width)
 
 
-def _pick_add(b: Batch) -> Any:
+def pick_add(b: Batch) -> Any:
+    """Undo `pick`."""
     sizes = b.params["sizes"]
     picked = _Picked(b, len(sizes), 1)
     indices, dims = picked.indices(), tuple([dim + 1 for dim in picked.dims])
@@ -165,7 +163,8 @@ def _pick_add(b: Batch) -> Any:
     return ops.pick_add(picked.back(b.whole(0), at, width), *indices, dims=dims, sizes=(b.size, *sizes))
 
 
-def _index_put(b: Batch) -> Any:
+def index_put(b: Batch) -> Any:
+    """As `pick`, with values that take the places."""
     picked = _Picked(b, len(b.shape(0)), 2)
     indices, dims = picked.indices(), tuple([dim + 1 for dim in picked.dims])
     if picked.indexed:
@@ -175,130 +174,3 @@ def _index_put(b: Batch) -> Any:
     rank = picked.width + len(picked.rest)
     value = ops.reshape(b.whole(1), sizes=(b.size, *(1,) * (rank - len(shape)), *shape))
     return ops.index_put(b.whole(0), picked.back(value, at, width), *indices, dims=dims)
-
-
-# ---------------------------------------------------------------------------------------- the loss by class
-
-
-def _all_dims(value: Any) -> tuple[int, ...]:
-    return tuple(range(1, len(value.payload.shape)))
-
-
-def _samples(value: Any, rank: int) -> Any:
-    """Lay the samples of all entries out one after another; an entry without samples is one."""
-    return folded(value, 2) if rank > 1 else value
-
-
-def _nll_loss(b: Batch) -> Any:
-    if any(b.batched[2:]):
-        return one_by_one(b)
-    shape, target_shape = b.shape(0), b.shape(1)
-    x, target = _samples(b.whole(0), len(shape)), _samples(b.whole(1), len(shape))
-    weight = b.inputs[2:]
-    ignore = b.params["ignore_index"]
-    each = ops.nll_loss(x, target, *weight, reduction="none", ignore_index=ignore)
-    each = ops.reshape(each, sizes=(b.size, *target_shape))
-    if b.params["reduction"] == "none":
-        return each
-    total = ops.sum(each, dim=_all_dims(each), keepdim=False)
-    if b.params["reduction"] == "sum":
-        return total
-    return ops.div(total, _counted(b, target, target_shape, weight, shape, x.payload.dtype))
-
-
-def _counted(
-    b: Batch, target: Any, target_shape: tuple[int, ...], weight: Any, shape: tuple[int, ...], dtype: Any
-) -> Any:
-    """Return what the samples of each entry count for together."""
-    ignore = b.params["ignore_index"]
-    if not weight:
-        counts = ops.to(ops.ne(target, ignore), dtype=dtype)
-    else:
-        sizes = (b.size * shape[0], *shape[1:]) if len(shape) > 1 else (b.size, *shape)
-        column = (1, -1, *(1,) * (len(sizes) - 2))
-        spread = ops.expand(ops.reshape(weight[0], sizes=tuple(_fitted(column, weight[0]))), sizes=sizes)
-        counts = ops.neg(ops.nll_loss(spread, target, reduction="none", ignore_index=ignore))
-    counts = ops.reshape(counts, sizes=(b.size, *target_shape))
-    return ops.sum(counts, dim=_all_dims(counts), keepdim=False)
-
-
-def _fitted(sizes: tuple[int, ...], value: Any) -> list[int]:
-    return [math.prod(value.payload.shape) if size == -1 else size for size in sizes]
-
-
-def _nll_loss_gradient(b: Batch) -> Any:
-    if any(b.batched[2:]):
-        return one_by_one(b)
-    shape, target_shape = b.params["sizes"], b.shape(1)
-    target = _samples(b.whole(1), len(shape))
-    weight = b.inputs[2:]
-    g = b.whole(0)
-    if b.params["reduction"] == "mean":
-        g = ops.div(g, _counted(b, target, target_shape, weight, shape, g.payload.dtype))
-    if b.params["reduction"] != "none":
-        g = ops.expand(
-            ops.reshape(g, sizes=(b.size, *(1,) * len(target_shape))), sizes=(b.size, *target_shape)
-        )
-    sizes = (b.size * shape[0], *shape[1:]) if len(shape) > 1 else (b.size, *shape)
-    ignore = b.params["ignore_index"]
-    made = ops.nll_loss_gradient(
-        _samples(g, len(shape)), target, *weight, sizes=sizes, reduction="none", ignore_index=ignore
-    )
-    return b.sized(made)
-
-
-def _scores(b: Batch, i: int) -> tuple[Any, Any, Any]:
-    """Return scores and classes of all entries as rows, and how many of each entry's rows count."""
-    rows, classes = b.shape(i)
-    x, target = b.whole(i), b.whole(i + 1)
-    counted = ops.to(ops.ne(target, b.params["ignore_index"]), dtype=x.payload.dtype)
-    return (
-        ops.reshape(x, sizes=(b.size * rows, classes)),
-        ops.reshape(target, sizes=(b.size * rows,)),
-        ops.sum(counted, dim=(1,), keepdim=True),
-    )
-
-
-def _cross_entropy(b: Batch) -> Any:
-    x, target, counts = _scores(b, 0)
-    each = ops.cross_entropy(x, target, **{**b.params, "reduction": "none"})
-    each = ops.reshape(each, sizes=(b.size, b.shape(0)[0]))
-    if b.params["reduction"] == "none":
-        return each
-    if b.params["reduction"] == "mean":
-        each = ops.div(each, counts)
-    return ops.sum(each, dim=(1,), keepdim=False)
-
-
-def _cross_entropy_gradient(b: Batch) -> Any:
-    x, target, counts = _scores(b, 1)
-    rows, classes = b.shape(1)
-    factors = b.whole(0)
-    if b.params["reduction"] != "none":
-        factors = ops.expand(ops.reshape(factors, sizes=(b.size, 1)), sizes=(b.size, rows))
-    if b.params["reduction"] == "mean":
-        factors = ops.div(factors, counts)
-    factors = ops.reshape(factors, sizes=(b.size * rows,))
-    slopes = ops.cross_entropy_gradient(factors, x, target, **{**b.params, "reduction": "none"})
-    return ops.reshape(slopes, sizes=(b.size, rows, classes))
-
-
-RULES: dict[str, Rule] = {
-    "gather": _along_dim,
-    "index": _index,
-    "index_add": _index_add,
-    "index_put": _index_put,
-    "index_set": _index_set,
-    "cross_entropy": _cross_entropy,
-    "cross_entropy_gradient": _cross_entropy_gradient,
-    "nll_loss": _nll_loss,
-    "nll_loss_gradient": _nll_loss_gradient,
-    "pick": _pick,
-    "pick_add": _pick_add,
-    "place": _index_add,
-    "scatter": _scatter,
-    "scatter_add": _along_dim,
-    "scatter_add_to": _along_dim,
-    "scatter_reduce": _along_dim,
-}
-"""Rules by the names of their ops."""

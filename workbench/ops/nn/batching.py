@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.batching import Batch, Rule, folded, shifted
-from workbench.ops import ops
-
-__all__ = ["RULES"]
+from workbench.core.batching import Batch, folded, shifted
+from workbench.core.op import ops
 
 
 def _samples(value: Any) -> Any:
@@ -30,7 +28,7 @@ def _unchanneled(b: Batch, value: Any) -> Any:
     return ops.permute(split, dim=(1, 0, *range(2, len(rest) + 3)))
 
 
-def _as_samples(b: Batch) -> Any:
+def as_samples(b: Batch) -> Any:
     """For an op on inputs [N, …] whose samples do not meet: N of each entry, one after another."""
     results = b.run(*[_samples(b.whole(i)) for i in range(len(b.inputs))], **b.params)
     if b.op.outputs == 1:
@@ -40,13 +38,14 @@ def _as_samples(b: Batch) -> Any:
     )
 
 
-def _pool_gradient(b: Batch) -> Any:
+def as_samples_into(b: Batch) -> Any:
+    """As `as_samples`, for gradients of such ops, which are told the shape of the input."""
     n, *rest = b.params["input_shape"]
     values = [_samples(b.whole(i)) for i in range(len(b.inputs))]
     return b.sized(b.run(*values, **{**b.params, "input_shape": (b.size * n, *rest)}))
 
 
-def _convolution(b: Batch) -> Any:
+def convolution(b: Batch) -> Any:
     """Entries with one weight are more samples; with a weight each they are groups of channels."""
     if any(b.batched[2:]):
         bias = b.inputs[2]
@@ -54,7 +53,7 @@ def _convolution(b: Batch) -> Any:
         without = Batch(b.op, b.entries[:2], b.inputs[:2], b.batched[:2], b.params, b.size)
         column = ops.reshape(bias, sizes=(b.size, 1, *b.shape(2), *(1,) * (rank - 2)))
         return ops.add(
-            _convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column
+            convolution(without) if any(b.batched[:2]) else b.run(*b.inputs[:2], **b.params), column
         )
     if not b.batched[1]:
         return b.sized(b.run(_samples(b.inputs[0]), *b.inputs[1:], **b.params))
@@ -66,7 +65,8 @@ def _convolution(b: Batch) -> Any:
     return out
 
 
-def _convolution_input_gradient(b: Batch) -> Any:
+def convolution_input_gradient(b: Batch) -> Any:
+    """As `convolution`."""
     n, c, *rest = b.params["input_shape"]
     if not b.batched[1]:
         params = {**b.params, "input_shape": (b.size * n, c, *rest)}
@@ -75,13 +75,14 @@ def _convolution_input_gradient(b: Batch) -> Any:
     return _unchanneled(b, b.run(_channels(b.whole(0)), folded(b.inputs[1], 2), **params))
 
 
-def _convolution_weight_gradient(b: Batch) -> Any:
+def convolution_weight_gradient(b: Batch) -> Any:
+    """Entries are groups of channels: each has a gradient of its own."""
     o, *rest = b.params["weight_shape"]
     params = {**b.params, "weight_shape": (b.size * o, *rest), "groups": b.params["groups"] * b.size}
     return b.sized(b.run(_channels(b.whole(0)), _channels(b.whole(1)), **params))
 
 
-def _normalised(b: Batch) -> Any:
+def as_channels(b: Batch) -> Any:
     """Entries become channels, and groups: each is normalised for itself."""
     values = [
         _channels(b.whole(i)) if len(b.shape(i)) > 1 else folded(b.whole(i), 2) for i in range(len(b.inputs))
@@ -100,7 +101,7 @@ def _normalised(b: Batch) -> Any:
     return found if isinstance(results, tuple) else found[0]
 
 
-def _last_dims(b: Batch) -> Any:
+def last_dims(b: Batch) -> Any:
     """For a normalisation of the last dims: those before them are free."""
     if any(b.batched[1:]):
         plain = b.run(b.inputs[0] if b.batched[0] else b.whole(0), **b.params)
@@ -119,7 +120,7 @@ def _before_last(b: Batch, i: int) -> Any:
     return ops.reshape(b.inputs[i], sizes=(b.size, *(1,) * (len(b.shape(0)) - len(shape)), *shape))
 
 
-def _last_dims_gradient(b: Batch) -> Any:
+def last_dims_gradient(b: Batch) -> Any:
     """Gradients of a normalisation of the last dims: what is summed over the dims before them is so for each entry."""
     count = b.params["count"]
     centred = len(b.out) == 3
@@ -138,7 +139,7 @@ def _last_dims_gradient(b: Batch) -> Any:
     return (*found, summed(g)) if centred else found
 
 
-def _along_both(b: Batch) -> Any:
+def along_both(b: Batch) -> Any:
     """For an op along one dim of two values of one shape."""
     values = [b.whole(0), b.whole(1)]
     params = {**b.params, "dim": shifted(b.params["dim"])}
@@ -146,36 +147,3 @@ def _along_both(b: Batch) -> Any:
         return b.run(*values, **params)
     # An entry without dims takes dim 0 as if it had one.
     return b.sized(b.run(*[ops.reshape(one, sizes=(b.size, 1)) for one in values], **params))
-
-
-RULES: dict[str, Rule] = {
-    "adaptive_max_pool": _as_samples,
-    "batch_norm": _normalised,
-    "batch_norm_gradient": _normalised,
-    "batch_norm_inference": _normalised,
-    "fold": _as_samples,
-    "group_norm": _normalised,
-    "group_norm_gradient": _normalised,
-    "layer_norm": _last_dims,
-    "layer_norm_gradient": _last_dims_gradient,
-    "log_softmax_gradient": _along_both,
-    "max_unpool": _as_samples,
-    "resample": _as_samples,
-    "resample_gradient": _pool_gradient,
-    "rms_norm": _last_dims,
-    "rms_norm_gradient": _last_dims_gradient,
-    "sample_at": _as_samples,
-    "sample_at_input_gradient": _as_samples,
-    "sample_at_weight_gradient": _as_samples,
-    "softmax_gradient": _along_both,
-    "unfold_patches": _as_samples,
-}
-"""Rules by the names of their ops."""
-
-for _n in (1, 2, 3):
-    RULES[f"conv{_n}d"] = _convolution
-    RULES[f"conv{_n}d_input_gradient"] = _convolution_input_gradient
-    RULES[f"conv{_n}d_weight_gradient"] = _convolution_weight_gradient
-    for _pool in ("max", "avg"):
-        RULES[f"{_pool}_pool{_n}d"] = _as_samples
-        RULES[f"{_pool}_pool{_n}d_gradient"] = _pool_gradient
