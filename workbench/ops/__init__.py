@@ -1,93 +1,71 @@
 """The table: every op, declared once, by family; and the functions people call.
 
-Every file of this room is part of the table. A file says what people call in module-level names, each optional:
+Every file of this room is part of the table. A function that people call says at its definition where it is offered
+(`offer.py`); here the declarations become the modules' contents, with the variants ``<name>_`` and ``out=``:
 
 `FUNCTIONS`
-    offered as ``workbench.<name>`` and, unless listed in `NOT_METHODS`, as a method of tensors;
+    ``workbench.<name>``;
 `METHODS`
-    offered as methods of tensors only;
+    methods and properties of tensors;
 `NN`, `LINALG`, `FFT`, `SPECIAL`
-    offered in ``workbench.nn.functional``, ``workbench.linalg``, ``workbench.fft``, ``workbench.special``;
-`INPLACE`
-    names of functions or methods that also come as ``<name>_``, which writes into the first operand's memory;
-`OUT`
-    names of functions that take ``out=``, the tensor to write the result into.
+    ``workbench.nn.functional``, ``workbench.linalg``, ``workbench.fft``, ``workbench.special``.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.inplace import in_place, reshaping, taking_out
 from workbench.core.op import Op, ops
+from workbench.ops.offer import Offer, Place, offered, offers
 
-__all__ = ["FFT", "FUNCTIONS", "INPLACE", "LINALG", "METHODS", "NN", "OUT", "SPECIAL", "Op", "ops"]
-
-_FILES = [
-    importlib.import_module(found.name)
-    for found in pkgutil.walk_packages(__path__, f"{__name__}.")
-    if not found.ispkg
+__all__ = [
+    "FFT",
+    "FUNCTIONS",
+    "LINALG",
+    "METHODS",
+    "NN",
+    "SPECIAL",
+    "Offer",
+    "Op",
+    "offered",
+    "offers",
+    "ops",
 ]
 
+for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
+    importlib.import_module(_found.name)
 
-def _declared(word: str) -> Iterator[tuple[str, Any]]:
-    """Yield what the files declare under `word`; two files cannot offer one name."""
-    seen: dict[str, str] = {}
-    for file in _FILES:
-        for name, function in getattr(file, word, {}).items():
-            if name in seen:
-                raise ValueError(f"{word}: {name!r} is declared in {seen[name]} and in {file.__name__}")
-            seen[name] = file.__name__
-            yield name, function
+_IN_PLACE: dict[tuple[str, int], Any] = {}
 
 
-def _listed(word: str) -> frozenset[str]:
-    return frozenset(name for file in _FILES for name in getattr(file, word, ()))
+def _in_place(one: Offer) -> Any:
+    """Return the variant that writes in place: one function, wherever it is offered."""
+    name = f"{one.name}_"
+    return _IN_PLACE.setdefault((name, id(one.function)), in_place(name, one.function))
 
 
-INPLACE = _listed("INPLACE")
-OUT = _listed("OUT")
+def _offered(place: Place) -> dict[str, Any]:
+    """Return what is offered at a place, by name, with its variants."""
+    room = "workbench" if place == "workbench" else f"workbench.{place}"
+    found: dict[str, Any] = {}
+    for one in offers():
+        if one.place == place:
+            found[one.name] = taking_out(one.name, one.function, room) if one.out else one.function
+            if one.in_place:
+                found[f"{one.name}_"] = _in_place(one)
+            if one.inplace_view:
+                found[f"{one.name}_"] = reshaping(f"{one.name}_", one.function)
+    return found
 
 
-_RESHAPING = ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
-"""Views that come in place too: ``x.squeeze_()`` changes the dims of `x`."""
-
-
-def _offered(word: str, room: str = "workbench") -> dict[str, Any]:
-    """Return what the files declare under `word`, with ``out=`` where it is taken."""
-    return {
-        name: taking_out(name, function, room) if name in OUT else function
-        for name, function in _declared(word)
-    }
-
-
-_NOT_METHODS = _listed("NOT_METHODS")
-_METHODS: dict[str, Any] = {
-    **{name: function for name, function in _declared("FUNCTIONS") if name not in _NOT_METHODS},
-    **dict(_declared("METHODS")),
-}
-FUNCTIONS: dict[str, Any] = _offered("FUNCTIONS")
+FUNCTIONS = _offered("workbench")
 """What `workbench` offers by name."""
-NN: dict[str, Any] = dict(_declared("NN"))
-LINALG: dict[str, Any] = _offered("LINALG", "workbench.linalg")
-FFT: dict[str, Any] = _offered("FFT", "workbench.fft")
-SPECIAL: dict[str, Any] = _offered("SPECIAL", "workbench.special")
-METHODS: dict[str, Any] = {
-    **_METHODS,
-    **{f"{name}_": in_place(f"{name}_", _METHODS[name]) for name in sorted(INPLACE)},
-    **{f"{name}_": reshaping(f"{name}_", _METHODS[name]) for name in _RESHAPING},
-}
+METHODS = _offered("Tensor")
 """What a tensor offers as methods."""
-
-_IN_PLACE = """
-abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh as_strided asin asinh atan atanh ceil celu clamp
-clamp_max clamp_min clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fill fix floor frac gcd i0 index_put
-lcm ldexp log log10 log1p log2 logit nan_to_num neg negative rad2deg reciprocal relu round rsqrt selu sigmoid sin sinc
-sinh sqrt square tan tanh threshold trunc xlogy
-"""
-"""What PyTorch offers in place as a function too: ``wb.relu_(x)``."""
-
-FUNCTIONS.update({f"{name}_": METHODS[f"{name}_"] for name in _IN_PLACE.split() if f"{name}_" in METHODS})
+NN = _offered("nn.functional")
+LINALG = _offered("linalg")
+FFT = _offered("fft")
+SPECIAL = _offered("special")

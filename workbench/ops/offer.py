@@ -1,14 +1,155 @@
-"""What people call, made from records: a function with a signature, an equation and an example."""
+"""What people call, and where: a function says so itself, at its definition.
+
+`offered` is the declaration of a function that is written out, `offer` makes one from the record of an elementwise
+op. Both enter what they declare in one list, `offers`, from which the modules that people import are filled.
+"""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args
 
 from workbench.core.op import Op
 
-__all__ = ["also", "offer"]
+__all__ = ["Offer", "Place", "offer", "offered", "offers"]
+
+Place = Literal["workbench", "Tensor", "nn.functional", "linalg", "fft", "special"]
+"""Where something can be offered; ``Tensor`` stands for the methods (and properties) of tensors."""
+
+_PLACES: tuple[Place, ...] = get_args(Place)
+_USUAL: tuple[Place, ...] = ("workbench", "Tensor")
+_IN_PLACE: tuple[Place, ...] = ("workbench", "Tensor", "nn.functional")
+"""Where PyTorch offers ``<name>_``."""
+_OUT: tuple[Place, ...] = ("workbench", "linalg", "fft", "special")
+"""Where PyTorch's functions take ``out=``."""
+_Offered = TypeVar("_Offered", bound=Any)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One name at one place, and what is offered there.
+
+    >>> from workbench.ops import offers
+    >>> [(one.place, one.out, one.in_place) for one in offers() if one.name == "relu"]
+    [('workbench', False, True), ('Tensor', False, True), ('nn.functional', False, True)]
+    """
+
+    name: str
+    place: Place
+    function: Any
+    """A function, a property of tensors, or a class."""
+    file: str
+    """The module that declares it."""
+    out: bool = False
+    """Does it take ``out=``, the tensor to write the result into?"""
+    in_place: bool = False
+    """Is there a ``<name>_`` beside it, which writes into the first operand's memory?"""
+    inplace_view: bool = False
+    """Is there a ``<name>_`` beside it, which makes the first operand the view that the function returns?"""
+
+
+_OFFERS: dict[tuple[str, str], Offer] = {}
+
+
+def offers() -> Iterator[Offer]:
+    """Yield everything that is offered, in the order of declaration."""
+    yield from _OFFERS.values()
+
+
+def offered(
+    *places: Place,
+    name: str = "",
+    aliases: Sequence[str] = (),
+    out: bool = False,
+    in_place: bool | Place = False,
+    inplace_view: bool = False,
+) -> Callable[[_Offered], _Offered]:
+    """Declare that people can call the function below, at `places`: as a function and a method where none is given.
+
+    `name` is what they call it there (its own name by default), and `aliases` are further names. With `out` it takes
+    ``out=`` wherever it is a function. With `in_place` there is a ``<name>_`` beside it that writes into the first
+    operand's memory, or beside one of them where a place is given. With `inplace_view` there is a method ``<name>_``
+    that makes the operand the view which the function returns. Declarations can be stacked. Two things of one name at
+    one place are refused.
+
+    >>> from workbench.ops import offered
+    >>> @offered("nn.functional")
+    ... def relu(input): ...
+    Traceback (most recent call last):
+    ...
+    ValueError: nn.functional.relu is offered in workbench.ops.nn.activation.pointwise and in ...
+    """
+
+    def declare(function: _Offered) -> _Offered:
+        first = name or function.__name__
+        for one in (first, *aliases):
+            _enter(function, one, places or _USUAL, out=out, in_place=in_place, inplace_view=inplace_view)
+        return function
+
+    return declare
+
+
+def offer(
+    op: Op,
+    given: str | tuple[str, str],
+    result: str,
+    *places: Place,
+    name: str = "",
+    aliases: Sequence[str] = (),
+    out: bool = False,
+    in_place: bool | Place = False,
+) -> None:
+    """Declare that people can call an elementwise op: with its operands and nothing else.
+
+    `given` and `result` are the example of its documentation: the values of one operand or of both, as written in
+    Python, and what is printed. The rest is as for `offered`; `name` is the op's own by default. Each name and each
+    module gets a function of its own, so that its documentation and pickle find it there.
+
+    >>> import workbench as wb
+    >>> wb.sin.__name__, wb.sin.__module__
+    ('sin', 'workbench')
+    >>> wb.special.expit.__name__, wb.special.expit.__module__
+    ('expit', 'workbench.special')
+    """
+    for one in (name or op.name, *aliases):
+        functions = {
+            room: _function(op, given, result, one, room) for room in {_room(p): 0 for p in places or _USUAL}
+        }
+        for place in places or _USUAL:
+            _enter(functions[_room(place)], one, (place,), out=out, in_place=in_place)
+
+
+def _enter(
+    function: Any,
+    name: str,
+    places: Sequence[Place],
+    *,
+    out: bool,
+    in_place: bool | Place,
+    inplace_view: bool = False,
+) -> None:
+    file = function.fget.__module__ if isinstance(function, property) else function.__module__
+    for place in places:
+        if place not in _PLACES:
+            raise ValueError(
+                f"{name}: {place!r} is no place to offer something; there are {', '.join(_PLACES)}"
+            )
+        known = _OFFERS.get((place, name))
+        if known is not None:
+            raise ValueError(
+                f"{place}.{name} is offered in {known.file} and in {file}: rename one, or take it away"
+            )
+        _OFFERS[place, name] = Offer(
+            name,
+            place,
+            function,
+            file,
+            out=out and place in _OUT,
+            in_place=place == in_place if isinstance(in_place, str) else in_place and place in _IN_PLACE,
+            inplace_view=inplace_view and place == "Tensor",
+        )
+
 
 _RULES = {
     "names and sizes pass through": "Names and sizes pass through.",
@@ -16,18 +157,11 @@ _RULES = {
 }
 
 
-def offer(
-    op: Op, given: str | tuple[str, str], result: str, *, name: str = "", room: str = "workbench"
-) -> Callable[..., Any]:
-    """Return the function people call for an elementwise op: its operands and nothing else.
+def _room(place: Place) -> str:
+    return "workbench" if place in _USUAL else f"workbench.{place}"
 
-    `given` and `result` are the example of its documentation: the values of one operand or of both, as written in
-    Python, and what is printed. `room` is the module that offers the function under `name` (the op's own by default).
 
-    >>> import workbench as wb
-    >>> wb.sin.__name__, wb.sin.__module__
-    ('sin', 'workbench')
-    """
+def _function(op: Op, given: str | tuple[str, str], result: str, name: str, room: str) -> Callable[..., Any]:
     if isinstance(given, str):
 
         def function(input: Any) -> Any:
@@ -37,33 +171,11 @@ def offer(
         def function(input: Any, other: Any) -> Any:  # type: ignore[misc]
             return op(input, other)
 
-    name = name or op.name
     operands = ", ".join(f"wb.tensor({one})" for one in ((given,) if isinstance(given, str) else given))
     function.__name__ = function.__qualname__ = name
     function.__module__ = room
     function.__doc__ = (
         f"{op.doc}\n\nEquation: {op.equation}. {_RULES[op.rule]}\n\n"
-        f">>> import workbench as wb\n>>> {_path(room)}.{name}({operands})\n{result}\n"
+        f">>> import workbench as wb\n>>> wb{room.removeprefix('workbench')}.{name}({operands})\n{result}\n"
     )
     return function
-
-
-def also(function: Callable[..., Any], name: str, room: str = "workbench") -> Callable[..., Any]:
-    """Return a function from `offer` under another name, or in another room, where pickle finds it.
-
-    >>> import workbench as wb
-    >>> wb.special.expit.__name__, wb.special.expit.__module__
-    ('expit', 'workbench.special')
-    """
-    assert isinstance(function, types.FunctionType)
-    other = types.FunctionType(function.__code__, function.__globals__, name, None, function.__closure__)
-    other.__qualname__ = name
-    other.__module__ = room
-    other.__annotations__ = function.__annotations__
-    old, new = (f">>> {_path(one.__module__)}.{one.__name__}(" for one in (function, other))
-    other.__doc__ = (function.__doc__ or "").replace(old, new)
-    return other
-
-
-def _path(room: str) -> str:
-    return "wb" + room.removeprefix("workbench")

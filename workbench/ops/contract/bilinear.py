@@ -12,8 +12,10 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import bare, named
 from workbench.ops.linalg.matrices import column
+from workbench.ops.offer import offered
 
 
+@offered("nn.functional")
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
 
@@ -48,6 +50,3 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     name = new_name(w.names[0], names, (*a.names, *b.names))
     out = named(out, (*names, name))
     return out if bias is None else ops.add(out, bare(bias))
-
-
-NN: dict[str, Any] = {"bilinear": bilinear}

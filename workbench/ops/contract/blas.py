@@ -16,6 +16,7 @@ from workbench.ops.contract.products import (
     summed_over,
 )
 from workbench.ops.linalg.matrices import shape
+from workbench.ops.offer import offered
 
 Scalar = int | float | complex
 
@@ -62,6 +63,7 @@ def _added(op: str, input: Any, product: Any, alpha: Scalar, beta: Scalar) -> An
     return ops.add(_scaled(input, beta), product)
 
 
+@offered(out=True, in_place="Tensor")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
     """Add a matrix product: y = β·input + α·(a @ b). Names of `input` unify with those of the product.
 
@@ -75,6 +77,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Scalar = 1, alpha: Scalar =
     return _added("addmm", input, ops.matmul(mat1, mat2), alpha, beta)
 
 
+@offered(out=True, in_place=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
     """Add the product of a matrix and a vector: y = β·input + α·(A @ x).
 
@@ -85,6 +88,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Scalar = 1, alpha: Scalar = 1
     return _added("addmv", input, mv(mat, vec), alpha, beta)
 
 
+@offered(out=True, in_place="Tensor")
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
     """Add an outer product: y = β·input + α·(a ⊗ b).
 
@@ -105,6 +109,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 
     return _added("addr", input, product, alpha, beta)
 
 
+@offered(out=True, in_place="Tensor")
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
     """Add matrix products of two batches: y[b] = β·input[b] + α·(a[b] @ c[b]).
 
@@ -116,6 +121,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Sc
     return _added("baddbmm", input, ops.matmul(batch1, batch2), alpha, beta)
 
 
+@offered(out=True, in_place="Tensor")
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
     """Add the sum of the matrix products of two batches: y = β·input + α·Σ_b a[b] @ c[b].
 
@@ -126,16 +132,3 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Sca
     check_batches("addbmm", batch1, batch2)
     total = summed_over(ops.permute(batch1, dim=(1, 0, 2)), batch2, (1, 2), (0, 1))
     return _added("addbmm", input, total, alpha, beta)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "addbmm": addbmm,
-    "addmm": addmm,
-    "addmv": addmv,
-    "addr": addr,
-    "baddbmm": baddbmm,
-}
-
-INPLACE = ("addbmm", "addmm", "addmv", "addr", "baddbmm")
-
-OUT = INPLACE

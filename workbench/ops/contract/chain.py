@@ -10,6 +10,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import check_rank
 from workbench.ops.linalg.matrices import column, row, shape
+from workbench.ops.offer import offered
 
 
 def _best_order(sizes: list[int]) -> list[list[int]]:
@@ -36,6 +37,7 @@ def _best_order(sizes: list[int]) -> list[list[int]]:
     return split
 
 
+@offered("linalg")
 def multi_dot(tensors: Sequence[Any]) -> Any:
     """Product of several matrices, in the order that needs the fewest multiplications.
 
@@ -86,6 +88,7 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
     return ops.squeeze(result, dim=(0,)) if first else result
 
 
+@offered("workbench", out=True)
 def chain_matmul(*matrices: Any) -> Any:
     """Product of matrices, in the order that needs the fewest multiplications; see `linalg.multi_dot`.
 
@@ -102,12 +105,3 @@ def chain_matmul(*matrices: Any) -> Any:
         "chain_matmul", 2, "Tensor dimension is not 2", **{f"matrix{i}": one for i, one in enumerate(given)}
     )
     return given[0] if len(given) == 1 else multi_dot(given)
-
-
-FUNCTIONS: dict[str, Any] = {"chain_matmul": chain_matmul}
-
-LINALG: dict[str, Any] = {"multi_dot": multi_dot}
-
-NOT_METHODS = ("chain_matmul",)
-
-OUT = ("chain_matmul",)

@@ -8,6 +8,7 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 
 
 def _cross(op: str, input: Any, other: Any, dim: int | str) -> Any:
@@ -37,6 +38,7 @@ def _cross(op: str, input: Any, other: Any, dim: int | str) -> Any:
     )
 
 
+@offered("linalg", name="cross", out=True)
 def linalg_cross(input: Any, other: Any, *, dim: int | str = -1) -> Any:
     """Cross product of vectors of three values along a dim: y = a × b. Other dims broadcast.
 
@@ -47,6 +49,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int | str = -1) -> Any:
     return _cross("linalg.cross", input, other, dim)
 
 
+@offered(out=True)
 def cross(input: Any, other: Any, dim: int | str | None = None) -> Any:
     """Cross product along a dim, or without one along the first that has size 3; see `linalg.cross`.
 
@@ -62,10 +65,3 @@ def cross(input: Any, other: Any, dim: int | str | None = None) -> Any:
             )
         dim = sizes.index(3)
     return _cross("linalg.cross", input, other, dim)
-
-
-FUNCTIONS: dict[str, Any] = {"cross": cross}
-
-LINALG: dict[str, Any] = {"cross": linalg_cross}
-
-OUT = ("cross",)

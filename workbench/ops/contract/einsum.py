@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import shape
+from workbench.ops.offer import offered
 
 Label = str
 """A subscript: a letter, a word, or ``.0``, ``.1``, … for the dims of an ellipsis, counted from the right."""
@@ -363,6 +364,7 @@ def _order(
     return chosen
 
 
+@offered("workbench")
 def einsum(*args: Any) -> Any:
     """Sum of products of tensors, by an equation that names their dims: ``einsum("ij,jk->ik", a, b)``.
 
@@ -415,8 +417,3 @@ def einsum(*args: Any) -> Any:
     result, labels = _single(operands[0], terms[0], set(plan.out))
     result = _ordered(result, labels, plan.out)
     return ops.rename(result, names=names) if any(names) else result
-
-
-FUNCTIONS: dict[str, Any] = {"einsum": einsum}
-
-NOT_METHODS = ("einsum",)

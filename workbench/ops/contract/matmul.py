@@ -17,6 +17,7 @@ from workbench.core.value import dims_of
 from workbench.ops.contract import batching
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.linalg.matrices import adjoint
+from workbench.ops.offer import offered
 
 BOTH = Saves(None, output=False)
 
@@ -270,6 +271,7 @@ LINEAR = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", "Tensor", "linalg", out=True)
 def matmul(input: Any, other: Any) -> Any:
     """Matrix product over the last two dims, batches at the left: y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n].
 
@@ -280,6 +282,7 @@ def matmul(input: Any, other: Any) -> Any:
     return ops.matmul(input, other)
 
 
+@offered("workbench", "nn.functional")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Affine map of the last dim: y[…, o] = Σ_i x[…, i]·w[o, i] + b[o].
 
@@ -292,6 +295,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return ops.linear(input, weight) if bias is None else ops.linear(input, weight, bias)
 
 
+@offered("workbench")
 def contract(a: Any, b: Any, *names: str) -> Any:
     """Sum of products over the dims called `names`, which both tensors must have, whatever their positions.
 
@@ -344,22 +348,3 @@ def contract(a: Any, b: Any, *names: str) -> Any:
     )
     out = tuple(str(name) for name in (*shared, *rest_a, *rest_b))
     return ops.reshape(product, sizes=tuple(sizes[name] for name in out)).rename(*out)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "contract": contract,
-    "linear": linear,
-    "matmul": matmul,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("contract", "linear")
-"""Functions that are no methods of a tensor."""
-
-LINALG: dict[str, Any] = {"matmul": matmul}
-"""What `workbench.linalg` offers of this file."""
-
-OUT = ("matmul",)
-
-NN: dict[str, Any] = {"linear": linear}
-"""What `workbench.nn.functional` offers of this file."""

@@ -12,6 +12,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.linalg.matrices import column
+from workbench.ops.offer import offered
 
 
 def check_rank(op: str, rank: int, message: str, **operands: Any) -> None:
@@ -31,6 +32,7 @@ def check_same_dtype(message: str, a: Any, b: Any) -> None:
         )
 
 
+@offered(out=True)
 def mm(input: Any, mat2: Any) -> Any:
     """Matrix product of two matrices: y[n, p] = Σ_m a[n, m]·b[m, p].
 
@@ -44,6 +46,7 @@ def mm(input: Any, mat2: Any) -> Any:
     return ops.matmul(input, mat2)
 
 
+@offered(out=True)
 def mv(input: Any, vec: Any) -> Any:
     """Product of a matrix and a vector: y[n] = Σ_m a[n, m]·x[m].
 
@@ -87,6 +90,7 @@ def _check_vectors(op: str, input: Any, other: Any) -> None:
     check_same_dtype(f"{op} : expected both vectors to have same dtype, but found", input, other)
 
 
+@offered(out=True)
 def dot(input: Any, tensor: Any) -> Any:
     """Dot product of two vectors, without conjugation: y = Σ_i a[i]·b[i].
 
@@ -98,6 +102,7 @@ def dot(input: Any, tensor: Any) -> Any:
     return ops.matmul(input, tensor)
 
 
+@offered(out=True)
 def vdot(input: Any, other: Any) -> Any:
     """Dot product of two vectors, the first conjugated: y = Σ_i conj(a[i])·b[i].
 
@@ -109,6 +114,7 @@ def vdot(input: Any, other: Any) -> Any:
     return ops.matmul(conjugate(input), other)
 
 
+@offered(out=True)
 def bmm(input: Any, mat2: Any) -> Any:
     """Matrix products of two batches of one size: y[b, n, p] = Σ_m a[b, n, m]·c[b, m, p].
 
@@ -134,6 +140,7 @@ def check_batches(op: str, batch1: Any, batch2: Any) -> None:
     check_same_dtype("expected batch1 and batch2 to have the same dtype, but got", batch1, batch2)
 
 
+@offered(aliases=["ger"], out=True)
 def outer(input: Any, vec2: Any) -> Any:
     """All products of the values of two vectors: y[i, j] = a[i]·b[j].
 
@@ -159,6 +166,7 @@ def _distinct(a: Any, b: Any) -> Any:
     return ops.rename(a, names=tuple(None if name in shared else name for name in dims_of(a).names))
 
 
+@offered(out=True)
 def inner(input: Any, other: Any) -> Any:
     """Dot products along the last dims of two tensors: y[i…, j…] = Σ_k a[i…, k]·b[j…, k].
 
@@ -179,6 +187,7 @@ def inner(input: Any, other: Any) -> Any:
     return tensordot(input, other, dims=([-1], [-1]))
 
 
+@offered("workbench", out=True)
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sum of products over several dims: the last `dims` of `a` with the first of `b`, or a list for each.
 
@@ -259,6 +268,7 @@ def named(x: Any, names: tuple[str | None, ...]) -> Any:
     return ops.rename(x, names=names) if any(names) else x
 
 
+@offered(out=True)
 def kron(input: Any, other: Any) -> Any:
     """Kronecker product: every value of `input` times the whole of `other`.
 
@@ -285,6 +295,7 @@ def kron(input: Any, other: Any) -> Any:
     return named(ops.reshape(product, sizes=sizes), tuple(names))
 
 
+@offered("linalg")
 def vecdot(x: Any, y: Any, *, dim: int | str = -1) -> Any:
     """Dot products along a dim, `x` conjugated: y = Σ conj(x)·y. Names unify, sizes broadcast.
 
@@ -294,23 +305,3 @@ def vecdot(x: Any, y: Any, *, dim: int | str = -1) -> Any:
     """
     product = ops.mul(conjugate(x), y)
     return ops.sum(product, dim=(dim_index(dims_of(product), dim, "linalg.vecdot"),), keepdim=False)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "bmm": bmm,
-    "dot": dot,
-    "ger": outer,
-    "inner": inner,
-    "kron": kron,
-    "mm": mm,
-    "mv": mv,
-    "outer": outer,
-    "tensordot": tensordot,
-    "vdot": vdot,
-}
-
-NOT_METHODS = ("tensordot",)
-
-OUT = ("bmm", "dot", "ger", "inner", "kron", "mm", "mv", "outer", "tensordot", "vdot")
-
-LINALG: dict[str, Any] = {"vecdot": vecdot}

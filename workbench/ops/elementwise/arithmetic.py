@@ -15,7 +15,7 @@ from workbench.core.tape import Call
 from workbench.core.value import Value
 from workbench.ops.elementwise.complex import MAGNITUDE, conjugate, real_only, zeros
 from workbench.ops.elementwise.sign import sign_of
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 
 NOTHING = Saves((), output=False)
 OUTPUT = Saves((), output=True)
@@ -42,6 +42,7 @@ NEG = unary(
     dtype=PROMOTE,
     properties=["linear"],
 )
+offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])", aliases=["negative"], out=True, in_place=True)
 ABS = unary(
     "abs",
     "Absolute value.",
@@ -50,6 +51,8 @@ ABS = unary(
     lambda c, g: ops.mul(g, ops.sgn(c.inputs[0])),
     dtype=MAGNITUDE,
 )
+offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])", out=True, in_place=True)
+offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])", name="absolute", out=True, in_place="Tensor")
 SIGN = unary(
     "sign",
     "Sign: -1, 0 or 1.",
@@ -59,6 +62,7 @@ SIGN = unary(
     saves=NOTHING,
     dtype=real_only("sign"),
 )
+offer(SIGN, "[1.5, -2.0, 0.0]", "tensor([ 1.0000, -1.0000,  0.0000])", out=True, in_place="Tensor")
 RECIPROCAL = unary(
     "reciprocal",
     "Reciprocal.",
@@ -68,6 +72,7 @@ RECIPROCAL = unary(
     saves=OUTPUT,
     domain=(0.3, 2.0),
 )
+offer(RECIPROCAL, "[4.0, 2.0]", "tensor([0.2500, 0.5000])", out=True, in_place=True)
 
 # ----------------------------------------------------------------------------------------- two operands
 
@@ -124,6 +129,14 @@ MUL = binary(
     saves=Saves(output=False, crossed=True),
     properties=["commutative"],
 )
+offer(
+    MUL,
+    ("[1.0, 2.0]", "[10.0, 20.0]"),
+    "tensor([10.0000, 40.0000])",
+    aliases=["multiply"],
+    out=True,
+    in_place="Tensor",
+)
 DIV = binary(
     "div",
     "Divide; integers give floats.",
@@ -172,6 +185,14 @@ DIV_FLOOR = binary(
     saves=NOTHING,
     dtype=real_only("div_floor"),
 )
+offer(
+    DIV_FLOOR,
+    ("[7.0, -7.0]", "[2.0, 2.0]"),
+    "tensor([ 3.0000, -4.0000])",
+    name="floor_divide",
+    out=True,
+    in_place="Tensor",
+)
 DIV_TRUNC = binary(
     "div_trunc",
     "Divide and round towards 0.",
@@ -192,6 +213,7 @@ REMAINDER = binary(
     ),
     dtype=real_only("remainder"),
 )
+offer(REMAINDER, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([1.0000, 1.0000])", out=True, in_place="Tensor")
 FMOD = binary(
     "fmod",
     "Remainder of the division that rounds towards 0: it has the sign of the dividend.",
@@ -203,6 +225,7 @@ FMOD = binary(
     ),
     dtype=real_only("fmod"),
 )
+offer(FMOD, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([ 1.0000, -1.0000])", out=True, in_place="Tensor")
 
 
 HYPOT = binary(
@@ -218,6 +241,7 @@ HYPOT = binary(
     dtype=real_only("hypot"),
     properties=["commutative"],
 )
+offer(HYPOT, ("[3.0, 1.0]", "[4.0, 1.0]"), "tensor([5.0000, 1.4142])", out=True, in_place="Tensor")
 
 
 def _copysign_gradient(c: Call, g: Any) -> Any:
@@ -239,6 +263,7 @@ COPYSIGN = binary(
     saves=Saves((0,), output=True),
     dtype=real_only("copysign", FLOAT),
 )
+offer(COPYSIGN, ("[1.0, -2.0]", "[-1.0, 1.0]"), "tensor([-1.0000,  2.0000])", out=True, in_place="Tensor")
 NEXTAFTER = binary(
     "nextafter",
     "The next floating point number from the first towards the second.",
@@ -249,6 +274,7 @@ NEXTAFTER = binary(
     dtype=real_only("nextafter", FLOAT),
     properties=["moves"],  # to the neighbour in its own type: never by way of a wider one
 )
+offer(NEXTAFTER, ("[1.0]", "[2.0]"), "tensor([1.0000])", out=True, in_place="Tensor")
 
 # ---------------------------------------------------------------------------------- the words people use
 
@@ -268,6 +294,7 @@ def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
     return ops.mul(other, alpha) if isinstance(other, Value) else other * alpha
 
 
+@offered(out=True, in_place="Tensor")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Add: y = a + alpha·b. Names unify from the right, sizes broadcast.
 
@@ -278,6 +305,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return ADD(input, scaled("add", input, other, alpha))
 
 
+@offered(aliases=["subtract"], out=True, in_place="Tensor")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast.
 
@@ -288,6 +316,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return SUB(input, scaled("sub", input, other, alpha))
 
 
+@offered("workbench")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Subtract from the other: y = b - alpha·a. Names unify from the right, sizes broadcast.
 
@@ -301,6 +330,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 _ROUNDED = {"floor": DIV_FLOOR, "trunc": DIV_TRUNC}
 
 
+@offered(aliases=["divide"], out=True, in_place="Tensor")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Divide: y = a/b, rounded down with "floor" and towards 0 with "trunc". Names unify, sizes broadcast.
 
@@ -319,6 +349,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return _ROUNDED[rounding_mode](input, other)
 
 
+@offered(out=True, in_place="Tensor")
 def true_divide(input: Any, other: Any) -> Any:
     """Divide: y = a/b; integers give floats. Names unify from the right, sizes broadcast.
 
@@ -329,6 +360,7 @@ def true_divide(input: Any, other: Any) -> Any:
     return DIV(input, other)
 
 
+@offered()
 def positive(input: Any) -> Any:
     """Return the tensor itself: y = +x. Raises `DTypeError` for bool.
 
@@ -339,45 +371,3 @@ def positive(input: Any) -> Any:
     if input.payload.dtype.kind == "b":
         raise DTypeError("The `+` operator, on a bool tensor is not supported: cast it first, e.g. x.int()")
     return input
-
-
-_neg = offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])")
-_abs = offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])")
-_mul = offer(MUL, ("[1.0, 2.0]", "[10.0, 20.0]"), "tensor([10.0000, 40.0000])")
-
-FUNCTIONS: dict[str, Any] = {
-    "neg": _neg,
-    "negative": also(_neg, "negative"),
-    "abs": _abs,
-    "absolute": also(_abs, "absolute"),
-    "sign": offer(SIGN, "[1.5, -2.0, 0.0]", "tensor([ 1.0000, -1.0000,  0.0000])"),
-    "reciprocal": offer(RECIPROCAL, "[4.0, 2.0]", "tensor([0.2500, 0.5000])"),
-    "positive": positive,
-    "add": add,
-    "sub": sub,
-    "subtract": sub,
-    "rsub": rsub,
-    "mul": _mul,
-    "multiply": also(_mul, "multiply"),
-    "div": div,
-    "divide": div,
-    "true_divide": true_divide,
-    "floor_divide": offer(
-        DIV_FLOOR, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([ 3.0000, -4.0000])", name="floor_divide"
-    ),
-    "remainder": offer(REMAINDER, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([1.0000, 1.0000])"),
-    "fmod": offer(FMOD, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([ 1.0000, -1.0000])"),
-    "hypot": offer(HYPOT, ("[3.0, 1.0]", "[4.0, 1.0]"), "tensor([5.0000, 1.4142])"),
-    "copysign": offer(COPYSIGN, ("[1.0, -2.0]", "[-1.0, 1.0]"), "tensor([-1.0000,  2.0000])"),
-    "nextafter": offer(NEXTAFTER, ("[1.0]", "[2.0]"), "tensor([1.0000])"),
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("rsub",)
-"""Functions that are no methods of a tensor."""
-
-INPLACE = tuple(name for name in FUNCTIONS if name not in ("rsub", "positive"))
-"""What also comes as ``<name>_``."""
-
-OUT = tuple(name for name in FUNCTIONS if name not in ("rsub", "positive"))
-"""What takes ``out=``."""

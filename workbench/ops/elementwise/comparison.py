@@ -14,7 +14,7 @@ from workbench.core.op import Op, ops
 from workbench.core.tape import Call
 from workbench.core.value import UNNAMED, Value
 from workbench.ops.elementwise.complex import is_complex_value, real_only
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 
 # ------------------------------------------------------------------------------------------ predicates
 
@@ -26,11 +26,22 @@ def _predicate(
     return unary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=dtype)
 
 
+_TWO = ("[1.0, 2.0, 3.0]", "[2.0, 2.0, 2.0]")
+_BOTH = ("[True, True, False]", "[True, False, False]")
+_NUMBERS = "[1.0, wb.nan, -wb.inf]"
+_SOME = ("[1.0, wb.nan]", "[2.0, 2.0]")
+"""Examples of the documentation."""
+
 ISNAN = _predicate("isnan", "True where not a number.", "y = (x ≠ x)", np.isnan)
+offer(ISNAN, _NUMBERS, "tensor([False,  True, False])")
 ISINF = _predicate("isinf", "True where infinite.", "y = (|x| = ∞)", np.isinf)
+offer(ISINF, _NUMBERS, "tensor([False, False,  True])")
 ISFINITE = _predicate("isfinite", "True where finite.", "y = (|x| < ∞)", np.isfinite)
+offer(ISFINITE, _NUMBERS, "tensor([ True, False, False])")
 ISPOSINF = _predicate("isposinf", "True where +infinity.", "y = (x = ∞)", lambda x: x == np.inf, True)
+offer(ISPOSINF, _NUMBERS, "tensor([False, False, False])", out=True)
 ISNEGINF = _predicate("isneginf", "True where -infinity.", "y = (x = -∞)", lambda x: x == -np.inf, True)
+offer(ISNEGINF, _NUMBERS, "tensor([False, False,  True])", out=True)
 SIGNBIT = _predicate(
     "signbit",
     "True where the sign is set: below 0, and at -0.",
@@ -38,12 +49,16 @@ SIGNBIT = _predicate(
     lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0,
     True,
 )
+offer(SIGNBIT, "[1.0, -0.0]", "tensor([False,  True])", out=True)
 LOGICAL_NOT = _predicate("logical_not", "True where zero.", "y = ¬x", np.logical_not)
+offer(LOGICAL_NOT, "[True, False]", "tensor([False,  True])", out=True, in_place="Tensor")
 
 # --------------------------------------------------------------------------------------- of two operands
 
 EQ = comparison("eq", "Equal.", "y = (a = b)", np.equal)
+offer(EQ, _TWO, "tensor([False,  True, False])", out=True, in_place="Tensor")
 NE = comparison("ne", "Not equal.", "y = (a ≠ b)", np.not_equal)
+offer(NE, _TWO, "tensor([ True, False,  True])", aliases=["not_equal"], out=True, in_place="Tensor")
 
 
 def _order(name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any]) -> Op:
@@ -51,12 +66,19 @@ def _order(name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any
 
 
 LT = _order("lt", "Less.", "y = (a < b)", np.less)
+offer(LT, _TWO, "tensor([ True, False, False])", aliases=["less"], out=True, in_place="Tensor")
 LE = _order("le", "Less or equal.", "y = (a ≤ b)", np.less_equal)
+offer(LE, _TWO, "tensor([ True,  True, False])", aliases=["less_equal"], out=True, in_place="Tensor")
 GT = _order("gt", "Greater.", "y = (a > b)", np.greater)
+offer(GT, _TWO, "tensor([False, False,  True])", aliases=["greater"], out=True, in_place="Tensor")
 GE = _order("ge", "Greater or equal.", "y = (a ≥ b)", np.greater_equal)
+offer(GE, _TWO, "tensor([False,  True,  True])", aliases=["greater_equal"], out=True, in_place="Tensor")
 LOGICAL_AND = comparison("logical_and", "Both non-zero.", "y = a ∧ b", np.logical_and)
+offer(LOGICAL_AND, _BOTH, "tensor([ True, False, False])", out=True, in_place="Tensor")
 LOGICAL_OR = comparison("logical_or", "Either non-zero.", "y = a ∨ b", np.logical_or)
+offer(LOGICAL_OR, _BOTH, "tensor([ True,  True, False])", out=True, in_place="Tensor")
 LOGICAL_XOR = comparison("logical_xor", "One non-zero and the other not.", "y = a ⊻ b", np.logical_xor)
+offer(LOGICAL_XOR, _BOTH, "tensor([False,  True, False])", out=True, in_place="Tensor")
 HEAVISIDE = binary(
     "heaviside",
     "Step from 0 to 1; at 0 the value of the second.",
@@ -108,6 +130,7 @@ MAXIMUM = binary(
     dtype=real_only("maximum"),
     properties=["commutative"],
 )
+offer(MAXIMUM, _SOME, "tensor([2.0000,    nan])", out=True)
 MINIMUM = binary(
     "minimum",
     "The smaller of two; NaN where one is.",
@@ -117,6 +140,7 @@ MINIMUM = binary(
     dtype=real_only("minimum"),
     properties=["commutative"],
 )
+offer(MINIMUM, _SOME, "tensor([1.0000,    nan])", out=True)
 FMAX = binary(
     "fmax",
     "The larger of two; where one is NaN, the other.",
@@ -125,6 +149,7 @@ FMAX = binary(
     _picked_number("ge"),
     dtype=real_only("fmax"),
 )
+offer(FMAX, _SOME, "tensor([2.0000, 2.0000])", out=True)
 FMIN = binary(
     "fmin",
     "The smaller of two; where one is NaN, the other.",
@@ -133,10 +158,12 @@ FMIN = binary(
     _picked_number("le"),
     dtype=real_only("fmin"),
 )
+offer(FMIN, _SOME, "tensor([1.0000, 2.0000])", out=True)
 
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """True where two are nearly equal: |a - b| ≤ atol + rtol·|b|. Names unify from the right, sizes broadcast.
 
@@ -166,6 +193,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     return LOGICAL_OR(close, LOGICAL_AND(ISFINITE(error), LE(error, allowed)))
 
 
+@offered()
 def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -178,6 +206,7 @@ def allclose(
     return bool(np.all(numbers(isclose(input, other, rtol, atol, equal_nan))))
 
 
+@offered()
 def equal(input: Any, other: Any) -> bool:
     """Say whether two tensors have the same names, sizes and values.
 
@@ -197,6 +226,7 @@ def _names(value: Value) -> Any:
     return value._names or UNNAMED[len(value.payload.shape)]
 
 
+@offered(out=True, in_place="Tensor")
 def heaviside(input: Any, values: Any) -> Any:
     """Step from 0 to 1: y = 0 below 0, `values` at 0, 1 above. Names unify from the right, sizes broadcast.
 
@@ -207,6 +237,7 @@ def heaviside(input: Any, values: Any) -> Any:
     return HEAVISIDE(input, values)
 
 
+@offered()
 def isreal(input: Any) -> Any:
     """True where the imaginary part is 0: everywhere in a real tensor. Names and sizes pass through.
 
@@ -215,55 +246,3 @@ def isreal(input: Any) -> Any:
     tensor([ True, False])
     """
     return EQ(ops.imag(input), 0.0) if is_complex_value(input) else EQ(ops.fill(input, value=0), 0)
-
-
-_TWO = ("[1.0, 2.0, 3.0]", "[2.0, 2.0, 2.0]")
-_BOTH = ("[True, True, False]", "[True, False, False]")
-_NUMBERS = "[1.0, wb.nan, -wb.inf]"
-_SOME = ("[1.0, wb.nan]", "[2.0, 2.0]")
-
-FUNCTIONS: dict[str, Any] = {
-    "isnan": offer(ISNAN, _NUMBERS, "tensor([False,  True, False])"),
-    "isinf": offer(ISINF, _NUMBERS, "tensor([False, False,  True])"),
-    "isfinite": offer(ISFINITE, _NUMBERS, "tensor([ True, False, False])"),
-    "isposinf": offer(ISPOSINF, _NUMBERS, "tensor([False, False, False])"),
-    "isneginf": offer(ISNEGINF, _NUMBERS, "tensor([False, False,  True])"),
-    "isreal": isreal,
-    "signbit": offer(SIGNBIT, "[1.0, -0.0]", "tensor([False,  True])"),
-    "eq": offer(EQ, _TWO, "tensor([False,  True, False])"),
-    "ne": offer(NE, _TWO, "tensor([ True, False,  True])"),
-    "lt": offer(LT, _TWO, "tensor([ True, False, False])"),
-    "le": offer(LE, _TWO, "tensor([ True,  True, False])"),
-    "gt": offer(GT, _TWO, "tensor([False, False,  True])"),
-    "ge": offer(GE, _TWO, "tensor([False,  True,  True])"),
-    "logical_and": offer(LOGICAL_AND, _BOTH, "tensor([ True, False, False])"),
-    "logical_or": offer(LOGICAL_OR, _BOTH, "tensor([ True,  True, False])"),
-    "logical_xor": offer(LOGICAL_XOR, _BOTH, "tensor([False,  True, False])"),
-    "logical_not": offer(LOGICAL_NOT, "[True, False]", "tensor([False,  True])"),
-    "maximum": offer(MAXIMUM, _SOME, "tensor([2.0000,    nan])"),
-    "minimum": offer(MINIMUM, _SOME, "tensor([1.0000,    nan])"),
-    "fmax": offer(FMAX, _SOME, "tensor([2.0000, 2.0000])"),
-    "fmin": offer(FMIN, _SOME, "tensor([1.0000, 2.0000])"),
-    "heaviside": heaviside,
-    "isclose": isclose,
-    "allclose": allclose,
-    "equal": equal,
-}
-"""What `workbench` offers of this file by name."""
-
-FUNCTIONS |= {
-    "not_equal": also(FUNCTIONS["ne"], "not_equal"),
-    "less": also(FUNCTIONS["lt"], "less"),
-    "less_equal": also(FUNCTIONS["le"], "less_equal"),
-    "greater": also(FUNCTIONS["gt"], "greater"),
-    "greater_equal": also(FUNCTIONS["ge"], "greater_equal"),
-}
-
-INPLACE = (
-    "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "heaviside",
-)  # fmt: skip
-"""What also comes as ``<name>_``."""
-
-OUT = (*INPLACE, "isposinf", "isneginf", "signbit", "maximum", "minimum", "fmax", "fmin")
-"""What takes ``out=``."""

@@ -14,6 +14,7 @@ from workbench.core.families import NOT_QUANTIZED, grid, per_value, unary, unbro
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value
+from workbench.ops.offer import offered
 
 NOTHING = Saves((), output=False)
 
@@ -214,6 +215,7 @@ COMPLEX = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def conj(input: Any) -> Any:
     """Complex conjugate: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through.
 
@@ -224,6 +226,7 @@ def conj(input: Any) -> Any:
     return CONJ(input) if is_complex_value(input) else input
 
 
+@offered(out=True, in_place=True)
 def conj_physical(input: Any) -> Any:
     """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is.
 
@@ -234,16 +237,19 @@ def conj_physical(input: Any) -> Any:
     return conj(input)
 
 
+@offered()
 def resolve_conj(input: Any) -> Any:
     """Return the tensor itself: conjugates are computed when they are asked for, none is pending."""
     return input
 
 
+@offered()
 def resolve_neg(input: Any) -> Any:
     """Return the tensor itself: negatives are computed when they are asked for, none is pending."""
     return input
 
 
+@offered("workbench")
 def real(input: Any) -> Any:
     """Real part of a complex tensor, as a view: y = Re x; a real tensor is returned as it is.
 
@@ -254,6 +260,7 @@ def real(input: Any) -> Any:
     return REAL(input) if is_complex_value(input) else input
 
 
+@offered("workbench")
 def imag(input: Any) -> Any:
     """Imaginary part of a complex tensor, as a view: y = Im x. Raises `DTypeError` for a real tensor.
 
@@ -269,6 +276,7 @@ def imag(input: Any) -> Any:
     return IMAG(input)
 
 
+@offered("workbench")
 def view_as_real(input: Any) -> Any:
     """View complex numbers [...] as pairs [..., 2] of real and imaginary part, in the same memory.
 
@@ -286,6 +294,7 @@ def view_as_real(input: Any) -> Any:
     return VIEW_AS_REAL(input)
 
 
+@offered("workbench")
 def view_as_complex(input: Any) -> Any:
     """View pairs [..., 2] as complex numbers [...], in the same memory where pairs are adjacent.
 
@@ -300,6 +309,7 @@ def view_as_complex(input: Any) -> Any:
     return VIEW_AS_COMPLEX(input)
 
 
+@offered("workbench", out=True)
 def complex(real: Any, imag: Any) -> Any:
     """Complex numbers from real and imaginary parts of one type: y = a + i·b. Names unify, sizes broadcast.
 
@@ -311,6 +321,7 @@ def complex(real: Any, imag: Any) -> Any:
     return COMPLEX(real, imag)
 
 
+@offered("workbench", out=True)
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers from absolute values and angles in radians: y = r·cos φ + i·r·sin φ. Names unify.
 
@@ -333,21 +344,3 @@ def _check_parts(op: str, *parts: Any) -> None:
             f"Expected object of scalar type {parts[0].dtype.name} but got scalar type {parts[-1].dtype.name} "
             f"for second argument of {op}: cast one of them, e.g. with .to(...)"
         )
-
-
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        conj, conj_physical, resolve_conj, resolve_neg, real, imag, view_as_real, view_as_complex, complex, polar,
-    )
-}  # fmt: skip
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("real", "imag", "complex", "polar", "view_as_real", "view_as_complex")
-"""Functions that are no methods of a tensor."""
-
-INPLACE = ("conj_physical",)
-"""What also comes as ``<name>_``."""
-
-OUT = ("conj_physical", "complex", "polar")
-"""What takes ``out=``."""

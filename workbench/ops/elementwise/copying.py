@@ -50,6 +50,7 @@ from workbench.ops.elementwise.integer import (
 from workbench.ops.elementwise.powers import POW
 from workbench.ops.elementwise.trigonometry import TANH
 from workbench.ops.nn.activation.pointwise import RELU
+from workbench.ops.offer import offered
 
 __all__ = [
     "ABS", "ADD", "BITWISE_AND", "BITWISE_LEFT_SHIFT", "BITWISE_NOT", "BITWISE_OR", "BITWISE_RIGHT_SHIFT",
@@ -103,6 +104,7 @@ CLONE = unary(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original.
 
@@ -113,6 +115,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     return CLONE(input)
 
 
+@offered("Tensor")
 def contiguous(input: Any, memory_format: Any = None) -> Any:
     """Return the tensor if its values lie in row-major order in memory, else a copy for which that is so."""
     flags = getattr(input.payload, "flags", None)
@@ -132,6 +135,7 @@ _TYPE_WORDS = {
 }  # fmt: skip
 
 
+@offered("Tensor")
 def type(input: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Cast to another data type; without one, say which it is.
 
@@ -147,6 +151,7 @@ def type(input: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
     return to(input, dtype=dtype)
 
 
+@offered("Tensor")
 def type_as(input: Any, other: Any) -> Any:
     """Cast to the data type of another tensor.
 
@@ -170,6 +175,15 @@ def _cast(word: str, name: str) -> Callable[..., Any]:
     return method
 
 
+for _word, _name in {
+    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "cfloat": "complex64",
+    "cdouble": "complex128", "long": "int64", "int": "int32", "short": "int16", "char": "int8",
+    "byte": "uint8", "bool": "bool",
+}.items():  # fmt: skip
+    offered("Tensor")(_cast(_word, _name))
+
+
+@offered("workbench")
 def detach(input: Any) -> Any:
     """The same values off the tape: memory is shared.
 
@@ -178,25 +192,3 @@ def detach(input: Any) -> Any:
     False
     """
     return input.detach()
-
-
-FUNCTIONS: dict[str, Any] = {"clone": clone, "detach": detach}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("detach",)
-"""Functions that are no methods of a tensor, or have a method of their own there."""
-
-METHODS: dict[str, Any] = {
-    "contiguous": contiguous,
-    "type": type,
-    "type_as": type_as,
-    **{
-        word: _cast(word, name)
-        for word, name in {
-            "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "cfloat": "complex64",
-            "cdouble": "complex128", "long": "int64", "int": "int32", "short": "int16", "char": "int8",
-            "byte": "uint8", "bool": "bool",
-        }.items()
-    },
-}  # fmt: skip
-"""What only a tensor offers."""

@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.value import Value
+from workbench.ops.offer import offered
 
 TO_DEVICE = Op(
     name="to_device",
@@ -33,6 +34,7 @@ TO_DEVICE = Op(
 )
 
 
+@offered("Tensor")
 def cpu(input: Any) -> Any:
     """Return the tensor on the CPU; itself if it is there.
 
@@ -66,7 +68,3 @@ def move_or_cast(input: Any, *targets: Any, dtype: Any = None, device: Any = Non
     if device is not None and move(result.payload, device) is not result.payload:
         result = TO_DEVICE(result, device=Device(device))
     return ops.clone(input) if copy and result is input else result
-
-
-METHODS: dict[str, Any] = {"cpu": cpu}
-"""What only a tensor offers."""

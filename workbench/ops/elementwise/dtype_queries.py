@@ -7,8 +7,10 @@ from typing import Any
 from workbench.base.dims import unify_names
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import is_complex_value
+from workbench.ops.offer import offered
 
 
+@offered()
 def is_complex(input: Any) -> bool:
     """Say whether the values are complex.
 
@@ -19,6 +21,7 @@ def is_complex(input: Any) -> bool:
     return is_complex_value(input)
 
 
+@offered()
 def is_floating_point(input: Any) -> bool:
     """Say whether the values are real floating point numbers.
 
@@ -29,6 +32,7 @@ def is_floating_point(input: Any) -> bool:
     return bool(input.dtype.is_floating_point)
 
 
+@offered()
 def is_signed(input: Any) -> bool:
     """Say whether the type of the values has negative numbers.
 
@@ -39,16 +43,19 @@ def is_signed(input: Any) -> bool:
     return input.payload.dtype.kind not in "bu"
 
 
+@offered()
 def is_conj(input: Any) -> bool:
     """Say whether a conjugate is pending: never, they are computed when they are asked for."""
     return False
 
 
+@offered()
 def is_neg(input: Any) -> bool:
     """Say whether a negative is pending: never, they are computed when they are asked for."""
     return False
 
 
+@offered()
 def is_nonzero(input: Any) -> bool:
     """Say whether the one value of a tensor is not 0. Raises where it has more or none.
 
@@ -59,6 +66,7 @@ def is_nonzero(input: Any) -> bool:
     return bool(input.item())
 
 
+@offered()
 def is_same_size(input: Any, other: Any) -> bool:
     """Say whether two tensors have the same sizes, whatever their types; their names must go together.
 
@@ -72,6 +80,7 @@ def is_same_size(input: Any, other: Any) -> bool:
     return True
 
 
+@offered("workbench")
 def is_inference(input: Any) -> bool:
     """Say whether a tensor was made in `inference_mode`, and can never be part of a gradient.
 
@@ -80,22 +89,3 @@ def is_inference(input: Any) -> bool:
     False
     """
     return bool(input._inference)
-
-
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        is_complex,
-        is_floating_point,
-        is_signed,
-        is_conj,
-        is_neg,
-        is_nonzero,
-        is_same_size,
-        is_inference,
-    )
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("is_inference",)
-"""Functions that tensors have a method of their own for."""

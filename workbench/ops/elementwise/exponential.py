@@ -15,7 +15,7 @@ from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
 from workbench.ops.elementwise.filling import clamp
 from workbench.ops.elementwise.precision import rounded_once
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 
 OUTPUT = Saves((), output=True)
 
@@ -28,6 +28,7 @@ EXP = unary(
     saves=OUTPUT,
     properties=frozenset({"wide"}),
 )
+offer(EXP, "[0.0, 1.0]", "tensor([1.0000, 2.7183])", out=True, in_place=True)
 EXP2 = unary(
     "exp2",
     "Power of 2.",
@@ -36,6 +37,9 @@ EXP2 = unary(
     lambda c, g: ops.mul(ops.mul(g, conjugate(c.out)), math.log(2)),
     saves=OUTPUT,
     properties=frozenset({"wide"}),
+)
+offer(
+    EXP2, "[0.0, 3.0]", "tensor([1.0000, 8.0000])", "workbench", "Tensor", "special", out=True, in_place=True
 )
 EXPM1 = unary(
     "expm1",
@@ -46,6 +50,9 @@ EXPM1 = unary(
     saves=OUTPUT,
     properties=frozenset({"wide"}),
 )
+offer(
+    EXPM1, "[0.0, 1.0]", "tensor([0.0000, 1.7183])", "workbench", "Tensor", "special", out=True, in_place=True
+)
 LOG = unary(
     "log",
     "Natural logarithm.",
@@ -55,6 +62,7 @@ LOG = unary(
     domain=(0.2, 3.0),
     properties=frozenset({"wide"}),
 )
+offer(LOG, "[1.0, 2.0]", "tensor([0.0000, 0.6931])", out=True, in_place=True)
 LOG2 = unary(
     "log2",
     "Logarithm to base 2.",
@@ -64,6 +72,7 @@ LOG2 = unary(
     domain=(0.2, 3.0),
     properties=frozenset({"wide"}),
 )
+offer(LOG2, "[1.0, 8.0]", "tensor([0.0000, 3.0000])", out=True, in_place=True)
 LOG10 = unary(
     "log10",
     "Logarithm to base 10.",
@@ -73,6 +82,7 @@ LOG10 = unary(
     domain=(0.2, 3.0),
     properties=frozenset({"wide"}),
 )
+offer(LOG10, "[1.0, 100.0]", "tensor([0.0000, 2.0000])", out=True, in_place=True)
 LOG1P = unary(
     "log1p",
     "Natural logarithm of 1 + x, exact near 0.",
@@ -81,6 +91,9 @@ LOG1P = unary(
     lambda c, g: ops.div(g, conjugate(ops.add(c.inputs[0], 1.0))),
     domain=(-0.5, 2.0),
     properties=frozenset({"wide"}),
+)
+offer(
+    LOG1P, "[0.0, 1.0]", "tensor([0.0000, 0.6931])", "workbench", "Tensor", "special", out=True, in_place=True
 )
 
 
@@ -101,6 +114,9 @@ SIGMOID = unary(
     ),
     saves=OUTPUT,
 )
+offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", out=True, in_place=True)
+offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", "nn.functional")
+offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", "special", name="expit", out=True)
 SIGMOID_GRADIENT = binary(
     "sigmoid_gradient",
     "Take a gradient through sigmoid, whose output is given.",
@@ -156,6 +172,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
 LOGADDEXP = _together(
     "logaddexp", "Logarithm of the sum of exponentials.", "y = ln(e^a + e^b)", _logaddexp, "exp"
 )
+offer(LOGADDEXP, ("[0.0, 100.0]", "[0.0, 100.0]"), "tensor([  0.6931, 100.6931])", out=True)
 LOGADDEXP2 = _together(
     "logaddexp2",
     "Logarithm to base 2 of the sum of powers of 2.",
@@ -164,10 +181,12 @@ LOGADDEXP2 = _together(
     "exp2",
     real_only("logaddexp2", FLOAT),
 )
+offer(LOGADDEXP2, ("[1.0, 100.0]", "[1.0, 100.0]"), "tensor([  2.0000, 101.0000])", out=True)
 
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", "Tensor", "special", out=True, in_place=True)
 @rounded_once
 def logit(input: Any, eps: float | None = None) -> Any:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given.
@@ -179,42 +198,3 @@ def logit(input: Any, eps: float | None = None) -> Any:
     (tensor([0.0000, 2.1972]), tensor([2.1972]))
     """
     return LOGIT(input if eps is None else clamp(input, eps, 1 - eps))
-
-
-_expm1 = offer(EXPM1, "[0.0, 1.0]", "tensor([0.0000, 1.7183])")
-_exp2 = offer(EXP2, "[0.0, 3.0]", "tensor([1.0000, 8.0000])")
-_log1p = offer(LOG1P, "[0.0, 1.0]", "tensor([0.0000, 0.6931])")
-_sigmoid_function = offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])")
-
-FUNCTIONS: dict[str, Any] = {
-    "exp": offer(EXP, "[0.0, 1.0]", "tensor([1.0000, 2.7183])"),
-    "exp2": _exp2,
-    "expm1": _expm1,
-    "log": offer(LOG, "[1.0, 2.0]", "tensor([0.0000, 0.6931])"),
-    "log2": offer(LOG2, "[1.0, 8.0]", "tensor([0.0000, 3.0000])"),
-    "log10": offer(LOG10, "[1.0, 100.0]", "tensor([0.0000, 2.0000])"),
-    "log1p": _log1p,
-    "sigmoid": _sigmoid_function,
-    "logit": logit,
-    "logaddexp": offer(LOGADDEXP, ("[0.0, 100.0]", "[0.0, 100.0]"), "tensor([  0.6931, 100.6931])"),
-    "logaddexp2": offer(LOGADDEXP2, ("[1.0, 100.0]", "[1.0, 100.0]"), "tensor([  2.0000, 101.0000])"),
-}
-"""What `workbench` offers of this file by name."""
-
-SPECIAL: dict[str, Any] = {
-    "exp2": also(_exp2, "exp2", "workbench.special"),
-    "expit": also(_sigmoid_function, "expit", "workbench.special"),
-    "expm1": also(_expm1, "expm1", "workbench.special"),
-    "log1p": also(_log1p, "log1p", "workbench.special"),
-    "logit": logit,
-}
-"""What `workbench.special` offers of this file."""
-
-NN: dict[str, Any] = {"sigmoid": also(_sigmoid_function, "sigmoid", "workbench.nn.functional")}
-"""What `workbench.nn.functional` offers of this file."""
-
-INPLACE = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "logit")
-"""What also comes as ``<name>_``."""
-
-OUT = (*FUNCTIONS, "expit")
-"""What takes ``out=``."""

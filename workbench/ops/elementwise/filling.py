@@ -16,6 +16,7 @@ from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, new
 from workbench.ops.elementwise.complex import real_only, zeros
+from workbench.ops.offer import offered
 
 NOTHING = Saves((), output=False)
 INPUT = Saves(output=False)
@@ -169,6 +170,7 @@ NAN_TO_NUM = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", out=True)
 def where(condition: Any, input: Any, other: Any) -> Any:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast.
 
@@ -182,11 +184,13 @@ def where(condition: Any, input: Any, other: Any) -> Any:
     return WHERE(condition, input, other)
 
 
+@offered("Tensor", name="where")
 def _where_method(self: Any, condition: Any, other: Any) -> Any:
     """Keep the values where `condition` is True, and take those of `other` elsewhere: y = condition ? x : other."""
     return where(condition, self, other)
 
 
+@offered(aliases=["clip"], out=True, in_place=True)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """Keep values within [min, max]: y = min(max(x, low), high). Bounds are numbers or tensors that broadcast.
 
@@ -218,6 +222,7 @@ def _in_range(bound: int, dtype: np.dtype[Any]) -> bool:
     return bool(limits.min <= bound <= limits.max)
 
 
+@offered(out=True, in_place=True)
 def clamp_min(input: Any, min: Any) -> Any:
     """Keep values from a bound up: y = max(x, low). Names of a tensor of bounds unify, sizes broadcast.
 
@@ -228,6 +233,7 @@ def clamp_min(input: Any, min: Any) -> Any:
     return clamp(input, min=min)
 
 
+@offered(out=True, in_place=True)
 def clamp_max(input: Any, max: Any) -> Any:
     """Keep values up to a bound: y = min(x, high). Names of a tensor of bounds unify, sizes broadcast.
 
@@ -238,6 +244,7 @@ def clamp_max(input: Any, max: Any) -> Any:
     return clamp(input, max=max)
 
 
+@offered("workbench")
 def fill(input: Any, value: Any) -> Any:
     """As many values as there were, all of them one number: y = value. Names and sizes pass through.
 
@@ -250,6 +257,7 @@ def fill(input: Any, value: Any) -> Any:
     return ops.add(zeros(input), value) if isinstance(value, Value) else FILL(input, value=value)
 
 
+@offered(in_place="Tensor")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """Put one number where `mask` is True: y = mask ? value : x. Names unify, sizes broadcast, the type stays.
 
@@ -289,6 +297,7 @@ def _as_type(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return value if dtype.kind in "fcV" else bool(value) if dtype.kind == "b" else int(value)
 
 
+@offered(out=True, in_place=True)
 def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
@@ -301,28 +310,3 @@ def nan_to_num(
     tensor([0.0000, 1.0000, 9.0000])
     """
     return NAN_TO_NUM(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "where": where,
-    "clamp": clamp,
-    "clip": clamp,
-    "clamp_min": clamp_min,
-    "clamp_max": clamp_max,
-    "fill": fill,
-    "masked_fill": masked_fill,
-    "nan_to_num": nan_to_num,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("where", "fill")
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {"where": _where_method}
-"""What only a tensor offers."""
-
-INPLACE = ("clamp", "clip", "clamp_min", "clamp_max", "masked_fill", "nan_to_num")
-"""What also comes as ``<name>_``."""
-
-OUT = ("where", "clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")
-"""What takes ``out=``."""

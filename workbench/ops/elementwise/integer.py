@@ -81,7 +81,9 @@ def _whole(
 
 
 BITWISE_AND = _whole("bitwise_and", "Bits set in both.", "y = a & b", np.bitwise_and, "biu", ["commutative"])
+offer(BITWISE_AND, ("[12, 10]", "[10, 3]"), "tensor([8, 2])", out=True, in_place="Tensor")
 BITWISE_OR = _whole("bitwise_or", "Bits set in either.", "y = a | b", np.bitwise_or, "biu", ["commutative"])
+offer(BITWISE_OR, ("[12, 10]", "[10, 3]"), "tensor([14, 11])", out=True, in_place="Tensor")
 BITWISE_XOR = _whole(
     "bitwise_xor",
     "Bits set in one and not in the other.",
@@ -90,12 +92,17 @@ BITWISE_XOR = _whole(
     "biu",
     ["commutative"],
 )
+offer(BITWISE_XOR, ("[12, 10]", "[10, 3]"), "tensor([6, 9])", out=True, in_place="Tensor")
 BITWISE_LEFT_SHIFT = _whole("bitwise_left_shift", "Bits moved up.", "y = a·2^b", np.left_shift, "iu")
+offer(BITWISE_LEFT_SHIFT, ("[1, 3]", "[4, 1]"), "tensor([16,  6])", out=True, in_place="Tensor")
 BITWISE_RIGHT_SHIFT = _whole(
     "bitwise_right_shift", "Bits moved down; the sign stays.", "y = ⌊a/2^b⌋", np.right_shift, "iu"
 )
+offer(BITWISE_RIGHT_SHIFT, ("[16, -3]", "[2, 1]"), "tensor([ 4, -2])", out=True, in_place="Tensor")
 GCD = _whole("gcd", "Greatest common divisor.", "y = gcd(a, b)", np.gcd, "iu", ["commutative"])
+offer(GCD, ("[12, 10]", "[18, 4]"), "tensor([6, 2])", out=True, in_place=True)
 LCM = _whole("lcm", "Least common multiple.", "y = lcm(a, b)", np.lcm, "iu", ["commutative"])
+offer(LCM, ("[12, 10]", "[18, 4]"), "tensor([36, 20])", out=True, in_place=True)
 
 BITWISE_NOT = Op(
     name="bitwise_not",
@@ -117,21 +124,4 @@ BITWISE_NOT = Op(
     bad=lambda: [BadInput((np.ones(3),), {}, DTypeError, "integer tensors, got float64")],
     properties=frozenset({"same", "elementwise"}),
 )
-
-FUNCTIONS: dict[str, Any] = {
-    "bitwise_and": offer(BITWISE_AND, ("[12, 10]", "[10, 3]"), "tensor([8, 2])"),
-    "bitwise_or": offer(BITWISE_OR, ("[12, 10]", "[10, 3]"), "tensor([14, 11])"),
-    "bitwise_xor": offer(BITWISE_XOR, ("[12, 10]", "[10, 3]"), "tensor([6, 9])"),
-    "bitwise_not": offer(BITWISE_NOT, "[12, -1]", "tensor([-13,   0])"),
-    "bitwise_left_shift": offer(BITWISE_LEFT_SHIFT, ("[1, 3]", "[4, 1]"), "tensor([16,  6])"),
-    "bitwise_right_shift": offer(BITWISE_RIGHT_SHIFT, ("[16, -3]", "[2, 1]"), "tensor([ 4, -2])"),
-    "gcd": offer(GCD, ("[12, 10]", "[18, 4]"), "tensor([6, 2])"),
-    "lcm": offer(LCM, ("[12, 10]", "[18, 4]"), "tensor([36, 20])"),
-}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = tuple(FUNCTIONS)
-"""What also comes as ``<name>_``."""
-
-OUT = tuple(FUNCTIONS)
-"""What takes ``out=``."""
+offer(BITWISE_NOT, "[12, -1]", "tensor([-13,   0])", out=True, in_place="Tensor")

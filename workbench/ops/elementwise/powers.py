@@ -14,7 +14,7 @@ from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, zeros
-from workbench.ops.offer import offer
+from workbench.ops.offer import offer, offered
 
 OUTPUT = Saves((), output=True)
 
@@ -27,6 +27,7 @@ SQRT = unary(
     saves=OUTPUT,
     domain=(0.2, 3.0),
 )
+offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])", out=True, in_place=True)
 RSQRT = unary(
     "rsqrt",
     "Reciprocal of the square root.",
@@ -36,6 +37,7 @@ RSQRT = unary(
     saves=OUTPUT,
     domain=(0.2, 3.0),
 )
+offer(RSQRT, "[4.0, 2.0]", "tensor([0.5000, 0.7071])", out=True, in_place=True)
 
 
 def _pow(x: Any, p: Any) -> Any:
@@ -102,6 +104,7 @@ POW = binary(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered(out=True, in_place="Tensor")
 def pow(input: Any, exponent: Any) -> Any:
     """Raise to a power: y = a^b. Names unify from the right, sizes broadcast.
 
@@ -114,6 +117,7 @@ def pow(input: Any, exponent: Any) -> Any:
     return POW(input, exponent)
 
 
+@offered(out=True, in_place="Tensor")
 def float_power(input: Any, exponent: Any) -> Any:
     """Raise to a power in double precision: y = a^b as float64, or complex128 where one is complex. Names unify.
 
@@ -129,6 +133,7 @@ def float_power(input: Any, exponent: Any) -> Any:
     return POW(*[ops.to(one, dtype=target) if isinstance(one, Value) else one for one in operands])
 
 
+@offered(out=True, in_place=True)
 def square(input: Any) -> Any:
     """Square: y = x². Names and sizes pass through.
 
@@ -139,6 +144,7 @@ def square(input: Any) -> Any:
     return POW(input, 2)
 
 
+@offered(out=True, in_place=True)
 def ldexp(input: Any, other: Any) -> Any:
     """Multiply by a power of 2: y = a·2^b. Names unify from the right, sizes broadcast.
 
@@ -147,20 +153,3 @@ def ldexp(input: Any, other: Any) -> Any:
     tensor([ 4.0000, 24.0000])
     """
     return ops.mul(input, POW(2.0, other))
-
-
-FUNCTIONS: dict[str, Any] = {
-    "sqrt": offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])"),
-    "rsqrt": offer(RSQRT, "[4.0, 2.0]", "tensor([0.5000, 0.7071])"),
-    "square": square,
-    "pow": pow,
-    "float_power": float_power,
-    "ldexp": ldexp,
-}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = tuple(FUNCTIONS)
-"""What also comes as ``<name>_``."""
-
-OUT = tuple(FUNCTIONS)
-"""What takes ``out=``."""

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.core.families import unary
 from workbench.core.op import Op, Saves, ops
 from workbench.ops.elementwise.complex import real_only, zeros
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 
 NOTHING = Saves((), output=False)
 
@@ -23,13 +23,17 @@ def _rounding(name: str, doc: str, equation: str, ufunc: Callable[[Any], Any]) -
 
 
 FLOOR = _rounding("floor", "Largest integer not above.", "y = ⌊x⌋", np.floor)
+offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])", out=True, in_place=True)
 CEIL = _rounding("ceil", "Smallest integer not below.", "y = ⌈x⌉", np.ceil)
+offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])", out=True, in_place=True)
 TRUNC = _rounding("trunc", "Integer part: rounded towards 0.", "y = sgn(x)·⌊|x|⌋", np.trunc)
+offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])", aliases=["fix"], out=True, in_place=True)
 ROUND = _rounding("round", "Nearest integer, halves to even.", "y = rne(x)", np.rint)
 
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", "Tensor", "special", out=True, in_place=True)
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d.
 
@@ -47,6 +51,7 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     return ops.mul(ROUND(ops.div(input, scale)), scale)
 
 
+@offered(out=True, in_place=True)
 def frac(input: Any) -> Any:
     """Fractional part, with the sign of the value: y = x - sgn(x)·⌊|x|⌋. Names and sizes pass through.
 
@@ -55,25 +60,3 @@ def frac(input: Any) -> Any:
     tensor([ 0.5000, -0.2500])
     """
     return ops.sub(input, TRUNC(input))
-
-
-_trunc = offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])")
-
-FUNCTIONS: dict[str, Any] = {
-    "floor": offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])"),
-    "ceil": offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])"),
-    "trunc": _trunc,
-    "fix": also(_trunc, "fix"),
-    "round": round,
-    "frac": frac,
-}
-"""What `workbench` offers of this file by name."""
-
-SPECIAL: dict[str, Any] = {"round": round}
-"""What `workbench.special` offers of this file."""
-
-INPLACE = ("floor", "ceil", "trunc", "fix", "round", "frac")
-"""What also comes as ``<name>_``."""
-
-OUT = ("floor", "ceil", "trunc", "fix", "round", "frac")
-"""What takes ``out=``."""

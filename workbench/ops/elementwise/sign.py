@@ -11,6 +11,7 @@ from workbench.core.families import unary
 from workbench.core.op import DTypeRule, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import is_complex_value, real_type, zeros
+from workbench.ops.offer import offered
 
 
 def sign_of(x: Any) -> Any:
@@ -75,6 +76,7 @@ ANGLE = unary(
 )
 
 
+@offered(out=True, in_place="Tensor")
 def sgn(input: Any) -> Any:
     """Sign; of a complex number, its direction: y = x/|x|, 0 at 0. Names pass through.
 
@@ -85,6 +87,7 @@ def sgn(input: Any) -> Any:
     return SGN(input)
 
 
+@offered(out=True)
 def angle(input: Any) -> Any:
     """Angle to the positive real axis in radians: y = atan2(Im x, Re x); π for negative numbers. Names pass through.
 
@@ -93,13 +96,3 @@ def angle(input: Any) -> Any:
     tensor([1.5708, 3.1416])
     """
     return ANGLE(input)
-
-
-FUNCTIONS: dict[str, Any] = {"angle": angle, "sgn": sgn}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("sgn",)
-"""What also comes as ``<name>_``."""
-
-OUT = tuple(FUNCTIONS)
-"""What takes ``out=``."""

@@ -9,8 +9,10 @@ from workbench.core.op import ops
 from workbench.core.value import Value
 from workbench.ops.elementwise.arithmetic import ABS, ADD, DIV, MUL, SUB, scaled
 from workbench.ops.elementwise.precision import rounded_once
+from workbench.ops.offer import offered
 
 
+@offered(out=True, in_place="Tensor")
 @rounded_once
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
@@ -22,6 +24,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return ADD(input, scaled("addcmul", input, MUL(tensor1, tensor2), value))
 
 
+@offered(out=True, in_place="Tensor")
 @rounded_once
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
@@ -40,6 +43,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return ADD(input, DIV(scaled("addcdiv", input, tensor1, value), tensor2))
 
 
+@offered(out=True, in_place="Tensor")
 @rounded_once
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """Go from one to the other: y = a + w·(b - a). Names of all three unify from the right, sizes broadcast.
@@ -57,13 +61,3 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
         return SUB(end, MUL(way, 1 - weight))
     early = ops.lt(ABS(weight), 0.5)
     return ops.where(early, ADD(input, MUL(weight, way)), SUB(end, MUL(way, SUB(1, weight))))
-
-
-FUNCTIONS: dict[str, Any] = {"addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = tuple(FUNCTIONS)
-"""What also comes as ``<name>_``."""
-
-OUT = INPLACE
-"""What takes ``out=``."""

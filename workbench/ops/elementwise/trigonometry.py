@@ -12,7 +12,7 @@ from workbench.core.families import binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 
 OUTPUT = Saves((), output=True)
 
@@ -28,6 +28,7 @@ SIN = unary(
     np.sin,
     lambda c, g: ops.mul(g, conjugate(ops.cos(c.inputs[0]))),
 )
+offer(SIN, "[0.0, 1.0]", "tensor([0.0000, 0.8415])", out=True, in_place=True)
 COS = unary(
     "cos",
     "Cosine of an angle in radians.",
@@ -35,6 +36,7 @@ COS = unary(
     np.cos,
     lambda c, g: ops.neg(ops.mul(g, conjugate(ops.sin(c.inputs[0])))),
 )
+offer(COS, "[0.0, 1.0]", "tensor([1.0000, 0.5403])", out=True, in_place=True)
 TAN = unary(
     "tan",
     "Tangent of an angle in radians.",
@@ -44,6 +46,7 @@ TAN = unary(
     saves=OUTPUT,
     domain=(-1.2, 1.2),
 )
+offer(TAN, "[0.0, 1.0]", "tensor([0.0000, 1.5574])", out=True, in_place=True)
 ASIN = unary(
     "asin",
     "Angle in radians whose sine is given.",
@@ -52,6 +55,7 @@ ASIN = unary(
     lambda c, g: ops.mul(g, conjugate(ops.rsqrt(ops.sub(1.0, _square(c.inputs[0]))))),
     domain=(-0.8, 0.8),
 )
+offer(ASIN, "[0.0, 1.0]", "tensor([0.0000, 1.5708])", aliases=["arcsin"], out=True, in_place=True)
 ACOS = unary(
     "acos",
     "Angle in radians whose cosine is given.",
@@ -60,6 +64,7 @@ ACOS = unary(
     lambda c, g: ops.neg(ops.mul(g, conjugate(ops.rsqrt(ops.sub(1.0, _square(c.inputs[0])))))),
     domain=(-0.8, 0.8),
 )
+offer(ACOS, "[0.0, 1.0]", "tensor([1.5708, 0.0000])", aliases=["arccos"], out=True, in_place=True)
 ATAN = unary(
     "atan",
     "Angle in radians whose tangent is given.",
@@ -67,6 +72,7 @@ ATAN = unary(
     np.arctan,
     lambda c, g: ops.div(g, conjugate(ops.add(_square(c.inputs[0]), 1.0))),
 )
+offer(ATAN, "[0.0, 1.0]", "tensor([0.0000, 0.7854])", aliases=["arctan"], out=True, in_place=True)
 SINH = unary(
     "sinh",
     "Hyperbolic sine.",
@@ -74,6 +80,7 @@ SINH = unary(
     np.sinh,
     lambda c, g: ops.mul(g, conjugate(ops.cosh(c.inputs[0]))),
 )
+offer(SINH, "[0.0, 1.0]", "tensor([0.0000, 1.1752])", out=True, in_place=True)
 COSH = unary(
     "cosh",
     "Hyperbolic cosine.",
@@ -81,6 +88,7 @@ COSH = unary(
     np.cosh,
     lambda c, g: ops.mul(g, conjugate(ops.sinh(c.inputs[0]))),
 )
+offer(COSH, "[0.0, 1.0]", "tensor([1.0000, 1.5431])", out=True, in_place=True)
 TANH = unary(
     "tanh",
     "Hyperbolic tangent.",
@@ -93,6 +101,8 @@ TANH = unary(
     ),
     saves=OUTPUT,
 )
+offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])", out=True, in_place=True)
+offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])", "nn.functional")
 TANH_GRADIENT = binary(
     "tanh_gradient",
     "Take a gradient through tanh, whose output is given.",
@@ -111,6 +121,7 @@ ASINH = unary(
     np.arcsinh,
     lambda c, g: ops.mul(g, conjugate(ops.rsqrt(ops.add(_square(c.inputs[0]), 1.0)))),
 )
+offer(ASINH, "[0.0, 1.0]", "tensor([0.0000, 0.8814])", aliases=["arcsinh"], out=True, in_place=True)
 
 
 def _acosh_gradient(c: Call, g: Any) -> Any:
@@ -128,6 +139,7 @@ ACOSH = unary(
     _acosh_gradient,
     domain=(1.2, 3.0),
 )
+offer(ACOSH, "[1.0, 2.0]", "tensor([0.0000, 1.3170])", aliases=["arccosh"], out=True, in_place=True)
 ATANH = unary(
     "atanh",
     "Inverse of the hyperbolic tangent.",
@@ -136,6 +148,7 @@ ATANH = unary(
     lambda c, g: ops.div(g, conjugate(ops.sub(1.0, _square(c.inputs[0])))),
     domain=(-0.8, 0.8),
 )
+offer(ATANH, "[0.0, 0.5]", "tensor([0.0000, 0.5493])", aliases=["arctanh"], out=True, in_place=True)
 
 
 def _atan2_gradient(c: Call, g: Any) -> Any:
@@ -153,6 +166,14 @@ ATAN2 = binary(
     np.arctan2,
     _atan2_gradient,
     dtype=real_only("atan2", FLOAT),
+)
+offer(
+    ATAN2,
+    ("[1.0, -1.0]", "[1.0, -1.0]"),
+    "tensor([ 0.7854, -2.3562])",
+    aliases=["arctan2"],
+    out=True,
+    in_place="Tensor",
 )
 
 
@@ -176,10 +197,14 @@ SINC = unary(
     _sinc,
     _sinc_gradient,
 )
+offer(
+    SINC, "[0.0, 0.5]", "tensor([1.0000, 0.6366])", "workbench", "Tensor", "special", out=True, in_place=True
+)
 
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered(out=True, in_place=True)
 def deg2rad(input: Any) -> Any:
     """Angles in degrees as radians: y = x·π/180. Names and sizes pass through.
 
@@ -190,6 +215,7 @@ def deg2rad(input: Any) -> Any:
     return ops.mul(input, math.pi / 180)
 
 
+@offered(out=True, in_place=True)
 def rad2deg(input: Any) -> Any:
     """Angles in radians as degrees: y = x·180/π. Names and sizes pass through.
 
@@ -198,41 +224,3 @@ def rad2deg(input: Any) -> Any:
     tensor([  0.0000, 180.0000])
     """
     return ops.mul(input, 180 / math.pi)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "sin": offer(SIN, "[0.0, 1.0]", "tensor([0.0000, 0.8415])"),
-    "cos": offer(COS, "[0.0, 1.0]", "tensor([1.0000, 0.5403])"),
-    "tan": offer(TAN, "[0.0, 1.0]", "tensor([0.0000, 1.5574])"),
-    "asin": offer(ASIN, "[0.0, 1.0]", "tensor([0.0000, 1.5708])"),
-    "acos": offer(ACOS, "[0.0, 1.0]", "tensor([1.5708, 0.0000])"),
-    "atan": offer(ATAN, "[0.0, 1.0]", "tensor([0.0000, 0.7854])"),
-    "sinh": offer(SINH, "[0.0, 1.0]", "tensor([0.0000, 1.1752])"),
-    "cosh": offer(COSH, "[0.0, 1.0]", "tensor([1.0000, 1.5431])"),
-    "tanh": offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])"),
-    "asinh": offer(ASINH, "[0.0, 1.0]", "tensor([0.0000, 0.8814])"),
-    "acosh": offer(ACOSH, "[1.0, 2.0]", "tensor([0.0000, 1.3170])"),
-    "atanh": offer(ATANH, "[0.0, 0.5]", "tensor([0.0000, 0.5493])"),
-    "atan2": offer(ATAN2, ("[1.0, -1.0]", "[1.0, -1.0]"), "tensor([ 0.7854, -2.3562])"),
-    "sinc": offer(SINC, "[0.0, 0.5]", "tensor([1.0000, 0.6366])"),
-    "deg2rad": deg2rad,
-    "rad2deg": rad2deg,
-}
-"""What `workbench` offers of this file by name."""
-
-FUNCTIONS |= {
-    f"arc{name[1:]}": also(FUNCTIONS[name], f"arc{name[1:]}")
-    for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")
-}
-
-INPLACE = tuple(FUNCTIONS)
-"""What also comes as ``<name>_``."""
-
-OUT = tuple(FUNCTIONS)
-"""What takes ``out=``."""
-
-SPECIAL: dict[str, Any] = {"sinc": also(FUNCTIONS["sinc"], "sinc", "workbench.special")}
-"""What `workbench.special` offers of this file."""
-
-NN: dict[str, Any] = {"tanh": also(FUNCTIONS["tanh"], "tanh", "workbench.nn.functional")}
-"""What `workbench.nn.functional` offers of this file."""

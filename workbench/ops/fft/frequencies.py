@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionIndexError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.fft.axes import Dim
+from workbench.ops.offer import offered
 
 
 def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool) -> Any:
@@ -21,6 +22,7 @@ def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool)
     return result.requires_grad_() if requires_grad else result
 
 
+@offered("fft")
 def fftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -34,6 +36,7 @@ def fftfreq(
     return _frequencies(np.where(values < (n + 1) // 2, values, values - n), n, d, dtype, requires_grad)
 
 
+@offered("fft")
 def rfftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -63,6 +66,7 @@ def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Any:
     return ops.roll(input, shifts=tuple(-half for half in halves) if inverse else halves, dim=axes)
 
 
+@offered("fft")
 def fftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
     """Put frequency 0 in the middle of some dims, of all by default.
 
@@ -73,6 +77,7 @@ def fftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
     return _rolled(input, dim, False, "fftshift")
 
 
+@offered("fft")
 def ifftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
     """Put frequency 0 first again: the inverse of `fftshift`.
 
@@ -81,11 +86,3 @@ def ifftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     return _rolled(input, dim, True, "ifftshift")
-
-
-FFT: dict[str, Any] = {
-    "fftfreq": fftfreq,
-    "rfftfreq": rfftfreq,
-    "fftshift": fftshift,
-    "ifftshift": ifftshift,
-}

@@ -8,8 +8,10 @@ from typing import Any
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.fft.axes import Dim, from_half, full_spectrum, half_spectrum, norm_of
 from workbench.ops.fft.transform_ops import SWAPPED
+from workbench.ops.offer import offered
 
 
+@offered("fft", out=True)
 def fft2(
     input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
 ) -> Any:
@@ -25,6 +27,7 @@ def fft2(
     return full_spectrum(input, s, dim, norm, False, "fft2")
 
 
+@offered("fft", out=True)
 def ifft2(
     input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
 ) -> Any:
@@ -40,6 +43,7 @@ def ifft2(
     return full_spectrum(input, s, dim, norm, True, "ifft2")
 
 
+@offered("fft", out=True)
 def rfft2(
     input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
 ) -> Any:
@@ -55,6 +59,7 @@ def rfft2(
     return half_spectrum(input, s, dim, norm, "rfft2")
 
 
+@offered("fft", out=True)
 def irfft2(
     input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
 ) -> Any:
@@ -70,6 +75,7 @@ def irfft2(
     return from_half(input, s, dim, norm, "irfft2")
 
 
+@offered("fft", out=True)
 def hfft2(
     input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
 ) -> Any:
@@ -85,6 +91,7 @@ def hfft2(
     return from_half(conjugate(input), s, dim, SWAPPED[norm_of(norm)], "hfft2")
 
 
+@offered("fft", out=True)
 def ihfft2(
     input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
 ) -> Any:
@@ -100,6 +107,7 @@ def ihfft2(
     return conjugate(half_spectrum(input, s, dim, SWAPPED[norm_of(norm)], "ihfft2"))
 
 
+@offered("fft", out=True)
 def fftn(
     input: Any,
     s: Sequence[int] | None = None,
@@ -118,6 +126,7 @@ def fftn(
     return full_spectrum(input, s, dim, norm, False, "fftn")
 
 
+@offered("fft", out=True)
 def ifftn(
     input: Any,
     s: Sequence[int] | None = None,
@@ -136,6 +145,7 @@ def ifftn(
     return full_spectrum(input, s, dim, norm, True, "ifftn")
 
 
+@offered("fft", out=True)
 def rfftn(
     input: Any,
     s: Sequence[int] | None = None,
@@ -154,6 +164,7 @@ def rfftn(
     return half_spectrum(input, s, dim, norm, "rfftn")
 
 
+@offered("fft", out=True)
 def irfftn(
     input: Any,
     s: Sequence[int] | None = None,
@@ -172,6 +183,7 @@ def irfftn(
     return from_half(input, s, dim, norm, "irfftn")
 
 
+@offered("fft", out=True)
 def hfftn(
     input: Any,
     s: Sequence[int] | None = None,
@@ -190,6 +202,7 @@ def hfftn(
     return from_half(conjugate(input), s, dim, SWAPPED[norm_of(norm)], "hfftn")
 
 
+@offered("fft", out=True)
 def ihfftn(
     input: Any,
     s: Sequence[int] | None = None,
@@ -206,34 +219,3 @@ def ihfftn(
     (4, 4)
     """
     return conjugate(half_spectrum(input, s, dim, SWAPPED[norm_of(norm)], "ihfftn"))
-
-
-FFT: dict[str, Any] = {
-    "fft2": fft2,
-    "ifft2": ifft2,
-    "rfft2": rfft2,
-    "irfft2": irfft2,
-    "hfft2": hfft2,
-    "ihfft2": ihfft2,
-    "fftn": fftn,
-    "ifftn": ifftn,
-    "rfftn": rfftn,
-    "irfftn": irfftn,
-    "hfftn": hfftn,
-    "ihfftn": ihfftn,
-}
-
-OUT = (
-    "fft2",
-    "ifft2",
-    "rfft2",
-    "irfft2",
-    "hfft2",
-    "ihfft2",
-    "fftn",
-    "ifftn",
-    "rfftn",
-    "irfftn",
-    "hfftn",
-    "ihfftn",
-)

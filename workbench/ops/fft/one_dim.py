@@ -8,6 +8,7 @@ from typing import Any
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.fft.axes import Dim, from_half, full_spectrum, half_spectrum, norm_of
 from workbench.ops.fft.transform_ops import SWAPPED
+from workbench.ops.offer import offered
 
 # The transform of a Hermitian signal is the inverse one of its conjugate, under the other's scale.
 
@@ -16,6 +17,7 @@ def _one(n: int | None) -> Sequence[int] | None:
     return None if n is None else (n,)
 
 
+@offered("fft", out=True)
 def fft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
     """Discrete Fourier transform along a dim.
 
@@ -31,6 +33,7 @@ def fft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None
     return full_spectrum(input, _one(n), (dim,), norm, False, "fft")
 
 
+@offered("fft", out=True)
 def ifft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
     """Inverse of `fft`.
 
@@ -46,6 +49,7 @@ def ifft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
     return full_spectrum(input, _one(n), (dim,), norm, True, "ifft")
 
 
+@offered("fft", out=True)
 def rfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
     """Discrete Fourier transform of real values: frequencies 0 to n/2.
 
@@ -61,6 +65,7 @@ def rfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
     return half_spectrum(input, _one(n), (dim,), norm, "rfft")
 
 
+@offered("fft", out=True)
 def irfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
     """Inverse of `rfft`: real values from half a spectrum.
 
@@ -76,6 +81,7 @@ def irfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = No
     return from_half(input, _one(n), (dim,), norm, "irfft")
 
 
+@offered("fft", out=True)
 def hfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
     """Spectrum, which is real, of a signal of which half is given and the rest is conjugate.
 
@@ -91,6 +97,7 @@ def hfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
     return from_half(conjugate(input), _one(n), (dim,), SWAPPED[norm_of(norm)], "hfft")
 
 
+@offered("fft", out=True)
 def ihfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
     """Inverse of `hfft`: half of the signal whose spectrum is real.
 
@@ -104,15 +111,3 @@ def ihfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = No
     [1.0, 0.0, 0.0]
     """
     return conjugate(half_spectrum(input, _one(n), (dim,), SWAPPED[norm_of(norm)], "ihfft"))
-
-
-FFT: dict[str, Any] = {
-    "fft": fft,
-    "ifft": ifft,
-    "rfft": rfft,
-    "irfft": irfft,
-    "hfft": hfft,
-    "ihfft": ihfft,
-}
-
-OUT = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")

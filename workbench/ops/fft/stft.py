@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.complex import is_complex_value, real_type
+from workbench.ops.offer import offered
 from workbench.ops.shape.pad import pad
 
 
@@ -42,6 +43,7 @@ def _one_sided(onesided: bool | None, complex_values: bool) -> bool:
     return not complex_values if onesided is None else onesided
 
 
+@offered()
 def stft(
     input: Any,
     n_fft: int,
@@ -118,6 +120,7 @@ def stft(
     return y if return_complex else ops.view_as_real(y)
 
 
+@offered()
 def istft(
     input: Any,
     n_fft: int,
@@ -224,7 +227,3 @@ def _overlapped(
         )
         y = ops.pad(y, padding=((0, 0), (0, missing)), value=0.0)
     return y
-
-
-FUNCTIONS: dict[str, Any] = {"istft": istft, "stft": stft}
-"""What `workbench` offers of this file by name."""

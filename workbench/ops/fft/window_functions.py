@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import new
+from workbench.ops.offer import offered
 
 
 def _window(
@@ -27,6 +28,7 @@ def _window(
     return window.requires_grad_() if requires_grad else window
 
 
+@offered("workbench")
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -48,6 +50,7 @@ def bartlett_window(
     )
 
 
+@offered("workbench")
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -71,6 +74,7 @@ def blackman_window(
     return _window("blackman_window", window_length, periodic, dtype, requires_grad, values)
 
 
+@offered("workbench")
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -99,6 +103,7 @@ def hamming_window(
     )
 
 
+@offered("workbench")
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -125,6 +130,7 @@ def hann_window(
     )
 
 
+@offered("workbench")
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -147,16 +153,3 @@ def kaiser_window(
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
 
     return _window("kaiser_window", window_length, periodic, dtype, requires_grad, values)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "bartlett_window": bartlett_window,
-    "blackman_window": blackman_window,
-    "hamming_window": hamming_window,
-    "hann_window": hann_window,
-    "kaiser_window": kaiser_window,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""

@@ -14,6 +14,7 @@ from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index import batching
+from workbench.ops.offer import offered
 from workbench.ops.shape.movement import move
 
 INDEX = Saves((1,), output=False)
@@ -240,6 +241,7 @@ def _with_dims(value: Any) -> Any:
     return value if not isinstance(value, Value) or dims_of(value).sizes else ops.reshape(value, sizes=(1,))
 
 
+@offered(out=True)
 def gather(input: Any, dim: int | str, index: Any, *, sparse_grad: bool = False) -> Any:
     """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j].
 
@@ -260,6 +262,7 @@ def gather(input: Any, dim: int | str, index: Any, *, sparse_grad: bool = False)
     return picked if wanted.sizes else ops.reshape(picked, sizes=())
 
 
+@offered(out=True)
 def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> Any:
     """Pick values along `dim` by indices that broadcast with `input`; without `dim` both are taken as flat.
 
@@ -294,6 +297,7 @@ def _one_at(dims: Dims, at: int) -> Dims:
     return Dims(dims.names, (*dims.sizes[:at], 1, *dims.sizes[at + 1 :]))
 
 
+@offered(out=True, in_place="Tensor")
 def scatter(
     input: Any, dim: int | str, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
@@ -363,6 +367,7 @@ def _multiplied(input: Any, index: Any, src: Any, dim: int) -> Any:
     return ops.reshape(flat, sizes=dims_of(input).sizes)
 
 
+@offered(out=True, in_place="Tensor")
 def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
     """A copy of `input` to which each value of `src` is added at its index along `dim`.
 
@@ -379,18 +384,3 @@ def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
     index = _with_dims(index)
     added = ops.scatter_add_to(_with_dims(input), _cropped(src, index), index, dim=at)
     return added if own.sizes else ops.reshape(added, sizes=())
-
-
-FUNCTIONS: dict[str, Any] = {
-    "gather": gather,
-    "scatter": scatter,
-    "scatter_add": scatter_add,
-    "take_along_dim": take_along_dim,
-}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("scatter", "scatter_add")
-"""Also offered with an underscore."""
-
-OUT = ("gather", "scatter", "scatter_add", "take_along_dim")
-"""Functions that take ``out=``."""

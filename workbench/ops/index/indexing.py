@@ -17,6 +17,7 @@ from workbench.ops.index import batching
 from workbench.ops.index.advanced import checked, fronted, pick_dims, shapes, together
 from workbench.ops.index.layout import layout
 from workbench.ops.index.view_scatter import fits, writer
+from workbench.ops.offer import offered
 from workbench.ops.shape.movement import MOVES, move, on_codes, out_of_bounds
 
 # ------------------------------------------------------- index: integers, slices, None (a new dim), Ellipsis
@@ -341,6 +342,7 @@ def as_written(
     return value
 
 
+@offered(in_place=True)
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """A copy of `input` with `values` written (or, with `accumulate`, added) at tensors of indices, one a dim.
 
@@ -372,10 +374,3 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     spread = ops.expand(values, sizes=part.sizes)
     total = ops.add(own, ops.pick_add(spread, *picks, dims=dims, sizes=dims_of(own).sizes))
     return total if own is input else ops.index_set(input, total, key=shown)
-
-
-FUNCTIONS: dict[str, Any] = {"index_put": index_put}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("index_put",)
-"""Also offered with an underscore."""

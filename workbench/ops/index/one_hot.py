@@ -13,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.shape.movement import NOTHING
 
 
@@ -49,6 +50,7 @@ ONE_HOT = Op(
 )
 
 
+@offered("workbench", "nn.functional")
 def one_hot(input: Any, num_classes: int = -1) -> Any:
     """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim.
 
@@ -60,13 +62,3 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
         raise DimensionError("Can not infer total number of classes from empty tensor.", op="one_hot")
     count = num_classes if num_classes >= 0 else int(numbers(input).max()) + 1
     return ops.one_hot(input, count=count, dtype=np.dtype(np.int64))
-
-
-FUNCTIONS: dict[str, Any] = {"one_hot": one_hot}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = FUNCTIONS
-"""What `workbench.nn.functional` offers of this file."""

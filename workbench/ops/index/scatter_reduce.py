@@ -18,6 +18,7 @@ from workbench.core.value import Value, dims_of, new
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.index import batching
 from workbench.ops.index.indexing import getitem
+from workbench.ops.offer import offered
 
 _MEET: dict[str, Any] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -221,6 +222,7 @@ def _check_index(op: str, index: Any) -> None:
         )
 
 
+@offered(out=True, in_place="Tensor")
 def scatter_reduce(
     input: Any, dim: int | str, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -249,6 +251,7 @@ def scatter_reduce(
     return result if dims.sizes else ops.reshape(result, sizes=())
 
 
+@offered(out=True, in_place="Tensor")
 def index_reduce(
     input: Any, dim: int | str, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -289,6 +292,7 @@ def index_reduce(
     return result if dims.sizes else ops.reshape(result, sizes=())
 
 
+@offered()
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | str | None = None, *, output_size: int | None = None
 ) -> Any:
@@ -329,17 +333,3 @@ def repeat_interleave(
             f"allocated size does not match required size: {output_size} given, {len(places)} needed"
         )
     return getitem(x, (*(slice(None),) * at, places))
-
-
-FUNCTIONS: dict[str, Any] = {
-    "index_reduce": index_reduce,
-    "repeat_interleave": repeat_interleave,
-    "scatter_reduce": scatter_reduce,
-}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("index_reduce", "scatter_reduce")
-"""Functions that also come as methods that write in place."""
-
-OUT = ("index_reduce", "scatter_reduce")
-"""Functions that write into ``out=``."""

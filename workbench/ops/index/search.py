@@ -15,6 +15,7 @@ from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import getitem
+from workbench.ops.offer import offered
 
 NOTHING = Saves((), output=False)
 
@@ -99,6 +100,7 @@ ISIN = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", out=True)
 def searchsorted(
     sorted_sequence: Any,
     input: Any,
@@ -129,6 +131,7 @@ def searchsorted(
     return SEARCHSORTED(sorted_sequence, values, right=right or side == "right", narrow=out_int32)
 
 
+@offered("workbench", out=True)
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
     """Index of the bucket of each value between sorted boundaries: b[y - 1] < x ≤ b[y].
 
@@ -147,6 +150,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+@offered(out=True)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element is one of the test elements; with `invert`, whether it is none.
 
@@ -158,6 +162,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return ISIN(values, test_elements, invert=invert)
 
 
+@offered()
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Indices (int64) of the values that are not zero, one a row; with `as_tuple` one vector a dim.
 
@@ -179,6 +184,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return new(np.ascontiguousarray(np.stack(found, axis=1).astype(np.int64)))
 
 
+@offered()
 def argwhere(input: Any) -> Any:
     """Indices (int64) of the values that are not zero, one a row."""
     return nonzero(input)
@@ -219,6 +225,7 @@ def _chosen(input: Any, places: Any, at: int) -> Any:
     return getitem(input, (*(slice(None),) * at, places))
 
 
+@offered()
 def unique(
     input: Any,
     sorted: bool = True,
@@ -250,6 +257,7 @@ def unique(
     )
 
 
+@offered()
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | str | None = None
 ) -> Any:
@@ -269,6 +277,7 @@ def unique_consecutive(
     return _given(_chosen(input, starts, at), inverse.reshape(shape), counts, return_inverse, return_counts)
 
 
+@offered("workbench")
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Places in a tensor of sizes `shape` from places in its values in a row: one tensor of indices a dim.
 
@@ -292,22 +301,3 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
         )
     found = np.unravel_index(rows, sizes) if sizes else ()
     return tuple(new(np.asarray(one, np.int64), indices._names) for one in found)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "argwhere": argwhere,
-    "bucketize": bucketize,
-    "isin": isin,
-    "nonzero": nonzero,
-    "searchsorted": searchsorted,
-    "unravel_index": unravel_index,
-    "unique": unique,
-    "unique_consecutive": unique_consecutive,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("unravel_index", "bucketize", "searchsorted")
-"""Functions that are no methods of a tensor."""
-
-OUT = ("bucketize", "isin", "searchsorted")
-"""Functions that write into ``out=``."""

@@ -12,6 +12,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import index_put, index_tensor
+from workbench.ops.offer import offered
 
 # ------------------------------------------------------------------------------------ entries of one dim
 
@@ -42,6 +43,7 @@ def _at_least_one(value: Any) -> Any:
     return value if dims_of(value).sizes else ops.reshape(value, sizes=(1,))
 
 
+@offered(out=True)
 def index_select(input: Any, dim: int | str, index: Any) -> Any:
     """Pick entries along one dim by a vector of indices; the dim keeps its name, or takes the index's.
 
@@ -55,6 +57,7 @@ def index_select(input: Any, dim: int | str, index: Any) -> Any:
     return ops.reshape(ops.pick(_at_least_one(input), index, dims=(0,)), sizes=())
 
 
+@offered(in_place="Tensor")
 def index_fill(input: Any, dim: int | str, index: Any, value: Any) -> Any:
     """A copy of `input` in which entries of a dim are one number (or that of a tensor without dims).
 
@@ -108,6 +111,7 @@ def _source(input: Any, at: int, index: Any, source: Any, op: str) -> Any:
     return _at_least_one(source)
 
 
+@offered(out=True, in_place="Tensor")
 def index_copy(input: Any, dim: int | str, index: Any, source: Any) -> Any:
     """A copy of `input` in which entries of a dim are those of `source`.
 
@@ -119,6 +123,7 @@ def index_copy(input: Any, dim: int | str, index: Any, source: Any) -> Any:
     return _put(input, at, index, _source(input, at, index, source, "index_copy"))
 
 
+@offered(out=True, in_place="Tensor")
 def index_add(input: Any, dim: int | str, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """A copy of `input` to which entries of `source`, times alpha, are added at entries of a dim.
 
@@ -138,6 +143,7 @@ def index_add(input: Any, dim: int | str, index: Any, source: Any, *, alpha: Any
 # ---------------------------------------------------------------------------------------- flat positions
 
 
+@offered(out=True)
 def take(input: Any, index: Any) -> Any:
     """Values of the tensor taken as flat, in the shape (and with the names) of `index`.
 
@@ -152,6 +158,7 @@ def _flat(input: Any) -> Any:
     return ops.rename(ops.reshape(input, sizes=(dims_of(input).numel,)), names=None)
 
 
+@offered(in_place="Tensor")
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """A copy of `input`, taken as flat, with `source` written (or, with `accumulate`, added) at positions.
 
@@ -183,6 +190,7 @@ def _mask(mask: Any, op: str) -> Any:
     return mask
 
 
+@offered(out=True)
 def masked_select(input: Any, mask: Any) -> Any:
     """The values where a mask is true, in row-major order, as one dim; mask and input broadcast.
 
@@ -196,6 +204,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     return ops.pick(_flat(ops.expand(input, sizes=together)), new(where), dims=(0,))
 
 
+@offered(in_place="Tensor")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy of `input` in which the values where a mask is true are those of `source`, one after another.
 
@@ -226,22 +235,3 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     written = ops.index_put(_flat(ops.expand(input, sizes=together.sizes)), values, new(where), dims=(0,))
     names = together.names if any(together.names) else None
     return ops.rename(ops.reshape(written, sizes=together.sizes), names=names)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "index_add": index_add,
-    "index_copy": index_copy,
-    "index_fill": index_fill,
-    "index_select": index_select,
-    "masked_scatter": masked_scatter,
-    "masked_select": masked_select,
-    "put": put,
-    "take": take,
-}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("index_add", "index_copy", "index_fill", "masked_scatter", "put")
-"""Also offered with an underscore."""
-
-OUT = ("index_add", "index_copy", "index_select", "masked_select", "take")
-"""Functions that take ``out=``."""

@@ -14,6 +14,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
 from workbench.ops.index.indexing import index_dims
+from workbench.ops.offer import offered
 from workbench.ops.shape.movement import copying
 
 
@@ -50,6 +51,7 @@ def _check_whole_numbers(value: Any, most: int, what: str, op: str) -> None:
         raise DTypeError(f"{op}(): {what} must be a tensor of whole numbers, got {value.payload.dtype}.")
 
 
+@offered()
 def select(input: Any, dim: int | str, index: int) -> Any:
     """One entry of a dim, which goes with its name: a view.
 
@@ -58,6 +60,9 @@ def select(input: Any, dim: int | str, index: int) -> Any:
     ('N',)
     """
     return ops.index(input, key=_selecting(input, dim, index))
+
+
+offered("workbench")(copying(select))
 
 
 def _selecting(input: Any, dim: int | str, index: int) -> tuple[Any, ...]:
@@ -71,11 +76,13 @@ def _selecting(input: Any, dim: int | str, index: int) -> tuple[Any, ...]:
     return _along(at, int(index))
 
 
+@offered()
 def select_scatter(input: Any, src: Any, dim: int | str, index: int) -> Any:
     """A copy of `input` in which one entry of a dim is replaced by `src`."""
     return _write(input, src, _selecting(input, dim, index), "select_scatter")
 
 
+@offered("workbench")
 def slice(
     input: Any, dim: int | str = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
@@ -88,6 +95,9 @@ def slice(
     return ops.index(input, key=_slicing(input, dim, start, end, step, "slice"))
 
 
+offered("workbench")(copying(slice))
+
+
 def _slicing(
     input: Any, dim: int | str, start: int | None, end: int | None, step: int, op: str
 ) -> tuple[Any, ...]:
@@ -97,6 +107,7 @@ def _slicing(
     return _along(at, _slice(start, end, step))
 
 
+@offered()
 def slice_scatter(
     input: Any, src: Any, dim: int | str = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
@@ -116,6 +127,7 @@ def _write(input: Any, src: Any, key: tuple[Any, ...], op: str) -> Any:
     return ops.index_set(input, src, key=key)
 
 
+@offered()
 def narrow(input: Any, dim: int | str, start: Any, length: int) -> Any:
     """The `length` entries of a dim from `start` on; both are checked. A view.
 
@@ -148,6 +160,10 @@ def narrow(input: Any, dim: int | str, start: Any, length: int) -> Any:
     return ops.index(input, key=_along(at, _slice(begin, begin + length)))
 
 
+offered()(copying(narrow))
+
+
+@offered()
 def unbind(input: Any, dim: int | str = 0) -> tuple[Any, ...]:
     """Every entry of a dim by itself: a tuple of views.
 
@@ -159,10 +175,14 @@ def unbind(input: Any, dim: int | str = 0) -> tuple[Any, ...]:
     return tuple(ops.index(input, key=_along(at, i)) for i in range(dims_of(input).sizes[at]))
 
 
+offered("workbench")(copying(unbind))
+
+
 def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
     return tuple(ops.index(input, key=_along(at, _slice(start, end))) for start, end in bounds)
 
 
+@offered()
 def split(tensor: Any, split_size_or_sections: Any, dim: int | str = 0) -> tuple[Any, ...]:
     """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views.
 
@@ -185,6 +205,10 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int | str = 0) -> tuple
     return _cut(tensor, at, [(i * size, min((i + 1) * size, length)) for i in range(count)])
 
 
+offered("workbench")(copying(split))
+
+
+@offered()
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int | str = 0) -> tuple[Any, ...]:
     """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
     at = _dim(input, dim, "split_with_sizes")
@@ -201,6 +225,10 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int | str = 0)
     return _cut(input, at, [(end - size, end) for end, size in zip(ends, sizes, strict=True)])
 
 
+offered("workbench")(copying(split_with_sizes))
+
+
+@offered()
 def chunk(input: Any, chunks: int, dim: int | str = 0) -> tuple[Any, ...]:
     """Cut a dim into at most `chunks` parts of equal size, the last one smaller: a tuple of views."""
     if chunks <= 0:
@@ -212,6 +240,7 @@ def chunk(input: Any, chunks: int, dim: int | str = 0) -> tuple[Any, ...]:
     return split(input, -(-length // chunks), at)
 
 
+@offered()
 def tensor_split(input: Any, indices_or_sections: Any, dim: int | str = 0) -> tuple[Any, ...]:
     """Cut a dim before each of the given indices, or into as many parts, the first ones longer by one.
 
@@ -241,16 +270,19 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int | str = 0) -> tu
     return _cut(input, at, [*pairwise(edges)])
 
 
+@offered()
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
     """Cut the second dim (of one dim: that) at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 1 if len(dims_of(input).sizes) > 1 else 0, 1, "hsplit")
 
 
+@offered()
 def vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
     """Cut the first of at least two dims at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 0, 2, "vsplit")
 
 
+@offered()
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
     """Cut the third dim at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 2, 3, "dsplit")
@@ -274,37 +306,3 @@ def _numpy_split(input: Any, where: Any, dim: int, least: int, op: str) -> tuple
             fix=f"input.tensor_split({where}, {dim})",
         )
     return tensor_split(input, where, dim)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "chunk": chunk,
-    "dsplit": dsplit,
-    "hsplit": hsplit,
-    "narrow": narrow,
-    "narrow_copy": copying(narrow),
-    "select": select,
-    "select_copy": copying(select),
-    "select_scatter": select_scatter,
-    "slice": slice,
-    "slice_copy": copying(slice),
-    "slice_scatter": slice_scatter,
-    "split": split,
-    "split_copy": copying(split),
-    "split_with_sizes": split_with_sizes,
-    "split_with_sizes_copy": copying(split_with_sizes),
-    "tensor_split": tensor_split,
-    "unbind": unbind,
-    "unbind_copy": copying(unbind),
-    "vsplit": vsplit,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = (
-    "select_copy",
-    "slice",
-    "slice_copy",
-    "split_copy",
-    "split_with_sizes_copy",
-    "unbind_copy",
-)
-"""Functions that are no methods of a tensor."""

@@ -25,6 +25,7 @@ from workbench.ops.linalg.matrices import (
     shape,
     together,
 )
+from workbench.ops.offer import offered
 
 
 class CholeskyWithInfo(NamedTuple):
@@ -88,6 +89,7 @@ CHOLESKY: Op = matrix_op(
 )
 
 
+@offered("linalg", out=True)
 def cholesky(A: Any, *, upper: bool = False) -> Any:
     """Triangular square root of Hermitian positive-definite matrices: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
@@ -102,6 +104,7 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:
     return ops.linalg_cholesky(A, upper=upper, check=True)[0]
 
 
+@offered("linalg", out=True)
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> CholeskyWithInfo:
     """Cholesky factors, and for each the order of the leading minor that is not positive-definite, or 0.
 
@@ -114,6 +117,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> C
     return CholeskyWithInfo(factor, fixed(info))
 
 
+@offered(name="cholesky", out=True)
 def cholesky_method(input: Any, upper: bool = False) -> Any:
     """Triangular square root of Hermitian positive-definite matrices; see `linalg.cholesky`.
 
@@ -164,6 +168,7 @@ CHOLESKY_SOLVE: Op = matrix_op(
 )
 
 
+@offered(out=True)
 def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
     """Solution X of A X = B given the Cholesky factor of A: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
@@ -210,6 +215,7 @@ CHOLESKY_INVERSE: Op = matrix_op(
 )
 
 
+@offered(out=True)
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """Inverse of A given its Cholesky factor: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
@@ -219,14 +225,3 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """
     check_square(L, "cholesky_inverse")
     return ops.linalg_cholesky_inverse(L, upper=upper)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "cholesky": cholesky_method,
-    "cholesky_inverse": cholesky_inverse,
-    "cholesky_solve": cholesky_solve,
-}
-
-OUT = ("cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve")
-
-LINALG: dict[str, Any] = {"cholesky": cholesky, "cholesky_ex": cholesky_ex}

@@ -23,6 +23,7 @@ from workbench.ops.linalg.matrices import (
     with_diagonal,
 )
 from workbench.ops.linalg.solve import square
+from workbench.ops.offer import offered
 
 
 class EighResult(NamedTuple):
@@ -139,6 +140,7 @@ def _check_uplo(UPLO: str) -> str:
     return letter
 
 
+@offered("linalg", out=True)
 def eigh(A: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues (real, ascending) and eigenvectors (columns) of Hermitian matrices: A = Q diag(λ) Qᴴ.
 
@@ -153,6 +155,7 @@ def eigh(A: Any, UPLO: str = "L") -> EighResult:
     return EighResult(*ops.linalg_eigh(A, uplo=_check_uplo(UPLO)))
 
 
+@offered("linalg", out=True)
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of Hermitian matrices, real and ascending; see `linalg.eigh`.
 
@@ -212,6 +215,7 @@ EIGVALS: Op = matrix_op(
 )
 
 
+@offered("linalg", out=True)
 def eig(A: Any) -> EigResult:
     """Eigenvalues and eigenvectors (columns of length one) of square matrices, complex: A = V diag(λ) V⁻¹.
 
@@ -225,6 +229,7 @@ def eig(A: Any) -> EigResult:
     return EigResult(*ops.linalg_eig(A))
 
 
+@offered("linalg", out=True)
 def eigvals(A: Any) -> Any:
     """Eigenvalues of square matrices, complex, in arbitrary order.
 
@@ -236,13 +241,3 @@ def eigvals(A: Any) -> Any:
     if type(A.payload) is np.ndarray and not A._requires_grad:
         return ops.linalg_eigvals(A)
     return ops.linalg_eig(A)[0]  # a gradient needs the vectors, in the order of these values
-
-
-OUT = ("eig", "eigh", "eigvals", "eigvalsh")
-
-LINALG: dict[str, Any] = {
-    "eig": eig,
-    "eigh": eigh,
-    "eigvals": eigvals,
-    "eigvalsh": eigvalsh,
-}

@@ -11,8 +11,10 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import bare, named
 from workbench.ops.linalg.matrices import column, shape
+from workbench.ops.offer import offered
 
 
+@offered("linalg")
 def vander(x: Any, N: int | None = None) -> Any:
     """Powers of every value, from 0 to N - 1: y[…, i, j] = x[…, i]ʲ.
 
@@ -39,6 +41,7 @@ def vander(x: Any, N: int | None = None) -> Any:
     return ops.index(powers, key=(Ellipsis, slice(0, count)))
 
 
+@offered("linalg", name="diagonal")
 def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int | str = -2, dim2: int | str = -1) -> Any:
     """Diagonals of matrices, as the last dim: y[…, i] = A[…, i, i + offset].
 
@@ -66,6 +69,3 @@ def diagonal_of(x: Any, offset: int = 0) -> Any:
     stop = start + (count - 1) * (columns + 1) + 1 if count else start
     picked = ops.index(flat, key=(Ellipsis, slice(start, stop, columns + 1)))
     return named(picked, (*names[:-2], None))
-
-
-LINALG: dict[str, Any] = {"diagonal": linalg_diagonal, "vander": vander}

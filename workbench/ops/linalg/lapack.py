@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.lazy import scipy_blas, scipy_linalg
+from workbench.ops.offer import offered
 
 __all__ = ["LinAlgError"]
 
@@ -23,6 +24,7 @@ SMALL = 16
 Array = np.ndarray[Any, Any]
 
 
+@offered("linalg")
 class LinAlgError(RuntimeError):
     """A matrix that has no such factorization, inverse or solution."""
 

@@ -22,6 +22,7 @@ from workbench.ops.linalg.matrices import (
     together,
 )
 from workbench.ops.linalg.solve import square
+from workbench.ops.offer import offered
 
 
 class LDLFactors(NamedTuple):
@@ -98,6 +99,7 @@ LDL_SOLVE: Op = matrix_op(
 )
 
 
+@offered("linalg", out=True)
 def ldl_factor(A: Any, *, hermitian: bool = False) -> LDLFactors:
     """Factors of a symmetric (or Hermitian) matrix, A = L D Lᵀ, and pivots; the lower triangle is read.
 
@@ -110,6 +112,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> LDLFactors:
     return LDLFactors(factors, pivots)
 
 
+@offered("linalg", out=True)
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorsWithInfo:
     """Factors and pivots as of `linalg.ldl_factor`, and the position of the first zero on D's diagonal, or 0.
 
@@ -121,6 +124,7 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     return LDLFactorsWithInfo(*ops.linalg_ldl_factor(A, hermitian=hermitian, check=check_errors))
 
 
+@offered("linalg", out=True)
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     """Solution X of A X = B given what `linalg.ldl_factor` made of A.
 
@@ -138,12 +142,3 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
             operands=(own.operand("LD"), other.operand("B", [len(other.sizes) - 2])),
         )
     return ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian)
-
-
-OUT = ("ldl_factor", "ldl_factor_ex", "ldl_solve")
-
-LINALG: dict[str, Any] = {
-    "ldl_factor": ldl_factor,
-    "ldl_factor_ex": ldl_factor_ex,
-    "ldl_solve": ldl_solve,
-}

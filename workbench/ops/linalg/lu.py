@@ -33,6 +33,7 @@ from workbench.ops.linalg.matrices import (
     with_diagonal,
 )
 from workbench.ops.linalg.solve import square, triangular_system
+from workbench.ops.offer import offered
 
 
 class LUFactors(NamedTuple):
@@ -170,6 +171,7 @@ def _check_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
+@offered("linalg", out=True)
 def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
     """Triangular factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 
@@ -186,6 +188,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
     return LUFactors(factors, fixed(pivots))
 
 
+@offered("linalg", out=True)
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> LUFactorsWithInfo:
     """Triangular factors in one matrix, the row exchanges, and the position of the first zero on U's diagonal, or 0.
 
@@ -200,6 +203,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> L
     return LUFactorsWithInfo(factors, fixed(pivots), fixed(info))
 
 
+@offered("linalg")
 def lu(A: Any, *, pivot: bool = True) -> PLU:
     """The factors of A = P L U: a permutation, a unit lower and an upper triangular matrix.
 
@@ -221,6 +225,7 @@ def lu(A: Any, *, pivot: bool = True) -> PLU:
     return PLU(P, left, right)
 
 
+@offered(name="lu")
 def lu_of(input: Any, pivot: bool = True, get_infos: bool = False) -> LUFactors | LUFactorsWithInfo:
     """Triangular factors in one matrix, and the row exchanges; see `linalg.lu_factor`.
 
@@ -231,6 +236,7 @@ def lu_of(input: Any, pivot: bool = True, get_infos: bool = False) -> LUFactors 
     return lu_factor_ex(input, pivot=pivot) if get_infos else lu_factor(input, pivot=pivot)
 
 
+@offered("workbench", out=True)
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
     """The factors of A = P L U from what `linalg.lu_factor` returned; what is not unpacked is empty.
 
@@ -261,6 +267,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     return PLU(P, left, right)
 
 
+@offered("linalg", out=True)
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """Solution X of A X = B given what `linalg.lu_factor` made of A.
 
@@ -312,6 +319,7 @@ def _lu_solved(factors: Any, pivots: Any, b: Any, left: bool, adjointed: bool) -
     return triangular_system(factors, half, upper=True)
 
 
+@offered(name="lu_solve", out=True)
 def lu_solve_of(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
     """Solution X of A X = `input` given what `linalg.lu_factor` made of A; see `linalg.lu_solve`.
 
@@ -320,17 +328,3 @@ def lu_solve_of(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
     (2, 1)
     """
     return lu_solve(LU_data, LU_pivots, input)
-
-
-FUNCTIONS: dict[str, Any] = {"lu": lu_of, "lu_solve": lu_solve_of, "lu_unpack": lu_unpack}
-
-NOT_METHODS = ("lu_unpack",)
-
-OUT = ("lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack")
-
-LINALG: dict[str, Any] = {
-    "lu": lu,
-    "lu_factor": lu_factor,
-    "lu_factor_ex": lu_factor_ex,
-    "lu_solve": lu_solve,
-}

@@ -30,6 +30,7 @@ from workbench.ops.linalg.matrices import (
     with_diagonal,
 )
 from workbench.ops.linalg.solve import inv, square
+from workbench.ops.offer import offered
 
 
 class SlogdetResult(NamedTuple):
@@ -133,6 +134,7 @@ COFACTORS: Op = matrix_op(
 )
 
 
+@offered("workbench", "Tensor", "linalg", out=True)
 def det(A: Any) -> Any:
     """Determinants of square matrices.
 
@@ -176,6 +178,7 @@ SLOGDET: Op = matrix_op(
 )
 
 
+@offered("workbench", "Tensor", "linalg", out=True)
 def slogdet(A: Any) -> SlogdetResult:
     """Signs (or phases) of determinants, and the logarithms of their moduli: 0 and -∞ for singular matrices.
 
@@ -187,6 +190,7 @@ def slogdet(A: Any) -> SlogdetResult:
     return SlogdetResult(*ops.linalg_slogdet(A))
 
 
+@offered()
 def logdet(input: Any) -> Any:
     """Logarithms of determinants: -∞ where one is zero, NaN where one is negative.
 
@@ -204,6 +208,7 @@ def logdet(input: Any) -> Any:
 # -------------------------------------------------------------------------------------- powers, exponentials
 
 
+@offered("workbench", "Tensor", "linalg", out=True)
 def matrix_power(A: Any, n: int) -> Any:
     """Powers of square matrices: A multiplied n times, its inverse for negative n, the identity for 0.
 
@@ -258,6 +263,7 @@ MATRIX_EXP: Op = matrix_op(
 )
 
 
+@offered("workbench", "Tensor", "linalg")
 def matrix_exp(A: Any) -> Any:
     """Exponentials of square matrices: Y = Σ_k Aᵏ / k!.
 
@@ -268,21 +274,3 @@ def matrix_exp(A: Any) -> Any:
     """
     check_square(A, "linalg.matrix_exp")
     return ops.linalg_matrix_exp(A)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "det": det,
-    "logdet": logdet,
-    "matrix_exp": matrix_exp,
-    "matrix_power": matrix_power,
-    "slogdet": slogdet,
-}
-
-OUT = ("det", "matrix_power", "slogdet")
-
-LINALG: dict[str, Any] = {
-    "det": det,
-    "matrix_exp": matrix_exp,
-    "matrix_power": matrix_power,
-    "slogdet": slogdet,
-}

@@ -14,6 +14,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import check_floating, check_matrix, check_square, column, shape
+from workbench.ops.offer import offered
 
 Order = int | float | str | None
 Dim = int | str | Sequence[int | str] | None
@@ -31,6 +32,7 @@ def _as(input: Any, dtype: Any, op: str) -> Any:
     return ops.to(input, dtype=wanted.numpy)
 
 
+@offered("linalg", out=True)
 def vector_norm(
     x: Any, ord: int | float = 2, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -81,6 +83,7 @@ def _check_order(order: Order) -> float | str:
     return float(order)
 
 
+@offered("linalg", out=True)
 def matrix_norm(
     A: Any, ord: Order = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -137,6 +140,7 @@ def _kept(result: Any, A: Any, axes: tuple[int, int]) -> Any:
     return ops.rename(out, names=dims.names) if any(dims.names) else out
 
 
+@offered("linalg")
 def norm(A: Any, ord: Order = None, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Norm of a vector or a matrix; see `linalg.vector_norm` and `linalg.matrix_norm` for the orders.
 
@@ -169,6 +173,7 @@ def norm(A: Any, ord: Order = None, dim: Dim = None, keepdim: bool = False, *, d
     return vector_norm(A, ord, given, keepdim, dtype=dtype)
 
 
+@offered("linalg", out=True)
 def cond(A: Any, p: Order = None) -> Any:
     """Condition number: ‖A‖·‖A⁻¹‖ in the norm `p`; without one, or for ±2, the ratio of singular values.
 
@@ -197,6 +202,7 @@ def cond(A: Any, p: Order = None) -> Any:
     return ops.where(ops.ne(info, 0), math.inf, product)
 
 
+@offered("linalg", out=True)
 def matrix_rank(
     A: Any,
     tol: Any = None,
@@ -248,14 +254,3 @@ def tolerance(values: Any, atol: Any, rtol: Any, sizes: tuple[int, ...]) -> Any:
 
 def _is_tensor(x: Any) -> bool:
     return hasattr(x, "payload")
-
-
-LINALG: dict[str, Any] = {
-    "cond": cond,
-    "matrix_norm": matrix_norm,
-    "matrix_rank": matrix_rank,
-    "norm": norm,
-    "vector_norm": vector_norm,
-}
-
-OUT = ("cond", "matrix_norm", "matrix_rank", "vector_norm")

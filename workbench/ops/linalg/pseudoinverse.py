@@ -28,6 +28,7 @@ from workbench.ops.linalg.matrices import (
     together,
 )
 from workbench.ops.linalg.solve import square
+from workbench.ops.offer import offered
 
 
 class LstsqResult(NamedTuple):
@@ -103,6 +104,7 @@ PINV: Op = matrix_op(
 )
 
 
+@offered("linalg", out=True)
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """Pseudoinverse (Moore, Penrose) of matrices: singular values up to max(atol, σ₁·rtol) are taken for zeros.
 
@@ -132,6 +134,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     return ops.linalg_pinv(A, 0.0 if atol is None else atol, rtol, hermitian=bool(hermitian))
 
 
+@offered()
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     """Pseudoinverse of matrices; see `linalg.pinv`.
 
@@ -183,6 +186,7 @@ LSTSQ: Op = matrix_op(
 )
 
 
+@offered("linalg")
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LstsqResult:
     """Least squares solution X = argmin ‖A X - B‖, the one of least norm where there are many.
 
@@ -246,10 +250,3 @@ def _residuals(A: Any, B: Any, solution: Any, rank: Any, driver: str) -> Any:
     )
     squares = real(ops.mul(rest, ops.conj(rest)))
     return ops.sum(squares, dim=(len(shape(squares)) - 2,), keepdim=False)
-
-
-FUNCTIONS: dict[str, Any] = {"pinverse": pinverse}
-
-OUT = ("pinv",)
-
-LINALG: dict[str, Any] = {"lstsq": lstsq, "pinv": pinv}

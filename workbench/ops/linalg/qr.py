@@ -33,6 +33,7 @@ from workbench.ops.linalg.matrices import (
     with_diagonal,
 )
 from workbench.ops.linalg.solve import square, triangular_system
+from workbench.ops.offer import offered
 
 
 class QRResult(NamedTuple):
@@ -110,6 +111,7 @@ QR: Op = matrix_op(
 )
 
 
+@offered("linalg", out=True)
 def qr(A: Any, mode: str = "reduced") -> QRResult:
     """Orthonormal and upper triangular factor: A = Q R; `mode` is reduced, complete, or r (Q is empty).
 
@@ -128,6 +130,7 @@ def qr(A: Any, mode: str = "reduced") -> QRResult:
     return QRResult(*ops.linalg_qr(A, mode=mode))
 
 
+@offered(name="qr", out=True)
 def old_qr(input: Any, some: bool = True) -> QRResult:
     """Orthonormal and upper triangular factor, reduced or (without `some`) complete; see `linalg.qr`.
 
@@ -165,6 +168,7 @@ GEQRF: Op = matrix_op(
 )
 
 
+@offered(out=True)
 def geqrf(input: Any) -> Reflectors:
     """R with the reflectors of Q below it, and their factors, as `linalg.householder_product` takes them.
 
@@ -206,6 +210,8 @@ def _reflections(A: Any, tau: Any) -> tuple[Any, Any]:
     return V, T
 
 
+@offered(name="orgqr", out=True)
+@offered("linalg", out=True)
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of a product of reflectors: H₁ H₂ … H_k with H_i = I - τ_i v_i v_iᴴ.
 
@@ -229,6 +235,7 @@ def householder_product(A: Any, tau: Any) -> Any:
     return ops.rename(out, names=(*own.names[:-1], None)) if any(own.names[:-1]) else out
 
 
+@offered(out=True)
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Product of the whole Q that reflectors make with another matrix: Q C, or C Q; with `transpose` Qᴴ for Q.
 
@@ -256,10 +263,3 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
         out = ops.sub(C, ops.matmul(ops.matmul(ops.matmul(C, V), T), adjoint(V)))
     names = (*together("ormqr", batch_dims(factor), batch_dims(own)).names, *own.names[-2:])
     return ops.rename(out, names=names) if any(names) else out
-
-
-FUNCTIONS: dict[str, Any] = {"geqrf": geqrf, "orgqr": householder_product, "ormqr": ormqr, "qr": old_qr}
-
-OUT = ("geqrf", "householder_product", "orgqr", "ormqr", "qr")
-
-LINALG: dict[str, Any] = {"householder_product": householder_product, "qr": qr}

@@ -16,7 +16,6 @@ from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import named
 from workbench.ops.linalg import lapack
-from workbench.ops.linalg.lapack import LinAlgError
 from workbench.ops.linalg.matrices import (
     adjoint,
     batch_dims,
@@ -33,6 +32,7 @@ from workbench.ops.linalg.matrices import (
     together,
     upper,
 )
+from workbench.ops.offer import offered
 
 
 class InverseWithInfo(NamedTuple):
@@ -117,6 +117,8 @@ INVERSE: Op = matrix_op(
 )
 
 
+@offered(name="inverse", out=True)
+@offered("linalg")
 def inv(A: Any) -> Any:
     """Inverses of square matrices: Y = A⁻¹. Raises `LinAlgError` for a singular one.
 
@@ -131,6 +133,7 @@ def inv(A: Any) -> Any:
     return ops.linalg_inv(A, check=True)[0]
 
 
+@offered("linalg")
 def inv_ex(A: Any, *, check_errors: bool = False) -> InverseWithInfo:
     """Inverses of square matrices, and for each the position of the pivot that is zero, or 0.
 
@@ -222,6 +225,7 @@ def _solved(A: Any, B: Any, left: bool, check: bool) -> tuple[Any, Any]:
     return (ops.squeeze(out, dim=(len(shape(out)) - 1,)) if vector else out), info
 
 
+@offered("linalg")
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """Solutions of square systems: A X = B, or with ``left=False`` X A = B. Raises `LinAlgError` for a singular A.
 
@@ -234,6 +238,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return _solved(A, B, left, check=True)[0]
 
 
+@offered("linalg")
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> SolutionWithInfo:
     """Solutions of square systems, and for each the position of the pivot that is zero, or 0.
 
@@ -288,6 +293,7 @@ def triangular_system(a: Any, b: Any, *, upper: bool, left: bool = True, unitria
     return ops.linalg_solve_triangular(a, b, upper=upper, unitriangular=unitriangular)
 
 
+@offered("linalg")
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """Solutions of triangular systems: A X = B, or with ``left=False`` X A = B.
 
@@ -307,6 +313,7 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     return triangular_system(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
+@offered(out=True)
 def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolution:
@@ -328,6 +335,7 @@ def triangular_solve(
 # -------------------------------------------------------------------------------------- tensors as matrices
 
 
+@offered("linalg")
 def tensorinv(A: Any, ind: int = 2) -> Any:
     """Inverse of a tensor for `tensordot`: its first `ind` dims taken as rows, the others as columns.
 
@@ -353,6 +361,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     return named(ops.reshape(found, sizes=tail + head), dims.names[ind:] + dims.names[:ind])
 
 
+@offered("linalg")
 def tensorsolve(A: Any, B: Any, dims: Sequence[int | str] | None = None) -> Any:
     """Solution X of ``tensordot(A, X, X.ndim) = B``: the first dims of A are those of B, the others those of X.
 
@@ -381,19 +390,3 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int | str] | None = None) -> Any:
     matrix = ops.reshape(ops.rename(A, names=None), sizes=(rows, columns))
     found = solve(matrix, ops.reshape(ops.rename(B, names=None), sizes=(rows,)))
     return named(ops.reshape(found, sizes=tail), own.names[len(other.sizes) :])
-
-
-FUNCTIONS: dict[str, Any] = {"inverse": inv, "triangular_solve": triangular_solve}
-
-OUT = ("inverse", "triangular_solve")
-
-LINALG: dict[str, Any] = {
-    "LinAlgError": LinAlgError,
-    "inv": inv,
-    "inv_ex": inv_ex,
-    "solve": solve,
-    "solve_ex": solve_ex,
-    "solve_triangular": solve_triangular,
-    "tensorinv": tensorinv,
-    "tensorsolve": tensorsolve,
-}

@@ -28,6 +28,7 @@ from workbench.ops.linalg.matrices import (
     rows,
     shape,
 )
+from workbench.ops.offer import offered
 
 
 class SVDResult(NamedTuple):
@@ -147,6 +148,7 @@ def _check_driver(op: str, driver: str | None) -> None:
         )
 
 
+@offered("linalg", out=True)
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> SVDResult:
     """Singular value decomposition: A = U diag(S) Vh, singular values descending.
 
@@ -163,6 +165,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> SVD
     return SVDResult(*ops.linalg_svd(A, full_matrices=bool(full_matrices)))
 
 
+@offered("linalg", out=True)
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """Singular values, descending.
 
@@ -176,6 +179,7 @@ def svdvals(A: Any, *, driver: str | None = None) -> Any:
     return ops.linalg_svdvals(A)
 
 
+@offered(name="svd", out=True)
 def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> OldSVDResult:
     """Singular value decomposition A = U diag(S) Vᴴ with V itself; see `linalg.svd`.
 
@@ -199,10 +203,3 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> OldSVDRes
         )
     u, s, vh = ops.linalg_svd(input, full_matrices=not some)
     return OldSVDResult(u, s, adjoint(vh))
-
-
-FUNCTIONS: dict[str, Any] = {"svd": old_svd}
-
-OUT = ("svd", "svdvals")
-
-LINALG: dict[str, Any] = {"svd": svd, "svdvals": svdvals}

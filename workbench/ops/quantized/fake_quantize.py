@@ -18,6 +18,7 @@ from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.quantized.quantize import REFERENCE, along, channel_dims, listed
 
 __all__ = ["FAKE_QUANTIZE_PER_CHANNEL", "FAKE_QUANTIZE_PER_TENSOR"]
@@ -155,6 +156,7 @@ FAKE_QUANTIZE_PER_CHANNEL_GRADIENT = _gradient_op(
 )
 
 
+@offered()
 def fake_quantize_per_tensor_affine(
     input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> Any:
@@ -172,6 +174,7 @@ def fake_quantize_per_tensor_affine(
     )
 
 
+@offered()
 def fake_quantize_per_channel_affine(
     input: Any, scale: Any, zero_point: Any, axis: int | str, quant_min: int, quant_max: int
 ) -> Any:
@@ -198,10 +201,3 @@ def _check_fake(zero: int, low: int, high: int) -> None:
         raise QuantizationError(
             f"`zero_point` must be between `quant_min` and `quant_max`: {zero} is not between {low} and {high}"
         )
-
-
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (fake_quantize_per_tensor_affine, fake_quantize_per_channel_affine)
-}
-"""What `workbench` offers of these ops by name."""

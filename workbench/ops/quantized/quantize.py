@@ -18,6 +18,7 @@ from workbench.base.quantized_array import QScheme, QuantizedArray, code_range
 from workbench.core.families import grid, per_value
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.offer import offered
 
 __all__ = [
     "DEQUANTIZE",
@@ -275,6 +276,7 @@ def _range(dtype: DType, quant_min: int | None, quant_max: int | None) -> tuple[
     return low, high
 
 
+@offered()
 def quantize_per_tensor(
     input: Any,
     scale: Any,
@@ -303,6 +305,7 @@ def quantize_per_tensor(
     )
 
 
+@offered()
 def quantize_per_channel(
     input: Any,
     scales: Any,
@@ -341,11 +344,13 @@ def listed(values: Any) -> Any:
     return values.payload.tolist() if isinstance(values, Value) else np.asarray(values).tolist()
 
 
+@offered()
 def dequantize(input: Any) -> Any:
     """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
     return ops.dequantize(input)
 
 
+@offered()
 def int_repr(input: Any) -> Any:
     """Return a copy of the codes of a quantized tensor as plain integers."""
     if not getattr(input.payload.dtype, "quantized", False):
@@ -371,22 +376,26 @@ def _payload(input: Any, what: str, per_channel: bool | None = None) -> Quantize
     return payload
 
 
+@offered()
 def q_scale(input: Any) -> float:
     """Return the scale of a tensor that is quantized per tensor."""
     return float(_payload(input, "q_scale", False).scale)
 
 
+@offered()
 def q_zero_point(input: Any) -> int:
     """Return the zero point of a tensor that is quantized per tensor."""
     return int(_payload(input, "q_zero_point", False).zero_point)
 
 
+@offered()
 def q_per_channel_scales(input: Any) -> Any:
     """Return the scales of a tensor that is quantized per channel: float64, one a channel."""
     payload = _payload(input, "q_per_channel_scales", True)
     return new(np.array(payload.scale), _channel_name(input, payload))
 
 
+@offered()
 def q_per_channel_zero_points(input: Any) -> Any:
     """Return the zero points of a tensor that is quantized per channel: int64, one a channel."""
     payload = _payload(input, "q_per_channel_zero_points", True)
@@ -398,6 +407,7 @@ def _channel_name(input: Any, payload: QuantizedArray) -> tuple[str | None] | No
     return None if name is None else (name,)
 
 
+@offered()
 def q_per_channel_axis(input: Any) -> int:
     """Return the position of the dim each entry of which has a scale of its own."""
     axis = _payload(input, "q_per_channel_axis", True).axis
@@ -405,16 +415,7 @@ def q_per_channel_axis(input: Any) -> int:
     return axis
 
 
+@offered()
 def qscheme(input: Any) -> QScheme:
     """Return how a tensor is quantized."""
     return _payload(input, "qscheme").qscheme
-
-
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        quantize_per_tensor, quantize_per_channel, dequantize, int_repr, q_scale, q_zero_point,
-        q_per_channel_scales, q_per_channel_zero_points, q_per_channel_axis, qscheme,
-    )
-}  # fmt: skip
-"""What `workbench` offers of these ops by name."""

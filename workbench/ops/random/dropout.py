@@ -15,6 +15,7 @@ from workbench.base.random import Generator, default_generator
 from workbench.core.inplace import write
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
+from workbench.ops.offer import offered
 from workbench.ops.random.counter_based import seed_from
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -62,6 +63,7 @@ def _of_alpha_dropout(p: float) -> dict[str, float]:
 _NUMBERS = {"dropout": _of_dropout, "alpha_dropout": _of_alpha_dropout}
 
 
+@offered("nn.functional")
 def dropout(
     input: Any,
     p: float = 0.5,
@@ -82,6 +84,7 @@ def dropout(
     return _dropped(input, len(input.payload.shape), p, generator, inplace)
 
 
+@offered("nn.functional")
 def dropout1d(
     input: Any,
     p: float = 0.5,
@@ -105,6 +108,7 @@ def dropout1d(
     return _dropped(input, 2 if ndim == 3 else 1, p, generator, inplace)
 
 
+@offered("nn.functional")
 def dropout2d(
     input: Any,
     p: float = 0.5,
@@ -131,6 +135,7 @@ def dropout2d(
     return _dropped(input, 2, p, generator, inplace)
 
 
+@offered("nn.functional")
 def dropout3d(
     input: Any,
     p: float = 0.5,
@@ -154,6 +159,7 @@ def dropout3d(
     return _dropped(input, 2 if ndim != 4 else 1, p, generator, inplace)
 
 
+@offered("nn.functional")
 def alpha_dropout(
     input: Any,
     p: float = 0.5,
@@ -169,6 +175,7 @@ def alpha_dropout(
     return _dropped(input, len(input.payload.shape), p, generator, inplace, "alpha_dropout")
 
 
+@offered("nn.functional")
 def feature_alpha_dropout(
     input: Any,
     p: float = 0.5,
@@ -190,6 +197,7 @@ def feature_alpha_dropout(
     return _dropped(input, 2, p, generator, inplace, "alpha_dropout")
 
 
+@offered("nn.functional")
 def rrelu(
     input: Any,
     lower: float = 1.0 / 8,
@@ -219,6 +227,7 @@ def rrelu(
     )  # fmt: skip
 
 
+@offered("nn.functional")
 def gumbel_softmax(
     logits: Any,
     tau: float = 1,
@@ -249,16 +258,3 @@ def gumbel_softmax(
     drawn = ops.to(ops.eq(top, places), dtype=soft.payload.dtype)
     # The value of the draw, the gradient of the soft one.
     return ops.add(ops.detach(ops.sub(drawn, soft)), soft)
-
-
-NN: dict[str, Any] = {
-    "alpha_dropout": alpha_dropout,
-    "dropout": dropout,
-    "dropout1d": dropout1d,
-    "dropout2d": dropout2d,
-    "dropout3d": dropout3d,
-    "feature_alpha_dropout": feature_alpha_dropout,
-    "gumbel_softmax": gumbel_softmax,
-    "rrelu": rrelu,
-}
-"""What `workbench.nn.functional` offers of this file."""

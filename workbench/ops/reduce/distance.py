@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
 from workbench.ops.linalg.matrices import swap
+from workbench.ops.offer import offered
 
 # ------------------------------------------------------------------------------- of each row to each
 
@@ -237,6 +238,7 @@ CDIST_GRADIENT = Op(
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
+@offered("workbench")
 def cdist(
     x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
 ) -> Any:
@@ -268,6 +270,7 @@ def _refuse_other_types(op: str, *values: Any) -> None:
             )
 
 
+@offered("workbench", "nn.functional")
 def pdist(input: Any, p: float = 2) -> Any:
     """Distance of each row of `input` [N, M] to each later row, in one row of N·(N - 1)/2 values.
 
@@ -315,6 +318,7 @@ def _root(total: Any, root: Any) -> Any:
     return ops.where(none, 0.0, root(ops.where(none, 1.0, total)))
 
 
+@offered("workbench", "nn.functional")
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """Distance of rows pair by pair: the p-norm of x₁ - x₂ + ε over the last dim. [N, D], [N, D] -> [N].
 
@@ -327,6 +331,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     return norm_along(difference, p, (last,) if last >= 0 else (), keepdim)
 
 
+@offered("workbench", "nn.functional")
 def cosine_similarity(x1: Any, x2: Any, dim: int | str = 1, eps: float = 1e-8) -> Any:
     """Cosine of the angle between vectors along `dim`: x₁·x₂ / (max(‖x₁‖, ε)·max(‖x₂‖, ε)). Sizes broadcast.
 
@@ -355,22 +360,3 @@ def _refuse_integers(op: str, *values: Any) -> None:
             f"expected common dtype to be floating point, yet common dtype is {values[0].dtype.name}: {op} gives "
             "fractions. Cast first: x.float()"
         )
-
-
-FUNCTIONS: dict[str, Any] = {
-    "cdist": cdist,
-    "cosine_similarity": cosine_similarity,
-    "pairwise_distance": pairwise_distance,
-    "pdist": pdist,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    "cosine_similarity": cosine_similarity,
-    "pairwise_distance": pairwise_distance,
-    "pdist": pdist,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -15,6 +15,7 @@ from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of
+from workbench.ops.offer import offered
 from workbench.ops.reduce.reductions import (
     EVERYTHING,
     Dim,
@@ -242,6 +243,7 @@ def ordered(input: Any, name: str) -> None:
         )
 
 
+@offered(out=True)
 def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """Largest value over dims; the gradient is shared evenly between ties.
 
@@ -253,12 +255,14 @@ def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     return ops.amax(input, dim=nonempty_axes(input, dim, "amax"), keepdim=keepdim)
 
 
+@offered(out=True)
 def amin(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """Smallest value over dims; the gradient is shared evenly between ties."""
     ordered(input, "amin")
     return ops.amin(input, dim=nonempty_axes(input, dim, "amin"), keepdim=keepdim)
 
 
+@offered(out=True)
 def aminmax(input: Any, *, dim: int | str | None = None, keepdim: bool = False) -> MinMax:
     """Smallest and largest value, of all or along one dim, as a named tuple ``(min, max)``.
 
@@ -291,6 +295,7 @@ def pick_along(op: Op, input: Any, dim: int | str, keepdim: bool, name: str, **p
     return index_pair(op(input, dim=at, keepdim=keepdim, **params))
 
 
+@offered(out=True)
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """Largest of all values; with `dim`, largest along it as a named tuple ``(values, indices)``.
 
@@ -304,6 +309,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
     return _extreme("max", MAX, MAX_DIM, "maximum", input, dim, keepdim, other)
 
 
+@offered(out=True)
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """Smallest of all values; with `dim`, smallest along it as a named tuple ``(values, indices)``.
 
@@ -341,6 +347,7 @@ def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
     return getattr(ops, op)(input, dim=axes, keepdim=keepdim)
 
 
+@offered(out=True)
 def argmax(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
     """Index (int64) of the largest value along a dim, or of all values laid out in a row; the first of several.
 
@@ -351,21 +358,7 @@ def argmax(input: Any, dim: int | str | None = None, keepdim: bool = False) -> A
     return _index_of("argmax", input, dim, keepdim)
 
 
+@offered(out=True)
 def argmin(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
     """Index (int64) of the smallest value along a dim, or of all values laid out in a row; the first of several."""
     return _index_of("argmin", input, dim, keepdim)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "amax": amax,
-    "amin": amin,
-    "aminmax": aminmax,
-    "argmax": argmax,
-    "argmin": argmin,
-    "max": max,
-    "min": min,
-}
-"""What `workbench` offers of this file by name."""
-
-OUT = ("amax", "amin", "aminmax", "argmax", "argmin", "max", "min")
-"""Functions that write into ``out=``."""

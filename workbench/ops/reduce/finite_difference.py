@@ -9,6 +9,7 @@ from workbench.base.dims import dim_index, dim_indices
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
+from workbench.ops.offer import offered
 
 
 def part(x: Any, dim: int, start: int | None, stop: int | None) -> Any:
@@ -16,6 +17,7 @@ def part(x: Any, dim: int, start: int | None, stop: int | None) -> Any:
     return ops.index(x, key=(slice(None),) * dim + (slice(start, stop),))
 
 
+@offered(out=True)
 def diff(input: Any, n: int = 1, dim: int | str = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along a dim, `n` times over: y_i = x_{i+1} - x_i. Of bools: whether they differ.
 
@@ -93,6 +95,7 @@ def _slope(x: Any, at: int, spacing: Any, edge_order: int) -> Any:
     return ops.cat(first, inside, last, dim=at) if size > 2 else ops.cat(first, last, dim=at)
 
 
+@offered("workbench")
 def gradient(
     input: Any,
     *,
@@ -168,6 +171,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int | str) -> tuple[Any, int
     return ops.div(ops.mul(heights, diff(places, dim=at - ndim)), 2.0), at
 
 
+@offered("workbench", aliases=["trapz"])
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | str = -1) -> Any:
     """Area under the values along a dim by trapezoids: Σ (y_i + y_{i+1})·(x_{i+1} - x_i)/2.
 
@@ -181,6 +185,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | str = -1) -> 
     return ops.sum(areas, dim=(at,), keepdim=False)
 
 
+@offered("workbench")
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | str = -1) -> Any:
     """Area under the values along a dim up to each place but the first, by trapezoids; see `trapezoid`.
 
@@ -190,19 +195,3 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | st
     """
     areas, at = _areas("cumulative_trapezoid", y, x, dx, dim)
     return ops.cumsum(areas, dim=at)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "cumulative_trapezoid": cumulative_trapezoid,
-    "diff": diff,
-    "gradient": gradient,
-    "trapezoid": trapezoid,
-    "trapz": trapezoid,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("cumulative_trapezoid", "gradient", "trapezoid", "trapz")
-"""Functions that are no methods of a tensor."""
-
-OUT = ("diff",)
-"""Functions that write into ``out=``."""

@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.offer import offered
 
 
 class Histogram(NamedTuple):
@@ -116,6 +117,7 @@ HISTOGRAM = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered(out=True)
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """Count the values in `bins` bins of equal width between `min` and `max`, or if these are equal, over all values.
 
@@ -130,6 +132,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     return HISTC(input, bins=int(bins), low=float(min), high=float(max))
 
 
+@offered()
 def histogram(
     input: Any,
     bins: Any,
@@ -171,6 +174,7 @@ def histogram(
     return Histogram(HISTOGRAM(input, edges, *more, density=bool(density)), edges)
 
 
+@offered()
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Count how often each of 0, 1, 2, … occurs in a vector, or add up the weights of its occurrences.
 
@@ -206,10 +210,3 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     if not length:
         return new(np.zeros(0, kind))
     return ops.scatter_add(ops.to(weights, dtype=kind), new(array), dim=0, sizes=(length,))
-
-
-FUNCTIONS: dict[str, Any] = {"bincount": bincount, "histc": histc, "histogram": histogram}
-"""What `workbench` offers of this file by name."""
-
-OUT = ("histc",)
-"""Functions that write into ``out=``."""

@@ -14,6 +14,7 @@ from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.linalg.svd import svdvals
+from workbench.ops.offer import offered
 from workbench.ops.reduce.reductions import EVERYTHING, Dim, axes_of, kept, reduction, reduction_samples
 from workbench.ops.reduce.statistics import REAL
 
@@ -96,6 +97,7 @@ def vector_norm(input: Any, p: float, axes: tuple[int, ...], keepdim: bool, name
     return ops.vector_norm(input, dim=axes, keepdim=keepdim, p=float(p))
 
 
+@offered()
 def norm(
     input: Any,
     p: float | str | None = "fro",
@@ -138,6 +140,7 @@ def _nuclear(input: Any, dim: Dim, keepdim: bool) -> Any:
     return kept(result, input, axes) if keepdim else result
 
 
+@offered()
 def dist(input: Any, other: Any, p: float = 2) -> Any:
     """Distance of two tensors: the p-norm of their difference, over all dims.
 
@@ -149,6 +152,7 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
     return vector_norm(difference, p, axes_of(difference, None, "dist"), False, "dist")
 
 
+@offered(out=True, in_place="Tensor")
 def renorm(input: Any, p: float, dim: int | str, maxnorm: float) -> Any:
     """Scale down the parts along `dim` whose p-norm is larger than `maxnorm`, to that norm.
 
@@ -175,6 +179,7 @@ def renorm(input: Any, p: float, dim: int | str, maxnorm: float) -> Any:
     return ops.mul(input, scale)
 
 
+@offered("nn.functional")
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """Values divided by their p-norm over `dim`: y = x / max(‖x‖_p, ε). Shapes and names pass through.
 
@@ -185,16 +190,3 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
     size = vector_norm(input, p, axes_of(input, dim, "normalize"), True, "normalize")
     result = ops.div(input, ops.maximum(size, eps))
     return result if out is None else out.copy_(result)
-
-
-FUNCTIONS: dict[str, Any] = {"dist": dist, "norm": norm, "renorm": renorm}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("renorm",)
-"""Functions that also come as methods that write in place."""
-
-OUT = ("renorm",)
-"""Functions that write into ``out=``."""
-
-NN: dict[str, Any] = {"normalize": normalize}
-"""What `workbench.nn.functional` offers of this file."""

@@ -10,6 +10,7 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.offer import offered
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -102,6 +103,7 @@ def _quantile(name: str, input: Any, q: Any, dim: int | str | None, keepdim: boo
     return ops.rename(found, names=names) if any(names) else found
 
 
+@offered(out=True)
 def quantile(
     input: Any,
     q: Any,
@@ -122,6 +124,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
+@offered(out=True)
 def nanquantile(
     input: Any,
     q: Any,
@@ -137,10 +140,3 @@ def nanquantile(
     tensor(1.5000)
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
-
-
-FUNCTIONS: dict[str, Any] = {"nanquantile": nanquantile, "quantile": quantile}
-"""What `workbench` offers of this file by name."""
-
-OUT = ("nanquantile", "quantile")
-"""Functions that write into ``out=``."""

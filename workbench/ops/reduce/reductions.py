@@ -17,6 +17,7 @@ from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, op
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.offer import offered
 
 Dim = int | str | Sequence[int | str] | None
 
@@ -259,6 +260,7 @@ def _reduced(op: Op, input: Any, dim: Dim, keepdim: bool, dtype: Any) -> Any:
     return op(input.to(target), dim=axes, keepdim=keepdim).to(target)
 
 
+@offered(out=True)
 def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over one dim, several or all: y = Σ x. Integers are summed as int64.
 
@@ -273,6 +275,7 @@ def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
     return _reduced(SUM_OP, input, dim, keepdim, dtype)
 
 
+@offered(out=True)
 def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Arithmetic mean over one dim, several or all: y = Σ x / n. Integers need a floating `dtype`.
 
@@ -290,6 +293,7 @@ def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = Non
     return ops.mean(input, dim=axes_of(input, dim, "mean"), keepdim=keepdim)
 
 
+@offered(out=True)
 def prod(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Product over one dim, several or all: y = Π x. Integers are multiplied as int64.
 
@@ -307,6 +311,7 @@ def _without_nan(input: Any) -> Any:
     return ops.where(ops.isnan(input), 0.0, input)
 
 
+@offered(out=True)
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over dims of the values that are numbers: NaN counts as 0.
 
@@ -317,6 +322,7 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     return _reduced(SUM_OP, _without_nan(input), dim, keepdim, dtype)
 
 
+@offered(out=True)
 def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Mean over dims of the values that are numbers; NaN where there is none.
 
@@ -341,6 +347,7 @@ def _named_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
     return () if dim is not None and not isinstance(dim, int | str) and not dim else axes_of(input, dim, op)
 
 
+@offered(out=True)
 def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """True where any value over the dims is non-zero.
 
@@ -351,6 +358,7 @@ def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     return ops.any(input, dim=_named_axes(input, dim, "any"), keepdim=keepdim)
 
 
+@offered(out=True)
 def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     """True where all values over the dims are non-zero.
 
@@ -361,6 +369,7 @@ def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
     return ops.all(input, dim=_named_axes(input, dim, "all"), keepdim=keepdim)
 
 
+@offered()
 def count_nonzero(input: Any, dim: Dim = None) -> Any:
     """Count (int64) the values over the dims that are not zero.
 
@@ -371,6 +380,7 @@ def count_nonzero(input: Any, dim: Dim = None) -> Any:
     return ops.sum(ops.ne(input, 0), dim=axes_of(input, dim, "count_nonzero"), keepdim=False)
 
 
+@offered(out=True)
 def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x.
 
@@ -381,6 +391,7 @@ def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
     return ops.logsumexp(input, dim=axes_of(input, dim, "logsumexp"), keepdim=keepdim)
 
 
+@offered("Tensor")
 def sum_to_size(input: Any, *size: Any) -> Any:
     """Sum over the dims along which a tensor of the given size would be stretched to this one.
 
@@ -402,23 +413,3 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     if sizes and not axes:
         return input
     return ops.reshape(ops.sum(input, dim=axes, keepdim=True), sizes=sizes)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "all": all,
-    "any": any,
-    "count_nonzero": count_nonzero,
-    "logsumexp": logsumexp,
-    "mean": mean,
-    "nanmean": nanmean,
-    "nansum": nansum,
-    "prod": prod,
-    "sum": sum,
-}
-"""What `workbench` offers of this file by name."""
-
-METHODS: dict[str, Any] = {"sum_to_size": sum_to_size}
-"""What only a tensor offers."""
-
-OUT = ("all", "any", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum")
-"""Functions that write into ``out=``."""

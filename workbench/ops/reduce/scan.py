@@ -16,6 +16,7 @@ from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.offer import offered
 from workbench.ops.reduce.extremes import PICKED, ValuesIndices, along, index_pair, ordered
 from workbench.ops.reduce.sorting import to_places
 
@@ -249,6 +250,7 @@ def _run(op: Op, input: Any, dim: int | str, dtype: Any = None) -> Any:
     return op(input.to(target), dim=at).to(target)
 
 
+@offered(out=True, in_place="Tensor")
 def cumsum(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
     """Running sum along a dim: y_i = Σ_{j ≤ i} x_j. Integers are summed as int64.
 
@@ -259,6 +261,7 @@ def cumsum(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
     return _run(CUMSUM, input, dim, dtype)
 
 
+@offered(out=True, in_place="Tensor")
 def cumprod(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
     """Running product along a dim: y_i = Π_{j ≤ i} x_j. Integers are multiplied as int64.
 
@@ -269,6 +272,7 @@ def cumprod(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
     return _run(CUMPROD, input, dim, dtype)
 
 
+@offered(out=True)
 def cummax(input: Any, dim: int | str) -> ValuesIndices:
     """Running maximum along a dim and where it stands last, as a named tuple ``(values, indices)``.
 
@@ -280,12 +284,14 @@ def cummax(input: Any, dim: int | str) -> ValuesIndices:
     return index_pair(_run(CUMMAX, input, dim))
 
 
+@offered(out=True)
 def cummin(input: Any, dim: int | str) -> ValuesIndices:
     """Running minimum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
     ordered(input, "cummin")
     return index_pair(_run(CUMMIN, input, dim))
 
 
+@offered(out=True)
 def logcumsumexp(input: Any, dim: int | str) -> Any:
     """Logarithm of the running sum of exponentials along a dim, without overflow: y_i = ln Σ_{j ≤ i} e^{x_j}.
 
@@ -294,19 +300,3 @@ def logcumsumexp(input: Any, dim: int | str) -> Any:
     tensor([0.0000, 0.6931])
     """
     return _run(LOGCUMSUMEXP, input, dim)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "cummax": cummax,
-    "cummin": cummin,
-    "cumprod": cumprod,
-    "cumsum": cumsum,
-    "logcumsumexp": logcumsumexp,
-}
-"""What `workbench` offers of this file by name."""
-
-INPLACE = ("cumprod", "cumsum")
-"""Functions that also come as methods that write in place."""
-
-OUT = ("cummax", "cummin", "cumprod", "cumsum", "logcumsumexp")
-"""Functions that write into ``out=``."""

@@ -12,6 +12,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.reduce.extremes import (
     PICKED,
     ValuesIndices,
@@ -228,6 +229,7 @@ NANMEDIAN = overall(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered(out=True)
 def sort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """Values along a dim in order and where they stood, as a named tuple ``(values, indices)``.
 
@@ -241,6 +243,7 @@ def sort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool
     return index_pair(SORT(input, dim=dim_index(dims_of(input), dim, "sort"), descending=bool(descending)))
 
 
+@offered(out=True)
 def argsort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool = False) -> Any:
     """Indices (int64) that sort the values along a dim; equal values keep their order.
 
@@ -251,6 +254,7 @@ def argsort(input: Any, dim: int | str = -1, descending: bool = False, stable: b
     return sort(input, dim, descending, stable).indices
 
 
+@offered(out=True)
 def msort(input: Any) -> Any:
     """Values along the first dim in order.
 
@@ -261,6 +265,7 @@ def msort(input: Any) -> Any:
     return sort(input, 0).values
 
 
+@offered(out=True)
 def topk(input: Any, k: int, dim: int | str = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The `k` largest (or smallest) values along a dim and where they stood, as a named tuple ``(values, indices)``.
 
@@ -276,6 +281,7 @@ def topk(input: Any, k: int, dim: int | str = -1, largest: bool = True, sorted: 
     )
 
 
+@offered(out=True)
 def kthvalue(input: Any, k: int, dim: int | str = -1, keepdim: bool = False) -> ValuesIndices:
     """The `k`-th smallest value along a dim (from 1) and where it stands, as a named tuple ``(values, indices)``.
 
@@ -303,6 +309,7 @@ def _central(whole: Op, one: Op, input: Any, dim: int | str | None, keepdim: boo
     return whole(input) if input.payload.dtype.kind in "fV" else pick_all(whole, input)
 
 
+@offered(out=True)
 def median(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
     """Middle value, the lower of two; with `dim`, along it as a named tuple ``(values, indices)``.
 
@@ -315,6 +322,7 @@ def median(input: Any, dim: int | str | None = None, keepdim: bool = False) -> A
     return _central(MEDIAN, MEDIAN_DIM, input, dim, keepdim)
 
 
+@offered(out=True)
 def nanmedian(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
     """Middle of the values that are numbers, see `median`; NaN where there is none.
 
@@ -325,6 +333,7 @@ def nanmedian(input: Any, dim: int | str | None = None, keepdim: bool = False) -
     return _central(NANMEDIAN, NANMEDIAN_DIM, input, dim, keepdim)
 
 
+@offered(out=True)
 def mode(input: Any, dim: int | str = -1, keepdim: bool = False) -> ValuesIndices:
     """Most frequent value along a dim and where it stands last, as a named tuple ``(values, indices)``.
 
@@ -336,19 +345,3 @@ def mode(input: Any, dim: int | str = -1, keepdim: bool = False) -> ValuesIndice
     """
     ordered(input, "mode")
     return pick_along(MODE, input, dim, keepdim, "mode")
-
-
-FUNCTIONS: dict[str, Any] = {
-    "argsort": argsort,
-    "kthvalue": kthvalue,
-    "median": median,
-    "mode": mode,
-    "msort": msort,
-    "nanmedian": nanmedian,
-    "sort": sort,
-    "topk": topk,
-}
-"""What `workbench` offers of this file by name."""
-
-OUT = ("argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk")
-"""Functions that write into ``out=``."""

@@ -14,6 +14,7 @@ from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.index.indexing import getitem
+from workbench.ops.offer import offered
 from workbench.ops.reduce.reductions import Dim, axes_of, count, kept, reduction, reduction_samples
 
 
@@ -100,6 +101,7 @@ def _spread(
     return op(input, dim=axes, keepdim=keepdim, correction=correction), axes
 
 
+@offered(out=True)
 def var(
     input: Any,
     dim: Dim | bool = None,
@@ -119,6 +121,7 @@ def var(
     return _spread(VAR, "var", input, dim, unbiased, keepdim, correction)[0]
 
 
+@offered(out=True)
 def std(
     input: Any,
     dim: Dim | bool = None,
@@ -134,6 +137,7 @@ def std(
     return _spread(STD, "std", input, dim, unbiased, keepdim, correction)[0]
 
 
+@offered("workbench")
 def var_mean(
     input: Any,
     dim: Dim | bool = None,
@@ -147,6 +151,7 @@ def var_mean(
     return result, ops.mean(input, dim=axes, keepdim=keepdim)
 
 
+@offered("workbench")
 def std_mean(
     input: Any,
     dim: Dim | bool = None,
@@ -179,6 +184,7 @@ def _weights(input: Any, weights: Any, name: str, floating: bool) -> Any:
     return weights
 
 
+@offered()
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Covariance of the variables in rows over the observations in columns: y_ij = Σ_k (x_ik - x̄_i)·(x_jk - x̄_j)* / n.
 
@@ -226,6 +232,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     return ops.reshape(result, sizes=()) if result.payload.shape == (1, 1) else result
 
 
+@offered()
 def corrcoef(input: Any) -> Any:
     """Correlation of the variables in rows over the observations in columns: y_ij = c_ij / √(c_ii·c_jj).
 
@@ -247,20 +254,3 @@ def corrcoef(input: Any) -> Any:
         return ops.clamp(c, low=-1.0, high=1.0)
     parts = (ops.clamp(part(c), low=-1.0, high=1.0) for part in (ops.real, ops.imag))
     return ops.complex(*parts)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "corrcoef": corrcoef,
-    "cov": cov,
-    "std": std,
-    "std_mean": std_mean,
-    "var": var,
-    "var_mean": var_mean,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("std_mean", "var_mean")
-"""Functions that are no methods of a tensor."""
-
-OUT = ("std", "var")
-"""Functions that write into ``out=``."""

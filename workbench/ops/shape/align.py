@@ -6,10 +6,12 @@ from typing import Any
 
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 
 __all__ = ["align_tensors"]
 
 
+@offered("workbench")
 def align_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Give all tensors the dims of the longest, of size 1 where they lack one: views.
 
@@ -58,7 +60,3 @@ def _aligned(tensor: Any, longest: Any) -> Any:
     for i in reversed(missing):
         tensor = tensor.unsqueeze(i) if wanted[i] is None else tensor.unsqueeze(i, wanted[i])
     return tensor
-
-
-FUNCTIONS: dict[str, Any] = {"align_tensors": align_tensors}
-NOT_METHODS = ("align_tensors",)

@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.filling import masked_fill
 from workbench.ops.index.view_scatter import writer
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, memory_of, move, see
 
@@ -145,6 +146,7 @@ TRIU = _triangle_op("triu", "The upper triangle, zeros below.", "y_ij = [j - i â
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def diagonal(
     input: Any,
     offset: int = 0,
@@ -166,6 +168,9 @@ def diagonal(
     return ops.diagonal(input, **params, **({"name": outdim} if outdim is not None else {}))
 
 
+offered("workbench")(copying(diagonal))
+
+
 def _plane(input: Any, dim1: int | str, dim2: int | str, op: str) -> tuple[int, int]:
     dims = dims_of(input)
     a, b = dim_index(dims, dim1, op), dim_index(dims, dim2, op)
@@ -178,6 +183,7 @@ def _plane(input: Any, dim1: int | str, dim2: int | str, op: str) -> tuple[int, 
     return a, b
 
 
+@offered()
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int | str = 0, dim2: int | str = 1) -> Any:
     """A copy of `input` in which the diagonal of two dims is replaced by `src`."""
     a, b = _plane(input, dim1, dim2, "diagonal_scatter")
@@ -192,6 +198,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int | str = 0,
     return ops.diagonal_scatter(input, src, offset=int(offset), dim1=a, dim2=b)
 
 
+@offered()
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The last dim on the diagonals of square matrices of zeros, whose dims stand at `dim1` and `dim2`.
 
@@ -217,6 +224,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return ops.rename(out, names=names) if any(names) else out
 
 
+@offered(out=True)
 def diag(input: Any, diagonal: int = 0) -> Any:
     """Of a vector the matrix with it on a diagonal, of a matrix that diagonal.
 
@@ -234,11 +242,13 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return ops.clone(ops.diagonal(input, offset=int(diagonal), dim1=0, dim2=1))
 
 
+@offered()
 def diagflat(input: Any, offset: int = 0) -> Any:
     """The matrix with all values of a tensor, taken as flat, on a diagonal."""
     return diag_embed(ops.reshape(input, sizes=(dims_of(input).numel,)), offset)
 
 
+@offered()
 def trace(input: Any) -> Any:
     """The sum of the main diagonal of a matrix.
 
@@ -255,6 +265,7 @@ def trace(input: Any) -> Any:
     return ops.sum(ops.diagonal(input, offset=0, dim1=0, dim2=1), dim=(0,), keepdim=False)
 
 
+@offered(out=True, in_place="Tensor")
 def tril(input: Any, diagonal: int = 0) -> Any:
     """The lower triangle of the last two dims, up to a diagonal above the main one; zeros elsewhere.
 
@@ -265,6 +276,7 @@ def tril(input: Any, diagonal: int = 0) -> Any:
     return ops.tril(_matrices(input, "tril"), diagonal=int(diagonal))
 
 
+@offered(out=True, in_place="Tensor")
 def triu(input: Any, diagonal: int = 0) -> Any:
     """The upper triangle of the last two dims, from a diagonal above the main one on; zeros elsewhere."""
     return ops.triu(_matrices(input, "triu"), diagonal=int(diagonal))
@@ -285,6 +297,7 @@ def _triangle_indices(rows: Any, dtype: Any, row: int, col: int) -> Any:
     return new(np.stack(rows).astype(kind))
 
 
+@offered("workbench")
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
     """Rows and columns of the lower triangle of a matrix, [2, count], row by row.
 
@@ -295,11 +308,13 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     return _triangle_indices(np.tril_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
 
 
+@offered("workbench")
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
     """Rows and columns of the upper triangle of a matrix, [2, count], row by row."""
     return _triangle_indices(np.triu_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
 
 
+@offered("Tensor", in_place="Tensor")
 def fill_diagonal(input: Any, fill_value: float, wrap: bool = False) -> Any:
     """A copy with a number on the main diagonal; with `wrap` it goes on below, after a row without, in tall matrices.
 
@@ -319,31 +334,3 @@ def fill_diagonal(input: Any, fill_value: float, wrap: bool = False) -> Any:
     mask = np.zeros(sizes, np.bool_)
     np.fill_diagonal(mask, True, wrap=wrap)
     return masked_fill(input, new(mask), fill_value)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "diag": diag,
-    "diag_embed": diag_embed,
-    "diagflat": diagflat,
-    "diagonal": diagonal,
-    "diagonal_copy": copying(diagonal),
-    "diagonal_scatter": diagonal_scatter,
-    "trace": trace,
-    "tril": tril,
-    "tril_indices": tril_indices,
-    "triu": triu,
-    "triu_indices": triu_indices,
-}
-"""What `workbench` offers of this file by name."""
-
-METHODS: dict[str, Any] = {"fill_diagonal": fill_diagonal}
-"""What only a tensor offers."""
-
-NOT_METHODS = ("diagonal_copy", "tril_indices", "triu_indices")
-"""Functions that are no methods of a tensor."""
-
-INPLACE = ("fill_diagonal", "tril", "triu")
-"""Also offered with an underscore."""
-
-OUT = ("diag", "tril", "triu")
-"""Functions that take ``out=``."""

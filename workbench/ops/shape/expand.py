@@ -15,6 +15,7 @@ from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, move, sizes_from
 
@@ -118,6 +119,7 @@ REPEAT = move(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def expand(input: Any, *sizes: Any, size: Any = None) -> Any:
     """Stretch dims of size 1 without copying, and add dims at the left; -1 keeps a size.
 
@@ -141,16 +143,22 @@ def expand(input: Any, *sizes: Any, size: Any = None) -> Any:
     return ops.expand(input, sizes=full)
 
 
+offered("workbench")(copying(expand))
+
+
+@offered("Tensor")
 def expand_as(input: Any, other: Any) -> Any:
     """Stretch to the sizes of `other`: a view."""
     return ops.expand(input, sizes=dims_of(other).sizes)
 
 
+@offered()
 def broadcast_to(input: Any, size: Any) -> Any:
     """Stretch to the sizes `size`: `expand` by another name."""
     return expand(input, size)
 
 
+@offered("workbench")
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """Return the sizes that shapes (or numbers, for one dim) broadcast to together.
 
@@ -170,6 +178,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
         ) from None
 
 
+@offered("workbench")
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Stretch tensors to the sizes that they have together: views; each keeps its own names.
 
@@ -185,6 +194,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple(ops.expand(one, sizes=together.sizes) for one in several)
 
 
+@offered("Tensor")
 def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
     """The tensor several times along each dim: `repeats` counts from the left, new dims come first. A copy.
 
@@ -199,6 +209,7 @@ def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
     return _repeat(input, counts, "repeat")
 
 
+@offered()
 def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """The tensor several times along each dim: `dims` counts from the right, what is missing is 1. A copy."""
     counts = sizes_from(sizes if dims is None else (dims,))
@@ -222,20 +233,3 @@ def _repeat(input: Any, counts: tuple[int, ...], op: str) -> Any:
         )
     check_memory(op, [count * size for count, size in zip(counts, (1,) * extra + own.sizes, strict=True)])
     return ops.repeat(input, counts=counts)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "broadcast_shapes": broadcast_shapes,
-    "broadcast_tensors": broadcast_tensors,
-    "broadcast_to": broadcast_to,
-    "expand": expand,
-    "expand_copy": copying(expand),
-    "tile": tile,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("broadcast_shapes", "broadcast_tensors", "expand_copy")
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {"expand_as": expand_as, "repeat": repeat}
-"""What only a tensor offers."""

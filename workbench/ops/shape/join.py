@@ -17,6 +17,7 @@ from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import move
 from workbench.ops.shape.reshape import atleast_1d, atleast_2d, atleast_3d
@@ -134,6 +135,7 @@ batch=batching.stack,
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", out=True)
 def cat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
     """Put tensors one after another along a dim; names unify, other sizes are equal.
 
@@ -173,16 +175,19 @@ def _several(tensors: Any, op: str) -> list[Any]:
     return several
 
 
+@offered("workbench", out=True)
 def concat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
     """Put tensors one after another: `cat` by another name."""
     return cat(tensors, dim)
 
 
+@offered("workbench", out=True)
 def concatenate(tensors: Sequence[Any], dim: int | str = 0) -> Any:
     """Put tensors one after another: `cat` by another name."""
     return cat(tensors, dim)
 
 
+@offered("workbench", out=True)
 def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
     """Put tensors of equal sizes one after another along a new dim, under `name` if given.
 
@@ -201,12 +206,14 @@ def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
     return ops.stack(*several, dim=dim % (ndim + 1), name=name)
 
 
+@offered("workbench", out=True)
 def hstack(tensors: Sequence[Any]) -> Any:
     """Put tensors side by side: along the second dim, or the first of vectors."""
     several = atleast_1d(_several(tensors, "hstack"))
     return cat(several, 0 if len(dims_of(several[0]).sizes) == 1 else 1)
 
 
+@offered("workbench", out=True)
 def vstack(tensors: Sequence[Any]) -> Any:
     """Put tensors below each other: along the first dim; vectors become rows.
 
@@ -217,16 +224,19 @@ def vstack(tensors: Sequence[Any]) -> Any:
     return cat(atleast_2d(_several(tensors, "vstack")), 0)
 
 
+@offered("workbench", out=True)
 def row_stack(tensors: Sequence[Any]) -> Any:
     """Put tensors below each other: `vstack` by another name."""
     return vstack(tensors)
 
 
+@offered("workbench", out=True)
 def dstack(tensors: Sequence[Any]) -> Any:
     """Put tensors behind each other: along the third dim."""
     return cat(atleast_3d(_several(tensors, "dstack")), 2)
 
 
+@offered("workbench", out=True)
 def column_stack(tensors: Sequence[Any]) -> Any:
     """Put tensors side by side: along the second dim; vectors and numbers become columns."""
     columns = [
@@ -236,6 +246,7 @@ def column_stack(tensors: Sequence[Any]) -> Any:
     return hstack(columns)
 
 
+@offered("workbench")
 def block_diag(*tensors: Any) -> Any:
     """The matrix with the given matrices along its diagonal and zeros elsewhere; vectors count as rows.
 
@@ -261,6 +272,7 @@ def block_diag(*tensors: Any) -> Any:
     return ops.cat(*rows, dim=0) if rows else new(np.zeros((1, 0), np.float32))
 
 
+@offered("workbench")
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """Stretch vectors to the grid of all of their values: as many tensors, each varying along its own dim.
 
@@ -304,6 +316,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     return tuple(grids)
 
 
+@offered("workbench")
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of one value of each vector, as rows, the last one varying fastest.
 
@@ -324,6 +337,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     return stack([ops.reshape(ops.rename(one, names=None), sizes=(dims_of(one).numel,)) for one in grids], 1)
 
 
+@offered("workbench")
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All combinations of `r` values of a vector, as rows, in the order of `itertools`.
 
@@ -345,27 +359,3 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     choose = combinations_with_replacement if with_replacement else _combinations
     rows = np.array([*choose(range(int(dims.sizes[0])), r)], np.int64).reshape(-1, r)
     return ops.pick(ops.rename(input, names=None), new(rows), dims=(0,))
-
-
-FUNCTIONS: dict[str, Any] = {
-    "block_diag": block_diag,
-    "cartesian_prod": cartesian_prod,
-    "cat": cat,
-    "column_stack": column_stack,
-    "combinations": combinations,
-    "concat": concat,
-    "concatenate": concatenate,
-    "dstack": dstack,
-    "hstack": hstack,
-    "meshgrid": meshgrid,
-    "row_stack": row_stack,
-    "stack": stack,
-    "vstack": vstack,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-OUT = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack")
-"""Functions that take ``out=``."""

@@ -13,6 +13,7 @@ from workbench.base.sizes import check_memory
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.value import dims_of, new
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import move
 
@@ -95,6 +96,7 @@ _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped
 """By mode: the places of the input that stand in a padded dim, one after another."""
 
 
+@offered("workbench", "nn.functional")
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
     """Pad: `pad` lists (before, after) from the last dim backwards; negative widths cut. Names pass through.
 
@@ -147,16 +149,7 @@ def _check_border(dims: Dims, dim: int, before: int, after: int, mode: str) -> N
     )
 
 
+@offered("workbench")
 def constant_pad_nd(input: Any, pad: Sequence[int], value: float = 0) -> Any:
     """Pad with a constant: `pad` with its default mode, by another name."""
     return ops.pad(input, padding=_pairs(input, pad, "constant_pad_nd"), value=value)
-
-
-FUNCTIONS: dict[str, Any] = {"constant_pad_nd": constant_pad_nd, "pad": pad}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("constant_pad_nd", "pad")
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"pad": pad}
-"""What `workbench.nn.functional` offers of this file."""

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, move, on_codes
 
@@ -72,6 +73,7 @@ ROLL = move(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """The dims in another order, by position or by name: a view.
 
@@ -94,6 +96,10 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     return ops.permute(input, dim=positions)
 
 
+offered("workbench")(copying(permute))
+
+
+@offered(inplace_view=True)
 def transpose(input: Any, dim0: int | str, dim1: int | str) -> Any:
     """Exchange two dims: a view.
 
@@ -109,16 +115,22 @@ def transpose(input: Any, dim0: int | str, dim1: int | str) -> Any:
     return ops.permute(input, dim=tuple(order))
 
 
+offered("workbench")(copying(transpose))
+
+
+@offered(inplace_view=True)
 def swapaxes(input: Any, axis0: int | str, axis1: int | str) -> Any:
     """Exchange two dims: `transpose` by another name."""
     return transpose(input, axis0, axis1)
 
 
+@offered(inplace_view=True)
 def swapdims(input: Any, dim0: int | str, dim1: int | str) -> Any:
     """Exchange two dims: `transpose` by another name."""
     return transpose(input, dim0, dim1)
 
 
+@offered()
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Move the dims `source`, one or several, to the positions `destination`; the others keep their order. A view.
 
@@ -156,11 +168,13 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     )
 
 
+@offered()
 def moveaxis(input: Any, source: Any, destination: Any) -> Any:
     """Move dims to other positions: `movedim` by another name."""
     return movedim(input, source, destination)
 
 
+@offered(inplace_view=True)
 def t(input: Any) -> Any:
     """Transpose a tensor of at most two dims: a view."""
     dims = dims_of(input)
@@ -174,6 +188,10 @@ def t(input: Any) -> Any:
     return ops.permute(input, dim=tuple(reversed(range(len(dims.sizes)))))
 
 
+offered("workbench")(copying(t))
+
+
+@offered()
 def adjoint(input: Any) -> Any:
     """The last two dims exchanged, and complex values conjugated: Aᴴ.
 
@@ -206,6 +224,18 @@ def _conjugate_transposed(input: Any) -> Any:
     return ops.conj(t(input))
 
 
+offered("Tensor", name="H")(
+    property(_conjugate_transposed, doc="A matrix transposed, and conjugated where it is complex.")
+)
+offered("Tensor", name="mH")(
+    property(adjoint, doc="The last two dims exchanged, and complex values conjugated.")
+)
+offered("Tensor", name="mT")(
+    property(lambda input: _matrix_transposed(input, "mT"), doc="The last two dims exchanged.")
+)
+
+
+@offered()
 def flip(input: Any, *order: Any, dims: Any = None) -> Any:
     """Reverse the order of entries along the given dims: a copy.
 
@@ -220,12 +250,14 @@ def flip(input: Any, *order: Any, dims: Any = None) -> Any:
     return ops.flip(input, dim=dim_indices(dims_of(input), several, "flip") if several else ())
 
 
+@offered()
 def fliplr(input: Any) -> Any:
     """Reverse the second dim: left and right change places."""
     _at_least(input, 2, "fliplr()", "2-d")
     return flip(input, 1)
 
 
+@offered()
 def flipud(input: Any) -> Any:
     """Reverse the first dim: up and down change places."""
     _at_least(input, 1, "flipud()", "1-d")
@@ -238,6 +270,7 @@ def _at_least(input: Any, ndim: int, what: str, words: str) -> None:
         raise DimensionError(f"Input must be >= {words}.", op=what[:-2], operands=(dims.operand(),))
 
 
+@offered()
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Move entries along dims by `shifts`; what leaves at one end enters at the other.
 
@@ -266,6 +299,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return ops.roll(input, shifts=steps, dim=positions) if own.sizes else ops.clone(input)
 
 
+@offered()
 def rot90(input: Any, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Any:
     """Rotate by k quarter turns in the plane of two dims, from the first towards the second: a copy.
 
@@ -296,34 +330,3 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Any:
     if turns == 2:
         return ops.flip(input, dim=(a, b))
     return transpose(ops.flip(input, dim=(b if turns == 1 else a,)), a, b)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "adjoint": adjoint,
-    "flip": flip,
-    "fliplr": fliplr,
-    "flipud": flipud,
-    "moveaxis": moveaxis,
-    "movedim": movedim,
-    "permute": permute,
-    "permute_copy": copying(permute),
-    "roll": roll,
-    "rot90": rot90,
-    "swapaxes": swapaxes,
-    "swapdims": swapdims,
-    "t": t,
-    "t_copy": copying(t),
-    "transpose": transpose,
-    "transpose_copy": copying(transpose),
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("permute_copy", "t_copy", "transpose_copy")
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {
-    "H": property(_conjugate_transposed, doc="A matrix transposed, and conjugated where it is complex."),
-    "mH": property(adjoint, doc="The last two dims exchanged, and complex values conjugated."),
-    "mT": property(lambda input: _matrix_transposed(input, "mT"), doc="The last two dims exchanged."),
-}
-"""What only a tensor offers: properties, spelled as in PyTorch."""

@@ -14,6 +14,7 @@ from workbench.core.batch_rules import as_it_is
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import copying, move, on_codes, sizes_from
 from workbench.ops.shape.permute import permute, transpose
@@ -254,6 +255,7 @@ DETACH = move(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered()
 def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     """The same values in row-major order under other sizes, one of which may be -1.
 
@@ -267,16 +269,19 @@ def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     return ops.reshape(input, sizes=sizes_from(sizes if shape is None else (shape,)))
 
 
+@offered("Tensor")
 def reshape_as(input: Any, other: Any) -> Any:
     """The same values under the sizes of `other`."""
     return ops.reshape(input, sizes=dims_of(other).sizes)
 
 
+@offered()
 def ravel(input: Any) -> Any:
     """All values in row-major order as one dim; shares memory where strides allow it."""
     return ops.reshape(input, sizes=(dims_of(input).numel,))
 
 
+@offered()
 def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | None = None) -> Any:
     """Lay several neighbouring dims out as one: ``flatten(1)``, or by name ``flatten(['C', 'H', 'W'], 'features')``.
 
@@ -308,6 +313,7 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | No
     )
 
 
+@offered()
 def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
     """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size, or a dict of these.
 
@@ -334,6 +340,7 @@ def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
     return ops.unflatten(input, dim=index, sizes=full, names=tuple(name for name, _ in pairs))
 
 
+@offered(inplace_view=True)
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Take dims of size 1 away, with their names: all of them, or those given (of which others stay). A view.
 
@@ -348,6 +355,10 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return ops.squeeze(input, dim=tuple(i for i in positions if dims.sizes and dims.sizes[i] == 1))
 
 
+offered("workbench")(copying(squeeze))
+
+
+@offered(inplace_view=True)
 def unsqueeze(input: Any, dim: int, name: str | None = None) -> Any:
     """Put a new dim of size 1 at position `dim`, under `name` if given: a view.
 
@@ -365,11 +376,16 @@ def unsqueeze(input: Any, dim: int, name: str | None = None) -> Any:
     return ops.unsqueeze(input, dim=dim % (ndim + 1), name=name)
 
 
+offered("workbench")(copying(unsqueeze))
+
+
+@offered("workbench")
 def alias_copy(input: Any) -> Any:
     """The same values in memory of their own."""
     return ops.clone(input)
 
 
+@offered("workbench")
 def atleast_1d(*tensors: Any) -> Any:
     """Give tensors without dims one of size 1; several tensors (or a list of them) give a tuple."""
     return _each(tensors, lambda one: ops.reshape(one, sizes=(1,)) if not dims_of(one).sizes else one)
@@ -379,11 +395,13 @@ def _two(input: Any) -> Any:
     return unsqueeze(atleast_1d(input), 0) if len(dims_of(input).sizes) < 2 else input
 
 
+@offered("workbench")
 def atleast_2d(*tensors: Any) -> Any:
     """Put new dims of size 1 at the front until there are two; several tensors give a tuple."""
     return _each(tensors, _two)
 
 
+@offered("workbench")
 def atleast_3d(*tensors: Any) -> Any:
     """Give tensors three dims: [N] becomes [1, N, 1], [N, M] becomes [N, M, 1]; several tensors give a tuple.
 
@@ -399,26 +417,3 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
         return function(tensors[0])
     several = tensors[0] if len(tensors) == 1 else tensors
     return tuple(function(one) for one in several)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "alias_copy": alias_copy,
-    "atleast_1d": atleast_1d,
-    "atleast_2d": atleast_2d,
-    "atleast_3d": atleast_3d,
-    "flatten": flatten,
-    "ravel": ravel,
-    "reshape": reshape,
-    "squeeze": squeeze,
-    "squeeze_copy": copying(squeeze),
-    "unflatten": unflatten,
-    "unsqueeze": unsqueeze,
-    "unsqueeze_copy": copying(unsqueeze),
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("alias_copy", "atleast_1d", "atleast_2d", "atleast_3d", "squeeze_copy", "unsqueeze_copy")
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {"reshape_as": reshape_as}
-"""What only a tensor offers."""

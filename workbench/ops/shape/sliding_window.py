@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import copying, memory_of, move, see
 
@@ -93,6 +94,7 @@ ADD_WINDOWS = move(
 )
 
 
+@offered("Tensor")
 def unfold(input: Any, dimension: int | str, size: int, step: int) -> Any:
     """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view.
 
@@ -104,11 +106,4 @@ def unfold(input: Any, dimension: int | str, size: int, step: int) -> Any:
     return ops.unfold(input, dim=at, size=int(size), step=int(step))
 
 
-FUNCTIONS: dict[str, Any] = {"unfold_copy": copying(unfold)}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("unfold_copy",)
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {"unfold": unfold}
-"""What only a tensor offers."""
+offered("workbench")(copying(unfold))

@@ -15,6 +15,7 @@ from workbench.core.op import Absent, BadInput, DTypeRule, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
 from workbench.ops.index.view_scatter import writer
+from workbench.ops.offer import offered
 from workbench.ops.shape.movement import copying, memory_of, move, see, sizes_from, storage
 
 Steps = tuple[int, ...]
@@ -190,6 +191,7 @@ VIEW_DTYPE = move(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("Tensor")
 def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory under other sizes, one of which may be -1, or (given a data type) with its bits read anew.
 
@@ -220,6 +222,9 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
             fix=f"input.reshape({', '.join(map(str, after.shape))})",
         )
     return result
+
+
+offered("workbench")(copying(view))
 
 
 def _scattered(before: Any, after: Any) -> bool:
@@ -253,11 +258,13 @@ def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Any:
     return ops.view_dtype(input, dtype=dtype, last=width // after)
 
 
+@offered("Tensor")
 def view_as(input: Any, other: Any) -> Any:
     """The same memory under the sizes of `other`; never copies, see `Tensor.view`."""
     return view(input, dims_of(other).sizes)
 
 
+@offered("Tensor")
 def stride(input: Any, dim: int | str | None = None) -> Any:
     """How many values apart the entries of each dim lie in memory, or those of one dim.
 
@@ -269,12 +276,14 @@ def stride(input: Any, dim: int | str | None = None) -> Any:
     return strides if dim is None else strides[dim_index(dims_of(input), dim, "stride")]
 
 
+@offered("Tensor")
 def storage_offset(input: Any) -> int:
     """How many values stand before the first one in the memory that the tensor is a part of."""
     array = input.payload
     return memory_of(array)[1] if isinstance(array, np.ndarray) else 0
 
 
+@offered("Tensor")
 def is_contiguous(input: Any) -> bool:
     """True if the values lie in row-major order in memory, without gaps."""
     array = input.payload
@@ -287,6 +296,7 @@ def _rows_first(input: Any) -> Any:
     return input if order == sorted(order) else ops.permute(input, dim=tuple(order))
 
 
+@offered()
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names.
 
@@ -301,6 +311,10 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
     return ops.as_strided(input, **_strided_params(input, size, stride, storage_offset))
 
 
+offered("workbench")(copying(as_strided))
+
+
+@offered()
 def as_strided_scatter(
     input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Any:
@@ -332,24 +346,3 @@ def _strided_params(value: Any, size: Any, stride: Any, storage_offset: int | No
     here = memory_of(array)[1] if isinstance(array, np.ndarray) else 0
     offset = 0 if storage_offset is None else int(storage_offset) - here
     return {"size": sizes, "stride": steps, "offset": offset, "own": _strides_of(value)}
-
-
-FUNCTIONS: dict[str, Any] = {
-    "as_strided": as_strided,
-    "as_strided_copy": copying(as_strided),
-    "as_strided_scatter": as_strided_scatter,
-    "view_copy": copying(view),
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("as_strided_copy", "view_copy")
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {
-    "is_contiguous": is_contiguous,
-    "storage_offset": storage_offset,
-    "stride": stride,
-    "view": view,
-    "view_as": view_as,
-}
-"""What only a tensor offers."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 from workbench.ops.special.functions import special
 
 BOTH = Saves(None, output=True)
@@ -26,6 +26,8 @@ I0 = special(
     "y = I₀(x)",
     lambda c, g: ops.mul(g, ops.i1(c.inputs[0])),
 )
+offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])", "workbench", "Tensor", "special", out=True, in_place=True)
+offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])", "special", name="modified_bessel_i0", out=True)
 I0E = special(
     "i0e",
     "Modified Bessel function of the first kind, of order 0, scaled.",
@@ -33,6 +35,7 @@ I0E = special(
     lambda c, g: ops.mul(g, ops.sub(ops.i1e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out))),
     saves=BOTH,
 )
+offer(I0E, "[0.5, 1.0]", "tensor([0.6450, 0.4658])", "special", out=True)
 I1 = special(
     "i1",
     "Modified Bessel function of the first kind, of order 1.",
@@ -40,6 +43,7 @@ I1 = special(
     lambda c, g: ops.mul(g, ops.sub(ops.i0(c.inputs[0]), _ratio(c))),
     saves=BOTH,
 )
+offer(I1, "[0.5, 1.0]", "tensor([0.2579, 0.5652])", "special", aliases=["modified_bessel_i1"], out=True)
 I1E = special(
     "i1e",
     "Modified Bessel function of the first kind, of order 1, scaled.",
@@ -49,6 +53,7 @@ I1E = special(
     ),
     saves=BOTH,
 )
+offer(I1E, "[0.5, 1.0]", "tensor([0.1564, 0.2079])", "special", out=True)
 BESSEL_J0 = special(
     "bessel_j0",
     "Bessel function of the first kind, of order 0.",
@@ -56,6 +61,7 @@ BESSEL_J0 = special(
     lambda c, g: ops.neg(ops.mul(g, ops.bessel_j1(c.inputs[0]))),
     scipy="j0",
 )
+offer(BESSEL_J0, "[0.5, 1.0]", "tensor([0.9385, 0.7652])", "special", out=True)
 BESSEL_J1 = special(
     "bessel_j1",
     "Bessel function of the first kind, of order 1.",
@@ -64,6 +70,7 @@ BESSEL_J1 = special(
     scipy="j1",
     saves=BOTH,
 )
+offer(BESSEL_J1, "[0.5, 1.0]", "tensor([0.2423, 0.4401])", "special", out=True)
 BESSEL_Y0 = special(
     "bessel_y0",
     "Bessel function of the second kind, of order 0.",
@@ -71,6 +78,7 @@ BESSEL_Y0 = special(
     lambda c, g: ops.neg(ops.mul(g, ops.bessel_y1(c.inputs[0]))),
     scipy="y0",
 )
+offer(BESSEL_Y0, "[0.5, 1.0]", "tensor([-0.4445,  0.0883])", "special", out=True)
 BESSEL_Y1 = special(
     "bessel_y1",
     "Bessel function of the second kind, of order 1.",
@@ -79,6 +87,7 @@ BESSEL_Y1 = special(
     scipy="y1",
     saves=BOTH,
 )
+offer(BESSEL_Y1, "[0.5, 1.0]", "tensor([-1.4715, -0.7812])", "special", out=True)
 BESSEL_K0 = special(
     "modified_bessel_k0",
     "Modified Bessel function of the second kind, of order 0.",
@@ -86,6 +95,7 @@ BESSEL_K0 = special(
     lambda c, g: ops.neg(ops.mul(g, ops.modified_bessel_k1(c.inputs[0]))),
     scipy="k0",
 )
+offer(BESSEL_K0, "[0.5, 1.0]", "tensor([0.9244, 0.4210])", "special", out=True)
 BESSEL_K1 = special(
     "modified_bessel_k1",
     "Modified Bessel function of the second kind, of order 1.",
@@ -96,6 +106,7 @@ BESSEL_K1 = special(
     scipy="k1",
     saves=BOTH,
 )
+offer(BESSEL_K1, "[0.5, 1.0]", "tensor([1.6564, 0.6019])", "special", out=True)
 BESSEL_K0E = special(
     "scaled_modified_bessel_k0",
     "Modified Bessel function of the second kind, of order 0, scaled.",
@@ -104,6 +115,7 @@ BESSEL_K0E = special(
     scipy="k0e",
     saves=BOTH,
 )
+offer(BESSEL_K0E, "[0.5, 1.0]", "tensor([1.5241, 1.1445])", "special", out=True)
 BESSEL_K1E = special(
     "scaled_modified_bessel_k1",
     "Modified Bessel function of the second kind, of order 1, scaled.",
@@ -115,16 +127,12 @@ BESSEL_K1E = special(
     scipy="k1e",
     saves=BOTH,
 )
+offer(BESSEL_K1E, "[0.5, 1.0]", "tensor([2.7310, 1.6362])", "special", out=True)
 
 # ---------------------------------------------------------------------------------- the words people use
 
-_HERE = "workbench.special"
-_i0 = offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])")
 
-FUNCTIONS: dict[str, Any] = {"i0": _i0}
-"""What `workbench` offers of this file by name."""
-
-
+@offered("special", out=True)
 def spherical_bessel_j0(input: Any) -> Any:
     """Spherical Bessel function of the first kind, of order 0: y = sin(x)/x, 1 at 0.
 
@@ -133,35 +141,3 @@ def spherical_bessel_j0(input: Any) -> Any:
     tensor([1.0000, 0.8415])
     """
     return ops.sinc(ops.div(input, math.pi))
-
-
-SPECIAL: dict[str, Any] = {
-    "i0": also(_i0, "i0", _HERE),
-    "modified_bessel_i0": also(_i0, "modified_bessel_i0", _HERE),
-    "bessel_j0": offer(BESSEL_J0, "[0.5, 1.0]", "tensor([0.9385, 0.7652])", room=_HERE),
-    "bessel_j1": offer(BESSEL_J1, "[0.5, 1.0]", "tensor([0.2423, 0.4401])", room=_HERE),
-    "bessel_y0": offer(BESSEL_Y0, "[0.5, 1.0]", "tensor([-0.4445,  0.0883])", room=_HERE),
-    "bessel_y1": offer(BESSEL_Y1, "[0.5, 1.0]", "tensor([-1.4715, -0.7812])", room=_HERE),
-    "i0e": offer(I0E, "[0.5, 1.0]", "tensor([0.6450, 0.4658])", room=_HERE),
-    "i1": offer(I1, "[0.5, 1.0]", "tensor([0.2579, 0.5652])", room=_HERE),
-    "i1e": offer(I1E, "[0.5, 1.0]", "tensor([0.1564, 0.2079])", room=_HERE),
-    **{
-        op.name: offer(op, "[0.5, 1.0]", result, room=_HERE)
-        for op, result in (
-            (BESSEL_K0, "tensor([0.9244, 0.4210])"),
-            (BESSEL_K1, "tensor([1.6564, 0.6019])"),
-            (BESSEL_K0E, "tensor([1.5241, 1.1445])"),
-            (BESSEL_K1E, "tensor([2.7310, 1.6362])"),
-        )
-    },
-    "spherical_bessel_j0": spherical_bessel_j0,
-}
-"""What `workbench.special` offers of this file."""
-
-SPECIAL["modified_bessel_i1"] = also(SPECIAL["i1"], "modified_bessel_i1", _HERE)
-
-INPLACE = ("i0",)
-"""What also comes as ``<name>_``."""
-
-OUT = ("i0", *SPECIAL)
-"""What takes ``out=``."""

@@ -17,7 +17,7 @@ from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, new
 from workbench.ops.elementwise.complex import real_only
-from workbench.ops.offer import also, offer
+from workbench.ops.offer import offer, offered
 
 OUTPUT = Saves((), output=True)
 BOTH = Saves(None, output=True)
@@ -60,6 +60,8 @@ LGAMMA = special(
     lambda c, g: ops.mul(g, ops.digamma(c.inputs[0])),
     scipy="gammaln",
 )
+offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])", out=True, in_place="Tensor")
+offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])", "special", name="gammaln", out=True)
 
 
 def _digamma(x: Any) -> Any:
@@ -77,6 +79,17 @@ DIGAMMA = unary(
     domain=(0.3, 2.0),
     reference="DLMF 5.2.2",
 )
+offer(
+    DIGAMMA,
+    "[1.0, 2.0]",
+    "tensor([-0.5772,  0.4228])",
+    "workbench",
+    "Tensor",
+    "special",
+    out=True,
+    in_place="Tensor",
+)
+offer(DIGAMMA, "[1.0, 2.0]", "tensor([-0.5772,  0.4228])", "special", name="psi", out=True)
 
 
 def _polygamma(x: Any, n: int) -> Any:
@@ -163,6 +176,9 @@ ERF = special(
     ),
     domain=(-2.0, 2.0),
 )
+offer(
+    ERF, "[0.0, 0.5]", "tensor([0.0000, 0.5205])", "workbench", "Tensor", "special", out=True, in_place=True
+)
 ERFC = special(
     "erfc",
     "Complement of the error function, exact where that is near 1.",
@@ -172,6 +188,9 @@ ERFC = special(
     ),
     domain=(-2.0, 2.0),
 )
+offer(
+    ERFC, "[0.0, 0.5]", "tensor([1.0000, 0.4795])", "workbench", "Tensor", "special", out=True, in_place=True
+)
 ERFCX = special(
     "erfcx",
     "Complement of the error function, scaled so that it does not vanish.",
@@ -179,6 +198,7 @@ ERFCX = special(
     lambda c, g: ops.mul(g, ops.sub(ops.mul(ops.mul(c.inputs[0], c.out), 2.0), 2 / math.sqrt(math.pi))),
     saves=BOTH,
 )
+offer(ERFCX, "[0.5, 1.0]", "tensor([0.6157, 0.4276])", "special", out=True)
 ERFINV = special(
     "erfinv",
     "Inverse of the error function.",
@@ -186,6 +206,16 @@ ERFINV = special(
     lambda c, g: ops.mul(g, ops.mul(ops.exp(ops.mul(c.out, c.out)), math.sqrt(math.pi) / 2)),
     saves=OUTPUT,
     domain=(-0.8, 0.8),
+)
+offer(
+    ERFINV,
+    "[0.0, 0.5]",
+    "tensor([0.0000, 0.4769])",
+    "workbench",
+    "Tensor",
+    "special",
+    out=True,
+    in_place="Tensor",
 )
 
 
@@ -201,6 +231,7 @@ NDTR = special(
     lambda c, g: ops.mul(g, _density(c.inputs[0])),
     domain=(-2.0, 2.0),
 )
+offer(NDTR, "[0.5, 1.0]", "tensor([0.6915, 0.8413])", "special", out=True)
 NDTRI = special(
     "ndtri",
     "Quantile of the normal distribution.",
@@ -209,6 +240,7 @@ NDTRI = special(
     saves=OUTPUT,
     domain=(0.1, 0.9),
 )
+offer(NDTRI, "[0.5, 0.9]", "tensor([0.0000, 1.2816])", "special", out=True)
 LOG_NDTR = special(
     "log_ndtr",
     "Logarithm of the normal distribution function.",
@@ -218,6 +250,7 @@ LOG_NDTR = special(
     ),
     domain=(-2.0, 2.0),
 )
+offer(LOG_NDTR, "[0.5, 1.0]", "tensor([-0.3689, -0.1728])", "special", out=True)
 
 # --------------------------------------------------------------------------------------------- entropy
 
@@ -227,6 +260,7 @@ ENTR = special(
     "y = -x·ln x, 0 at 0",
     lambda c, g: ops.neg(ops.mul(g, ops.add(ops.log(c.inputs[0]), 1.0))),
 )
+offer(ENTR, "[0.5, 1.0]", "tensor([ 0.3466, -0.0000])", "special", out=True)
 
 
 def _where_both(first: Any, second: Any, value: Any) -> Any:
@@ -244,6 +278,16 @@ XLOGY = binary(
     ),
     dtype=real_only("xlogy", FLOAT),
 )
+offer(
+    XLOGY,
+    ("[0.0, 2.0]", "[0.0, 3.0]"),
+    "tensor([0.0000, 2.1972])",
+    "workbench",
+    "Tensor",
+    "special",
+    out=True,
+    in_place=True,
+)
 XLOG1PY = binary(
     "xlog1py",
     "Multiply by the logarithm of 1 + b; 0 where the first is 0, whatever the logarithm.",
@@ -255,6 +299,7 @@ XLOG1PY = binary(
     ),
     dtype=real_only("xlog1py", FLOAT),
 )
+offer(XLOG1PY, ("[0.0, 2.0]", "[-1.0, 3.0]"), "tensor([0.0000, 2.7726])", "special", out=True)
 ZETA = binary(
     "zeta",
     "Hurwitz zeta function.",
@@ -264,16 +309,36 @@ ZETA = binary(
     dtype=real_only("zeta", FLOAT),
     domain=(1.3, 3.0),
 )
+offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", "special", out=True)
 GAMMAINC = _incomplete(
     "gammainc", "Regularized lower incomplete gamma function.", "y = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt", 1.0
 )
+offer(
+    GAMMAINC,
+    ("[1.0, 2.0]", "[1.0, 1.0]"),
+    "tensor([0.6321, 0.2642])",
+    name="igamma",
+    out=True,
+    in_place="Tensor",
+)
+offer(GAMMAINC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.6321, 0.2642])", "special", out=True)
 GAMMAINCC = _incomplete(
     "gammaincc", "Regularized upper incomplete gamma function.", "y = 1/Γ(a) ∫ₓ^∞ t^(a-1) e^-t dt", -1.0
 )
+offer(
+    GAMMAINCC,
+    ("[1.0, 2.0]", "[1.0, 1.0]"),
+    "tensor([0.3679, 0.7358])",
+    name="igammac",
+    out=True,
+    in_place="Tensor",
+)
+offer(GAMMAINCC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.3679, 0.7358])", "special", out=True)
 
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", "special", out=True)
 def polygamma(n: int, input: Any) -> Any:
     """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through.
 
@@ -286,11 +351,14 @@ def polygamma(n: int, input: Any) -> Any:
     return POLYGAMMA(input, n=n)
 
 
+@offered("Tensor", name="polygamma", in_place="Tensor")
 def _polygamma_method(self: Any, n: int) -> Any:
     """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through."""
     return polygamma(n, self)
 
 
+@offered(out=True, in_place="Tensor")
+@offered("special", name="multigammaln", out=True)
 def mvlgamma(input: Any, p: int) -> Any:
     """Logarithm of the multivariate gamma function: y = p(p-1)/4·ln π + Σ_i ln Γ(x - (i-1)/2), i from 1 to p.
 
@@ -306,75 +374,3 @@ def mvlgamma(input: Any, p: int) -> Any:
     for i in range(1, p):
         total = ops.add(total, LGAMMA(ops.sub(input, i / 2)))
     return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
-
-
-_erf = offer(ERF, "[0.0, 0.5]", "tensor([0.0000, 0.5205])")
-_erfc = offer(ERFC, "[0.0, 0.5]", "tensor([1.0000, 0.4795])")
-_erfinv = offer(ERFINV, "[0.0, 0.5]", "tensor([0.0000, 0.4769])")
-_lgamma = offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])")
-_digamma_function = offer(DIGAMMA, "[1.0, 2.0]", "tensor([-0.5772,  0.4228])")
-_xlogy = offer(XLOGY, ("[0.0, 2.0]", "[0.0, 3.0]"), "tensor([0.0000, 2.1972])")
-_igamma = offer(GAMMAINC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.6321, 0.2642])", name="igamma")
-_igammac = offer(GAMMAINCC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.3679, 0.7358])", name="igammac")
-
-FUNCTIONS: dict[str, Any] = {
-    "erf": _erf,
-    "erfc": _erfc,
-    "erfinv": _erfinv,
-    "lgamma": _lgamma,
-    "digamma": _digamma_function,
-    "polygamma": polygamma,
-    "mvlgamma": mvlgamma,
-    "xlogy": _xlogy,
-    "igamma": _igamma,
-    "igammac": _igammac,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("polygamma",)
-"""Functions that are no methods of a tensor."""
-
-METHODS: dict[str, Any] = {"polygamma": _polygamma_method}
-"""What only a tensor offers."""
-
-
-_HERE = "workbench.special"
-
-SPECIAL: dict[str, Any] = {
-    "digamma": also(_digamma_function, "digamma", _HERE),
-    "psi": also(_digamma_function, "psi", _HERE),
-    "erf": also(_erf, "erf", _HERE),
-    "erfc": also(_erfc, "erfc", _HERE),
-    "erfinv": also(_erfinv, "erfinv", _HERE),
-    "gammainc": also(_igamma, "gammainc", _HERE),
-    "gammaincc": also(_igammac, "gammaincc", _HERE),
-    "gammaln": also(_lgamma, "gammaln", _HERE),
-    "multigammaln": mvlgamma,
-    "polygamma": polygamma,
-    "xlogy": also(_xlogy, "xlogy", _HERE),
-    "erfcx": offer(ERFCX, "[0.5, 1.0]", "tensor([0.6157, 0.4276])", room=_HERE),
-    "ndtr": offer(NDTR, "[0.5, 1.0]", "tensor([0.6915, 0.8413])", room=_HERE),
-    "log_ndtr": offer(LOG_NDTR, "[0.5, 1.0]", "tensor([-0.3689, -0.1728])", room=_HERE),
-    "entr": offer(ENTR, "[0.5, 1.0]", "tensor([ 0.3466, -0.0000])", room=_HERE),
-    "ndtri": offer(NDTRI, "[0.5, 0.9]", "tensor([0.0000, 1.2816])", room=_HERE),
-    "xlog1py": offer(XLOG1PY, ("[0.0, 2.0]", "[-1.0, 3.0]"), "tensor([0.0000, 2.7726])", room=_HERE),
-    "zeta": offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", room=_HERE),
-}
-"""What `workbench.special` offers of this file."""
-
-INPLACE = (
-    "erf",
-    "erfc",
-    "erfinv",
-    "lgamma",
-    "digamma",
-    "polygamma",
-    "mvlgamma",
-    "xlogy",
-    "igamma",
-    "igammac",
-)
-"""What also comes as ``<name>_``."""
-
-OUT = (*FUNCTIONS, *SPECIAL)
-"""What takes ``out=``."""

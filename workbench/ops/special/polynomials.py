@@ -11,6 +11,7 @@ from workbench.base.errors import DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import Value, new
+from workbench.ops.offer import offered
 
 Step = Callable[[Any, Any, Any, int], Any]
 """From the argument, pₖ and pₖ₋₁ to pₖ₊₁."""
@@ -151,7 +152,7 @@ _FAMILIES: dict[str, tuple[str, str, tuple[float, float], tuple[float, float], S
 }
 
 
-def _offered(name: str) -> Callable[..., Any]:
+def _polynomial(name: str) -> Callable[..., Any]:
     doc, equation, first, argument, step = _FAMILIES[name]
 
     def function(input: Any, n: Any) -> Any:
@@ -167,8 +168,5 @@ def _offered(name: str) -> Callable[..., Any]:
     return function
 
 
-SPECIAL: dict[str, Any] = {name: _offered(name) for name in _FAMILIES}
-"""What `workbench.special` offers of this file."""
-
-OUT = tuple(SPECIAL)
-"""Functions that take ``out=``."""
+for _name in _FAMILIES:
+    offered("special", out=True)(_polynomial(_name))

@@ -12,8 +12,10 @@ from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.nn.activation.gated_ops import GLU
 from workbench.ops.nn.activation.parametric_ops import MISH
 from workbench.ops.nn.activation.pointwise import settled
+from workbench.ops.offer import offered
 
 
+@offered("nn.functional")
 def silu(input: Any, inplace: bool = False) -> Any:
     """Sigmoid linear unit, also called swish: y = x/(1 + e^-x). Names and sizes pass through.
 
@@ -26,6 +28,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     return settled("silu", input, inplace, ops.silu)
 
 
+@offered("nn.functional")
 def mish(input: Any, inplace: bool = False) -> Any:
     """Self-regularized unit: y = x·tanh(ln(1 + e^x)). Names and sizes pass through.
 
@@ -36,6 +39,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     return settled("mish", input, inplace, MISH)
 
 
+@offered("nn.functional")
 @rounded_once
 def gelu(input: Any, approximate: str = "none") -> Any:
     """Gaussian error linear unit: y = x·Φ(x), or with "tanh" x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
@@ -53,6 +57,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     return ops.gelu_tanh(input)
 
 
+@offered("nn.functional")
 @rounded_once
 def glu(input: Any, dim: int | str = -1) -> Any:
     """Gated linear unit: y = a·sigmoid(b), where a and b are the halves along `dim`, which keeps its name.
@@ -68,7 +73,3 @@ def glu(input: Any, dim: int | str = -1) -> Any:
         raise DimensionError("glu does not support 0-dimensional tensors", op="glu")
     axis = dim_index(dims, dim, "glu")
     return GLU(input, dim=axis)
-
-
-NN: dict[str, Any] = {function.__name__: function for function in (silu, mish, gelu, glu)}
-"""What `workbench.nn.functional` offers of this file."""

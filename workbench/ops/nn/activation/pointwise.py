@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import binary, unary
-from workbench.core.inplace import in_place, write
+from workbench.core.inplace import write
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
@@ -25,6 +25,7 @@ from workbench.ops.nn.activation.parametric_ops import (
     LOGSIGMOID,
     SOFTPLUS,
 )
+from workbench.ops.offer import offered
 
 OUTPUT = Saves((), output=True)
 
@@ -77,6 +78,7 @@ def settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]
     return write(input, f"{name}_", function) if inplace else function(input)
 
 
+@offered("workbench", "Tensor", "nn.functional", in_place=True)
 def relu(input: Any, inplace: bool = False) -> Any:
     """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0.
 
@@ -87,6 +89,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return write(input, "relu_", RELU) if inplace else RELU(input)
 
 
+@offered("nn.functional")
 def relu6(input: Any, inplace: bool = False) -> Any:
     """Rectified linear unit up to 6: y = min(max(x, 0), 6). Names and sizes pass through.
 
@@ -97,6 +100,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@offered("nn.functional", in_place="nn.functional")
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """Keep values within bounds: y = min(max(x, min_val), max_val). At a bound the gradient is 0. Names pass through.
 
@@ -109,6 +113,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return settled("hardtanh", input, inplace, lambda x: HARDTANH(x, low=min_val, high=max_val))
 
 
+@offered("nn.functional")
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """Piecewise linear stand-in of the logistic function: y = min(max(x + 3, 0), 6)/6. Names pass through.
 
@@ -119,6 +124,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     return settled("hardsigmoid", input, inplace, HARDSIGMOID)
 
 
+@offered("nn.functional")
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """Piecewise quadratic stand-in of silu: y = x·min(max(x + 3, 0), 6)/6. Names and sizes pass through.
 
@@ -129,6 +135,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     return settled("hardswish", input, inplace, HARDSWISH)
 
 
+@offered("nn.functional", in_place="nn.functional")
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """Rectified linear unit with a slope below 0: y = x above 0, slope·x below. Names and sizes pass through.
 
@@ -139,6 +146,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     return settled("leaky_relu", input, inplace, lambda x: LEAKY_RELU(x, slope=negative_slope))
 
 
+@offered("workbench", "Tensor", "nn.functional")
 def prelu(input: Any, weight: Any) -> Any:
     """Rectified linear unit with learned slopes below 0: y = x above 0, w·x below.
 
@@ -168,6 +176,7 @@ def prelu(input: Any, weight: Any) -> Any:
     return PRELU(input, ops.reshape(bare, sizes=sizes))
 
 
+@offered("nn.functional", in_place="nn.functional")
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """Exponential linear unit: y = x above 0, alpha·(e^x - 1) below. Names and sizes pass through.
 
@@ -178,6 +187,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return settled("elu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1.0))
 
 
+@offered("workbench", "nn.functional", in_place="nn.functional")
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """Exponential linear unit with one slope at 0: y = x above 0, alpha·(e^(x/alpha) - 1) below. Names pass through.
 
@@ -193,6 +203,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
+@offered("workbench", "nn.functional", in_place="nn.functional")
 def selu(input: Any, inplace: bool = False) -> Any:
     """Exponential linear unit that normalizes itself: y = 1.0507·(x above 0, 1.6733·(e^x - 1) below).
 
@@ -207,6 +218,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
     )
 
 
+@offered("nn.functional")
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Smooth rectified linear unit: y = ln(1 + e^(beta·x))/beta, and x where beta·x is beyond the threshold.
 
@@ -219,6 +231,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return SOFTPLUS(input, beta=beta, threshold=threshold)
 
 
+@offered("nn.functional")
 def logsigmoid(input: Any) -> Any:
     """Logarithm of the logistic function: y = -ln(1 + e^-x). Names and sizes pass through.
 
@@ -227,32 +240,3 @@ def logsigmoid(input: Any) -> Any:
     tensor([  -0.6931, -100.0000])
     """
     return LOGSIGMOID(input)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "relu": relu,
-    "celu": celu,
-    "selu": selu,
-    "prelu": prelu,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("celu", "selu")
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, prelu, elu, celu, selu, softplus,
-        logsigmoid,
-    )
-}  # fmt: skip
-"""What `workbench.nn.functional` offers of this file."""
-
-NN |= {
-    f"{name}_": in_place(f"{name}_", NN[name])
-    for name in ("relu", "hardtanh", "leaky_relu", "elu", "celu", "selu")
-}
-
-INPLACE = ("relu",)
-"""What also comes as ``<name>_``."""

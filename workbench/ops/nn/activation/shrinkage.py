@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.inplace import in_place
 from workbench.core.op import ops
 from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.nn.activation.parametric_ops import HARDSHRINK, SOFTSHRINK, THRESHOLD
 from workbench.ops.nn.activation.pointwise import settled
+from workbench.ops.offer import offered
 
 
+@offered("nn.functional")
 @rounded_once
 def softsign(input: Any) -> Any:
     """Softly bounded: y = x/(1 + |x|). Names and sizes pass through.
@@ -22,6 +23,7 @@ def softsign(input: Any) -> Any:
     return ops.div(input, ops.add(ops.abs(input), 1.0))
 
 
+@offered("nn.functional")
 @rounded_once
 def tanhshrink(input: Any) -> Any:
     """What tanh takes away: y = x - tanh x. Names and sizes pass through.
@@ -33,6 +35,7 @@ def tanhshrink(input: Any) -> Any:
     return ops.sub(input, ops.tanh(input))
 
 
+@offered("nn.functional")
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """Move values towards 0: y = x - λ above λ, x + λ below -λ, 0 between. Names and sizes pass through.
 
@@ -45,6 +48,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return SOFTSHRINK(input, bound=lambd)
 
 
+@offered("workbench", "Tensor", "nn.functional")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """Drop values near 0: y = x where |x| > λ, 0 elsewhere. Names and sizes pass through.
 
@@ -55,6 +59,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     return HARDSHRINK(input, bound=lambd)
 
 
+@offered("workbench", "nn.functional", in_place="nn.functional")
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """Replace what is not above a threshold: y = x where x > threshold, value elsewhere. Names pass through.
 
@@ -66,17 +71,3 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     if input.payload.dtype.kind in "iu":
         bounds = (int(threshold), int(value))
     return settled("threshold", input, inplace, lambda x: THRESHOLD(x, threshold=bounds[0], value=bounds[1]))
-
-
-FUNCTIONS: dict[str, Any] = {"hardshrink": hardshrink, "threshold": threshold}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("threshold",)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    function.__name__: function for function in (softsign, tanhshrink, softshrink, hardshrink, threshold)
-}
-"""What `workbench.nn.functional` offers of this file."""
-
-NN["threshold_"] = in_place("threshold_", threshold)

@@ -17,6 +17,7 @@ from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.nn import batching
+from workbench.ops.offer import offered
 from workbench.ops.reduce.reductions import logsumexp
 
 OUTPUT = Saves((), output=True)
@@ -191,6 +192,7 @@ def _along(op: Op, input: Any, dim: int | str, dtype: Any) -> Any:
     return op(input, dim=dim_index(dims_of(input), dim, op.name))
 
 
+@offered()
 def softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given.
 
@@ -201,6 +203,7 @@ def softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
     return _along(SOFTMAX, input, dim, dtype)
 
 
+@offered()
 def log_softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}. Computed in `dtype`, if given.
 
@@ -211,6 +214,7 @@ def log_softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
     return _along(LOG_SOFTMAX, input, dim, dtype)
 
 
+@offered("nn.functional")
 def softmin(input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """Softmax of the negated values: y_i = e^{-x_i} / Σ_j e^{-x_j}.
 
@@ -233,6 +237,7 @@ def _usual(name: str, input: Any, dim: int | str | None, stacklevel: int) -> int
     return 0 if len(dims_of(input).sizes) in (0, 1, 3) else 1
 
 
+@offered("nn.functional", name="softmax")
 def _functional_softmax(
     input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
@@ -240,6 +245,7 @@ def _functional_softmax(
     return _along(SOFTMAX, input, _usual("softmax", input, dim, _stacklevel), dtype)
 
 
+@offered("nn.functional", name="log_softmax")
 def _functional_log_softmax(
     input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
@@ -250,20 +256,20 @@ def _functional_log_softmax(
 for _function in (_functional_softmax, _functional_log_softmax):
     _function.__name__ = _function.__qualname__ = _function.__name__.removeprefix("_functional_")
 
-FUNCTIONS: dict[str, Any] = {"log_softmax": log_softmax, "softmax": softmax}
-"""What `workbench` offers of this file by name."""
 
-
+@offered("special", name="softmax")
 def _special_softmax(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
     return _along(SOFTMAX, input, dim, dtype)
 
 
+@offered("special", name="log_softmax")
 def _special_log_softmax(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
     return _along(LOG_SOFTMAX, input, dim, dtype)
 
 
+@offered("special", name="logsumexp", out=True)
 def _special_logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
     return logsumexp(input, dim, keepdim)
@@ -272,17 +278,3 @@ def _special_logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
 for _offered in (_special_softmax, _special_log_softmax, _special_logsumexp):
     _offered.__name__ = _offered.__qualname__ = _offered.__name__.removeprefix("_special_")
     _offered.__module__ = "workbench.special"
-
-SPECIAL: dict[str, Any] = {
-    "log_softmax": _special_log_softmax,
-    "logsumexp": _special_logsumexp,
-    "softmax": _special_softmax,
-}
-"""What `workbench.special` offers of this file."""
-
-NN: dict[str, Any] = {
-    "log_softmax": _functional_log_softmax,
-    "softmax": _functional_softmax,
-    "softmin": softmin,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -15,6 +15,7 @@ from workbench.core.value import dims_of, new
 from workbench.ops.contract.matmul import linear
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.nn.attention.scaled_dot_product import bare, by_the_op, step_by_step, weights_of
+from workbench.ops.offer import offered
 from workbench.ops.random.dropout import dropout
 
 
@@ -106,6 +107,7 @@ def _names_of_weights(query: Any, key: Any, heads: bool) -> tuple[str | None, ..
     return tuple(None if name in names[:i] else name for i, name in enumerate(names))
 
 
+@offered("nn.functional")
 def multi_head_attention_forward(
     query: Any,
     key: Any,
@@ -277,7 +279,3 @@ def _attention_mask(mask: Any, rows: int, length: int, key: Any) -> Any:
             operands=(dims_of(mask).operand("attn_mask"),),
         )
     return ops.unsqueeze(mask, dim=0, name=None) if len(sizes) == 2 else mask
-
-
-NN: dict[str, Any] = {"multi_head_attention_forward": multi_head_attention_forward}
-"""What `workbench.nn.functional` offers of this file."""

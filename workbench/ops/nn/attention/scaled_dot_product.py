@@ -14,6 +14,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.nn.attention.scaled_dot_product_ops import ATTENTION
+from workbench.ops.offer import offered
 from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.dropout import dropout
 
@@ -96,6 +97,7 @@ def _repeated(x: Any, heads: int, label: str) -> Any:
     return ops.reshape(wide, sizes=(*sizes[:-3], heads, *sizes[-2:]))
 
 
+@offered("nn.functional")
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -169,7 +171,3 @@ def step_by_step(
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p, generator=generator)
     return ops.matmul(weights, value)
-
-
-NN: dict[str, Any] = {"scaled_dot_product_attention": scaled_dot_product_attention}
-"""What `workbench.nn.functional` offers of this file."""

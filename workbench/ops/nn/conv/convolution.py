@@ -8,6 +8,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import Sizes, batched, not_negative, positive, several, unbatched
+from workbench.ops.offer import offered
 
 
 def _border(x: Any, weight: Any, padding: Any, stride: Sizes, dilation: Sizes, op: str) -> tuple[Any, Sizes]:
@@ -54,6 +55,7 @@ def _convolve(
     return unbatched(y, added)
 
 
+@offered("workbench", "nn.functional")
 def conv1d(
     input: Any,
     weight: Any,
@@ -76,6 +78,7 @@ def conv1d(
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@offered("workbench", "nn.functional")
 def conv2d(
     input: Any,
     weight: Any,
@@ -99,6 +102,7 @@ def conv2d(
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@offered("workbench", "nn.functional")
 def conv3d(
     input: Any,
     weight: Any,
@@ -117,13 +121,3 @@ def conv3d(
     (1, 2, 2, 2, 2)
     """
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-FUNCTIONS: dict[str, Any] = {"conv1d": conv1d, "conv2d": conv2d, "conv3d": conv3d}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = FUNCTIONS
-"""What `workbench.nn.functional` offers of this file."""

@@ -26,6 +26,7 @@ from workbench.ops.nn.conv.window_geometry import (
     several,
     unbatched,
 )
+from workbench.ops.offer import offered
 
 
 def _positions(sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
@@ -170,6 +171,7 @@ def _settings(op: str, kernel_size: Any, dilation: Any, padding: Any, stride: An
     }
 
 
+@offered("nn.functional")
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Take every window of [N, C, H, W] or [C, H, W] as a column: [N, C·kH·kW, positions].
 
@@ -183,6 +185,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     )
 
 
+@offered("nn.functional")
 def fold(
     input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
@@ -201,7 +204,3 @@ def fold(
     return unbatched(
         ops.fold(x, sizes=sizes, **_settings("fold", kernel_size, dilation, padding, stride)), added
     )
-
-
-NN: dict[str, Any] = {"fold": fold, "unfold": unfold}
-"""What `workbench.nn.functional` offers of this file."""

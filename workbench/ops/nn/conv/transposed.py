@@ -16,6 +16,7 @@ from workbench.ops.nn.conv.window_geometry import (
     several,
     unbatched,
 )
+from workbench.ops.offer import offered
 
 
 def _check_channels(x: Dims, weight: Dims, bias: Dims | None, groups: int, n: int, op: str) -> None:
@@ -114,6 +115,7 @@ def _transposed(
     return unbatched(y, added)
 
 
+@offered("workbench", "nn.functional")
 def conv_transpose1d(
     input: Any,
     weight: Any,
@@ -138,6 +140,7 @@ def conv_transpose1d(
     return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@offered("workbench", "nn.functional")
 def conv_transpose2d(
     input: Any,
     weight: Any,
@@ -159,6 +162,7 @@ def conv_transpose2d(
     return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@offered("workbench", "nn.functional")
 def conv_transpose3d(
     input: Any,
     weight: Any,
@@ -178,17 +182,3 @@ def conv_transpose3d(
     (1, 3, 4, 4, 4)
     """
     return _transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "conv_transpose1d": conv_transpose1d,
-    "conv_transpose2d": conv_transpose2d,
-    "conv_transpose3d": conv_transpose3d,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = FUNCTIONS
-"""What `workbench.nn.functional` offers of this file."""

@@ -13,6 +13,7 @@ from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 
 SECOND = DTypeRule("as the table", None, lambda dtype, params: dtype, skip=1)
 
@@ -193,6 +194,7 @@ def limit_norms(indices: Any, weight: Any, max_norm: float, norm_type: float) ->
     weight._version += 1
 
 
+@offered("nn.functional")
 def embedding(
     input: Any,
     weight: Any,
@@ -235,7 +237,3 @@ def picked(indices: Any, weight: Any, padding: int | None, by_frequency: bool) -
         dtype=weight.payload.dtype,
     )
     return ops.pass_share(rows, share)
-
-
-NN: dict[str, Any] = {"embedding": embedding}
-"""What `workbench.nn.functional` offers of this file."""

@@ -14,6 +14,7 @@ from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of, new
 from workbench.ops.nn.embedding.embedding import check_indices, check_padding, limit_norms, picked
+from workbench.ops.offer import offered
 
 
 def _bag_of(offsets: Any, count: int, bags: int) -> Any:
@@ -98,6 +99,7 @@ BAG_MAX = Op(
 )
 
 
+@offered("nn.functional")
 def embedding_bag(
     input: Any,
     weight: Any,
@@ -200,7 +202,3 @@ def _check_bag_words(
         raise ValueError("offsets has to be a 1D Tensor for 1D input: where each bag starts")
     if include_last and offsets is not None and dims_of(offsets).sizes[0] < 1:
         raise ValueError("include_last_offset: number of offsets should be at least 1")
-
-
-NN: dict[str, Any] = {"embedding_bag": embedding_bag}
-"""What `workbench.nn.functional` offers of this file."""

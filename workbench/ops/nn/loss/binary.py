@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
+from workbench.ops.offer import offered
 
 
 def _binary(x: Any, target: Any) -> Any:
@@ -82,6 +83,7 @@ def _same_sizes(input: Any, target: Any, message: str) -> None:
         raise ValueError(message.format(target=list(b), input=list(a)))
 
 
+@offered("nn.functional")
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -107,6 +109,7 @@ def binary_cross_entropy(
     return reduce_loss(loss if weight is None else ops.mul(loss, weight), reduction)
 
 
+@offered("workbench", "nn.functional")
 def binary_cross_entropy_with_logits(
     input: Any,
     target: Any,
@@ -138,6 +141,7 @@ def binary_cross_entropy_with_logits(
     return reduce_loss(loss if weight is None else ops.mul(loss, weight), reduction)
 
 
+@offered("nn.functional")
 def multilabel_soft_margin_loss(
     input: Any,
     target: Any,
@@ -160,6 +164,7 @@ def multilabel_soft_margin_loss(
     return reduce_loss(ops.mean(loss, dim=(last,), keepdim=False), reduction)
 
 
+@offered("nn.functional")
 def soft_margin_loss(
     input: Any,
     target: Any,
@@ -176,18 +181,3 @@ def soft_margin_loss(
     reduction = chosen_reduction(size_average, reduce, reduction)
     # ln(1 + e^-z) is the cross entropy of the score z against yes.
     return ops.binary_cross_entropy_with_logits(ops.mul(input, target), 1.0, reduction=reduction)
-
-
-FUNCTIONS: dict[str, Any] = {"binary_cross_entropy_with_logits": binary_cross_entropy_with_logits}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    "binary_cross_entropy": binary_cross_entropy,
-    "binary_cross_entropy_with_logits": binary_cross_entropy_with_logits,
-    "multilabel_soft_margin_loss": multilabel_soft_margin_loss,
-    "soft_margin_loss": soft_margin_loss,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.nn.loss import batching
+from workbench.ops.offer import offered
 
 # ------------------------------------------------------------------------------- what losses share
 
@@ -289,6 +290,7 @@ NLL_LOSS_GRADIENT = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@offered("workbench", "nn.functional")
 def nll_loss(
     input: Any,
     target: Any,
@@ -320,6 +322,7 @@ def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction
     return ops.nll_loss(*values, reduction=reduction, ignore_index=ignore_index)
 
 
+@offered("workbench", "nn.functional")
 def cross_entropy(
     input: Any,
     target: Any,
@@ -412,16 +415,3 @@ def _against_all(scores: Any, target: Any, weight: Any, ignore_index: int, reduc
     else:
         total = reduce_loss(ops.to(counted, dtype=scores.payload.dtype), "sum")
     return ops.div(reduce_loss(loss, "sum"), total)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "cross_entropy": cross_entropy,
-    "nll_loss": nll_loss,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = ("cross_entropy", "nll_loss")
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"cross_entropy": cross_entropy, "nll_loss": nll_loss}
-"""What `workbench.nn.functional` offers of this file."""

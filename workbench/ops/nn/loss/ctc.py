@@ -14,6 +14,7 @@ from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.nn.loss.cross_entropy import check_reduction, reduce_loss
+from workbench.ops.offer import offered
 
 
 def _padded(targets: Any, lengths: Any) -> Any:
@@ -260,6 +261,7 @@ def _lengths(lengths: Any, label: str) -> Any:
     return value if len(value.payload.shape) else ops.reshape(value, sizes=(1,))
 
 
+@offered("workbench", "nn.functional")
 def ctc_loss(
     log_probs: Any,
     targets: Any,
@@ -298,13 +300,3 @@ def ctc_loss(
     if reduction == "none" and not batched:
         return ops.squeeze(loss, dim=(0,))
     return reduce_loss(loss, reduction)
-
-
-FUNCTIONS: dict[str, Any] = {"ctc_loss": ctc_loss}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"ctc_loss": ctc_loss}
-"""What `workbench.nn.functional` offers of this file."""

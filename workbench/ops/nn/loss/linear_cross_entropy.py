@@ -16,8 +16,10 @@ from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import dims_of
 from workbench.ops.nn.loss.cross_entropy import check_reduction, cross_entropy, reduce_loss
+from workbench.ops.offer import offered
 
 
+@offered("nn.functional")
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
     """How `linear_cross_entropy` works through the samples in chunks.
@@ -210,6 +212,7 @@ def _check(input: Any, weight: Any, bias: Any) -> None:
         )
 
 
+@offered("nn.functional")
 def linear_cross_entropy(
     input: Any,
     linear_weight: Any,
@@ -288,10 +291,3 @@ def _in_chunks(
         return ops.div(reduce_loss(loss, "sum"), reduce_loss(counted, "sum"))
     loss = reduce_loss(loss, reduction)
     return loss if batched or reduction == "sum" else ops.squeeze(loss, dim=(0,))
-
-
-NN: dict[str, Any] = {
-    "LinearCrossEntropyOptions": LinearCrossEntropyOptions,
-    "linear_cross_entropy": linear_cross_entropy,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -15,6 +15,7 @@ from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.value import Value, dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
+from workbench.ops.offer import offered
 from workbench.ops.reduce.distance import pairwise_distance
 
 
@@ -23,6 +24,7 @@ def _at_least_zero(value: Any) -> Any:
     return ops.clamp(value, low=0, high=None)
 
 
+@offered("workbench", "nn.functional")
 def margin_ranking_loss(
     input1: Any,
     input2: Any,
@@ -57,6 +59,7 @@ def margin_ranking_loss(
     return reduce_loss(_at_least_zero(ops.add(wrong, margin)), reduction)
 
 
+@offered("workbench", "nn.functional")
 def hinge_embedding_loss(
     input: Any,
     target: Any,
@@ -77,6 +80,7 @@ def hinge_embedding_loss(
     return reduce_loss(ops.add(unlike, like), reduction)
 
 
+@offered("workbench", "nn.functional")
 def cosine_embedding_loss(
     input1: Any,
     input2: Any,
@@ -114,6 +118,7 @@ def cosine_embedding_loss(
     return reduce_loss(ops.add(like, unlike), reduction)
 
 
+@offered("workbench", "nn.functional")
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -144,6 +149,7 @@ def triplet_margin_loss(
     return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
 
 
+@offered("nn.functional")
 def triplet_margin_with_distance_loss(
     anchor: Any,
     positive: Any,
@@ -225,6 +231,7 @@ def _by_row(loss: Any, batched: bool, reduction: str) -> Any:
     return reduce_loss(loss if batched else ops.reshape(loss, sizes=()), reduction)
 
 
+@offered("nn.functional")
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -321,6 +328,7 @@ CLASS_SET = Op(
 )
 
 
+@offered("nn.functional")
 def multilabel_margin_loss(
     input: Any,
     target: Any,
@@ -354,23 +362,3 @@ def multilabel_margin_loss(
     if names is not None:
         loss = ops.rename(loss, names=names[:1])
     return _by_row(loss, batched, reduction)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "cosine_embedding_loss": cosine_embedding_loss,
-    "hinge_embedding_loss": hinge_embedding_loss,
-    "margin_ranking_loss": margin_ranking_loss,
-    "triplet_margin_loss": triplet_margin_loss,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    **FUNCTIONS,
-    "multi_margin_loss": multi_margin_loss,
-    "multilabel_margin_loss": multilabel_margin_loss,
-    "triplet_margin_with_distance_loss": triplet_margin_with_distance_loss,
-}
-"""What `workbench.nn.functional` offers of this file."""

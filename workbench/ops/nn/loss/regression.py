@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
+from workbench.ops.offer import offered
 
 
 def _warn_of_sizes(input: Any, target: Any) -> None:
@@ -53,6 +54,7 @@ def _are_floats(input: Any, target: Any) -> bool:
     return "c" not in kinds and bool(kinds & {"f", "V"})
 
 
+@offered("workbench", "nn.functional")
 def mse_loss(
     input: Any,
     target: Any,
@@ -75,6 +77,7 @@ def mse_loss(
     return _weighted(ops.mul(difference, difference), weight, reduction)
 
 
+@offered("nn.functional")
 def l1_loss(
     input: Any,
     target: Any,
@@ -107,6 +110,7 @@ def _bent(input: Any, target: Any, weight: Any, reduction: str, bound: float, sc
     return _compared("huber_loss", input, target, weight, reduction, bound=bound, scale=scale)
 
 
+@offered("nn.functional")
 def smooth_l1_loss(
     input: Any,
     target: Any,
@@ -132,6 +136,7 @@ def smooth_l1_loss(
     return _bent(input, target, None, reduction, float(beta), float(beta))
 
 
+@offered("nn.functional")
 def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
@@ -150,6 +155,7 @@ def huber_loss(
     return _bent(input, target, weight, reduction, float(delta), 1.0)
 
 
+@offered("nn.functional")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -187,6 +193,7 @@ def gaussian_nll_loss(
     return reduce_loss(ops.add(loss, 0.5 * math.log(2 * math.pi)) if full else loss, reduction)
 
 
+@offered("workbench", "nn.functional")
 def poisson_nll_loss(
     input: Any,
     target: Any,
@@ -219,6 +226,7 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
+@offered("workbench", "nn.functional")
 def kl_div(
     input: Any,
     target: Any,
@@ -249,21 +257,3 @@ def kl_div(
     loss = ops.kl_div(input, target, reduction=reduction, log_target=log_target)
     sizes = dims_of(input).sizes
     return ops.div(loss, float(sizes[0])) if batch and sizes else loss
-
-
-FUNCTIONS: dict[str, Any] = {"kl_div": kl_div, "mse_loss": mse_loss, "poisson_nll_loss": poisson_nll_loss}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    "gaussian_nll_loss": gaussian_nll_loss,
-    "huber_loss": huber_loss,
-    "kl_div": kl_div,
-    "l1_loss": l1_loss,
-    "mse_loss": mse_loss,
-    "poisson_nll_loss": poisson_nll_loss,
-    "smooth_l1_loss": smooth_l1_loss,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -12,6 +12,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of, new
 from workbench.kernels import lookup
 from workbench.ops.nn.norm.group_norm import group_norm_parts
+from workbench.ops.offer import offered
 
 __all__ = [
     "batch_norm",
@@ -106,6 +107,7 @@ def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
     )
 
 
+@offered("workbench")
 def native_batch_norm(
     input: Any,
     weight: Any,
@@ -146,6 +148,7 @@ def native_batch_norm(
     return y, ops.detach(mean), ops.detach(rstd)
 
 
+@offered("nn.functional")
 def batch_norm(
     input: Any,
     running_mean: Any,
@@ -173,6 +176,7 @@ def batch_norm(
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
+@offered("nn.functional")
 def instance_norm(
     input: Any,
     running_mean: Any = None,
@@ -214,13 +218,3 @@ def instance_norm(
         _move(running_mean, mean.payload.mean(axis=0), momentum)
         _move(running_var, variance.mean(axis=0), momentum)
     return y
-
-
-FUNCTIONS: dict[str, Any] = {"native_batch_norm": native_batch_norm}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"batch_norm": batch_norm, "instance_norm": instance_norm}
-"""What `workbench.nn.functional` offers of this file."""

@@ -21,6 +21,7 @@ from workbench.ops.nn.norm.standardise import (
     through_statistics,
     wanted,
 )
+from workbench.ops.offer import offered
 
 
 def _grouped(x: Any, groups: int) -> Any:
@@ -223,6 +224,7 @@ GROUP_NORM_GRADIENT = Op(
 
 
 # ---------------------------------------------------------------------------------- the words people use
+@offered("workbench", "nn.functional")
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Scale each group of channels of [N, C, …] by its mean and variance: (x - E[x]) / √(Var[x] + ε)·weight + bias.
 
@@ -245,6 +247,7 @@ def group_norm_parts(input: Any, weight: Any, bias: Any, groups: int, eps: float
     return y, mean, rstd
 
 
+@offered("workbench")
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Any, Any, Any]:
@@ -266,6 +269,7 @@ def native_group_norm(
     return group_norm_parts(input, weight, bias, group, eps)
 
 
+@offered("nn.functional")
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:
@@ -296,13 +300,3 @@ def local_response_norm(
         # The mean of whole numbers is a whole number, as where they are pooled.
         mean = ops.floor(mean)
     return ops.div(input, ops.pow(ops.add(ops.mul(mean, alpha), k), beta))
-
-
-FUNCTIONS: dict[str, Any] = {"group_norm": group_norm, "native_group_norm": native_group_norm}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"group_norm": group_norm, "local_response_norm": local_response_norm}
-"""What `workbench.nn.functional` offers of this file."""

@@ -23,6 +23,7 @@ from workbench.ops.nn.norm.standardise import (
     through_statistics,
     wanted,
 )
+from workbench.ops.offer import offered
 
 
 def _last(ndim: int, count: int) -> Axes:
@@ -270,6 +271,7 @@ def _count_of(op: str, input: Any, normalized_shape: Any) -> int:
     return len(shape)
 
 
+@offered("workbench")
 def native_layer_norm(
     input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> tuple[Any, Any, Any]:
@@ -287,6 +289,7 @@ def native_layer_norm(
     return y, ops.detach(mean), ops.detach(rstd)
 
 
+@offered("workbench", "nn.functional")
 def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -301,6 +304,7 @@ def layer_norm(
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
+@offered("workbench", "nn.functional")
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """Scale each sample by the root mean square of its last dims: x / √(E[x²] + ε)·weight.
 
@@ -328,17 +332,3 @@ def _resolution(dtype: np.dtype[Any]) -> float:
     if dtype.name in known:
         return known[dtype.name]
     return float(np.finfo(dtype).eps) if dtype.kind in "fc" else float(np.finfo(np.float32).eps)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "layer_norm": layer_norm,
-    "native_layer_norm": native_layer_norm,
-    "rms_norm": rms_norm,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"layer_norm": layer_norm, "rms_norm": rms_norm}
-"""What `workbench.nn.functional` offers of this file."""

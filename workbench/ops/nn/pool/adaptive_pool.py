@@ -19,6 +19,7 @@ from workbench.core.value import dims_of
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, batched, several, unbatched
 from workbench.ops.nn.pool.pool_ops import VALUES_AND_INDICES, has_nan, in_plane, keep_larger, lowest, picked
+from workbench.ops.offer import offered
 
 
 def _bounds(size: int, out: int) -> tuple[Any, Any]:
@@ -179,6 +180,7 @@ def _adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: boo
     return (values, indices) if return_indices else values
 
 
+@offered("workbench", "nn.functional")
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Pool [N, C, L] or [C, L] to the largest value of each of `output_size` windows.
 
@@ -189,11 +191,13 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
+@offered("nn.functional")
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Pool [N, C, H, W] or [C, H, W] to the largest value of each of `output_size` windows; None keeps a size."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
+@offered("nn.functional")
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Pool [N, C, D, H, W] or [C, D, H, W] to the largest value of each of `output_size` windows."""
     return _adaptive_max_pool(3, input, output_size, return_indices)
@@ -229,6 +233,7 @@ def _unpooled(
     return unbatched(ops.max_unpool(x, places, sizes=sizes), added)
 
 
+@offered("nn.functional")
 def max_unpool1d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
@@ -244,6 +249,7 @@ def max_unpool1d(
     return _unpooled(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@offered("nn.functional")
 def max_unpool2d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
@@ -251,25 +257,9 @@ def max_unpool2d(
     return _unpooled(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@offered("nn.functional")
 def max_unpool3d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
     """Put the values that `max_pool3d` found back where they lay, among zeros; see `max_unpool1d`."""
     return _unpooled(3, input, indices, kernel_size, stride, padding, output_size)
-
-
-FUNCTIONS: dict[str, Any] = {"adaptive_max_pool1d": adaptive_max_pool1d}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    "adaptive_max_pool1d": adaptive_max_pool1d,
-    "adaptive_max_pool2d": adaptive_max_pool2d,
-    "adaptive_max_pool3d": adaptive_max_pool3d,
-    "max_unpool1d": max_unpool1d,
-    "max_unpool2d": max_unpool2d,
-    "max_unpool3d": max_unpool3d,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -25,6 +25,7 @@ from workbench.ops.nn.conv.window_geometry import (
     unbatched,
 )
 from workbench.ops.nn.pool.pool_ops import VALUES_AND_INDICES, has_nan, keep_larger, lowest
+from workbench.ops.offer import offered
 
 
 def _column(n: int, axis: int) -> int:
@@ -200,6 +201,7 @@ def _pool(
     return (values, indices) if return_indices else values
 
 
+@offered("nn.functional")
 def fractional_max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -223,6 +225,7 @@ def fractional_max_pool2d(
     return _pool(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+@offered("nn.functional")
 def fractional_max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -238,10 +241,3 @@ def fractional_max_pool3d(
     (1, 3, 4, 5, 6)
     """
     return _pool(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
-
-
-NN: dict[str, Any] = {
-    "fractional_max_pool2d": fractional_max_pool2d,
-    "fractional_max_pool3d": fractional_max_pool3d,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.core.op import ops
 from workbench.ops.nn.conv.window_geometry import batched, several, unbatched
+from workbench.ops.offer import offered
 
 
 def max_pool(
@@ -70,6 +71,7 @@ def avg_pool(
     return unbatched(y, added)
 
 
+@offered("workbench", "nn.functional")
 def max_pool1d(
     input: Any,
     kernel_size: Any,
@@ -90,6 +92,7 @@ def max_pool1d(
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@offered("workbench", "nn.functional")
 def max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -111,6 +114,7 @@ def max_pool2d(
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@offered("workbench", "nn.functional")
 def max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -129,6 +133,7 @@ def max_pool3d(
     return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@offered("workbench", "nn.functional")
 def avg_pool1d(
     input: Any,
     kernel_size: Any,
@@ -146,6 +151,7 @@ def avg_pool1d(
     return avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@offered("workbench", "nn.functional")
 def avg_pool2d(
     input: Any,
     kernel_size: Any,
@@ -166,6 +172,7 @@ def avg_pool2d(
     return avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
+@offered("workbench", "nn.functional")
 def avg_pool3d(
     input: Any,
     kernel_size: Any,
@@ -194,6 +201,7 @@ def _power_mean(n: int, input: Any, norm_type: float, kernel_size: Any, stride: 
     return ops.pow(ops.mul(signed, float(math.prod(kernel))), 1.0 / norm_type)
 
 
+@offered("nn.functional")
 def lp_pool1d(
     input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
@@ -206,6 +214,7 @@ def lp_pool1d(
     return _power_mean(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@offered("nn.functional")
 def lp_pool2d(
     input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
@@ -213,30 +222,9 @@ def lp_pool2d(
     return _power_mean(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@offered("nn.functional")
 def lp_pool3d(
     input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
     """Power-average of each window of [N, C, D, H, W] or [C, D, H, W]: y = (Σ x^p)^(1/p)."""
     return _power_mean(3, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "avg_pool1d": avg_pool1d,
-    "avg_pool2d": avg_pool2d,
-    "avg_pool3d": avg_pool3d,
-    "max_pool1d": max_pool1d,
-    "max_pool2d": max_pool2d,
-    "max_pool3d": max_pool3d,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    **FUNCTIONS,
-    "lp_pool1d": lp_pool1d,
-    "lp_pool2d": lp_pool2d,
-    "lp_pool3d": lp_pool3d,
-}
-"""What `workbench.nn.functional` offers of this file."""

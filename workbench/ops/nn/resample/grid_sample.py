@@ -14,6 +14,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.value import dims_of, new
+from workbench.ops.offer import offered
 
 MODES = ("bilinear", "nearest", "bicubic")
 PADDING_MODES = ("zeros", "border", "reflection")
@@ -168,6 +169,7 @@ def _check(x: Dims, grid: Dims, mode: str, op: str) -> None:
         raise DimensionError("bicubic interpolation only supports 4D input.", op=op, operands=operands)
 
 
+@offered("nn.functional")
 def grid_sample(
     input: Any,
     grid: Any,
@@ -206,6 +208,7 @@ def _by_number(input: Any, grid: Any, mode: int, padding_mode: int, align_corner
     return _sampled(input, grid, MODES[mode], PADDING_MODES[padding_mode], align_corners, op)
 
 
+@offered("workbench")
 def grid_sampler(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
@@ -216,6 +219,7 @@ def grid_sampler(
     return _by_number(input, grid, interpolation_mode, padding_mode, align_corners, "grid_sampler")
 
 
+@offered("workbench")
 def grid_sampler_2d(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
@@ -223,6 +227,7 @@ def grid_sampler_2d(
     return _by_number(input, grid, interpolation_mode, padding_mode, align_corners, "grid_sampler_2d")
 
 
+@offered("workbench")
 def grid_sampler_3d(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
@@ -237,6 +242,7 @@ def _ticks(size: int, align_corners: bool) -> Any:
     return np.linspace(-1, 1, size) * (1.0 if align_corners else (size - 1) / size)
 
 
+@offered("nn.functional")
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
     """Return the grid for `grid_sample` that an affine map makes of the pixels of an output of `size`.
 
@@ -281,21 +287,7 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     return ops.rename(grid, names=(dims.names[0], *(None,) * (n + 1))) if dims.names[0] else grid
 
 
+@offered("workbench")
 def affine_grid_generator(theta: Any, size: Sequence[int], align_corners: bool) -> Any:
     """Call `affine_grid`."""
     return affine_grid(theta, size, align_corners)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "affine_grid_generator": affine_grid_generator,
-    "grid_sampler": grid_sampler,
-    "grid_sampler_2d": grid_sampler_2d,
-    "grid_sampler_3d": grid_sampler_3d,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {"affine_grid": affine_grid, "grid_sample": grid_sample}
-"""What `workbench.nn.functional` offers of this file."""

@@ -12,6 +12,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import Sizes, batched, unbatched
 from workbench.ops.nn.pool.adaptive_pool import target_sizes
+from workbench.ops.offer import offered
 
 MODES = {
     "nearest": ("nearest", (1, 2, 3)),
@@ -58,6 +59,7 @@ def _targets(
     return sizes, (None,) * n if recompute else factors
 
 
+@offered("nn.functional")
 def interpolate(
     input: Any,
     size: Any = None,
@@ -107,6 +109,7 @@ def interpolate(
     )
 
 
+@offered("nn.functional")
 def upsample(
     input: Any,
     size: Any = None,
@@ -119,12 +122,14 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@offered("nn.functional")
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Call `interpolate` with the mode nearest, its newer name."""
     warnings.warn("upsample_nearest is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@offered("nn.functional")
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Call `interpolate` with the mode bilinear and aligned corners, its newer name."""
     warnings.warn("upsample_bilinear is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
@@ -169,6 +174,7 @@ def pools_plainly(x: Any) -> bool:
     return bool(dtype.kind == "f" and dtype.itemsize >= 4)
 
 
+@offered("workbench", "nn.functional")
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """Pool [N, C, L] or [C, L] to the mean of each of `output_size` windows.
 
@@ -181,29 +187,13 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     return _adaptive_avg_pool(1, input, output_size)
 
 
+@offered("nn.functional")
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """Pool [N, C, H, W] or [C, H, W] to the mean of each of `output_size` windows; None keeps a size."""
     return _adaptive_avg_pool(2, input, output_size)
 
 
+@offered("nn.functional")
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     """Pool [N, C, D, H, W] or [C, D, H, W] to the mean of each of `output_size` windows; None keeps a size."""
     return _adaptive_avg_pool(3, input, output_size)
-
-
-FUNCTIONS: dict[str, Any] = {"adaptive_avg_pool1d": adaptive_avg_pool1d}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = {
-    "adaptive_avg_pool1d": adaptive_avg_pool1d,
-    "adaptive_avg_pool2d": adaptive_avg_pool2d,
-    "adaptive_avg_pool3d": adaptive_avg_pool3d,
-    "interpolate": interpolate,
-    "upsample": upsample,
-    "upsample_bilinear": upsample_bilinear,
-    "upsample_nearest": upsample_nearest,
-}
-"""What `workbench.nn.functional` offers of this file."""

@@ -8,6 +8,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
+from workbench.ops.offer import offered
 
 
 def _image(input: Any, op: str) -> tuple[Dims, Any]:
@@ -32,6 +33,7 @@ def _factor(factor: int, what: str, op: str) -> int:
     return factor
 
 
+@offered("workbench", "nn.functional")
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Rearrange [*, C·r², H, W] to [*, C, H·r, W·r].
 
@@ -57,6 +59,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return _named(ops.reshape(moved, sizes=(*batch, out, height * r, width * r)), dims)
 
 
+@offered("workbench", "nn.functional")
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """Rearrange [*, C, H·r, W·r] to [*, C·r², H, W]: the inverse of `pixel_shuffle`.
 
@@ -81,6 +84,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return _named(ops.reshape(moved, sizes=(*batch, channels * r * r, height // r, width // r)), dims)
 
 
+@offered("workbench", "nn.functional")
 def channel_shuffle(input: Any, groups: int) -> Any:
     """Interleave `groups` groups of the channels of [N, C, …].
 
@@ -101,17 +105,3 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     apart = ops.reshape(x, sizes=(batch, groups, channels // groups, *rest))
     moved = ops.permute(apart, dim=(0, 2, 1, *range(3, len(rest) + 3)))
     return _named(ops.reshape(moved, sizes=dims.sizes), dims)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "channel_shuffle": channel_shuffle,
-    "pixel_shuffle": pixel_shuffle,
-    "pixel_unshuffle": pixel_unshuffle,
-}
-"""What `workbench` offers of this file by name."""
-
-NOT_METHODS = tuple(FUNCTIONS)
-"""Functions that are no methods of a tensor."""
-
-NN: dict[str, Any] = FUNCTIONS
-"""What `workbench.nn.functional` offers of this file."""
