@@ -20,6 +20,7 @@ from workbench.core.op import ops
 from workbench.core.tape import Call, Keep, Node, alias, leaf_of
 from workbench.core.value import Value, dims_of, new
 from workbench.tensor import Tensor
+from workbench.tensor.tensor import BACKWARD
 
 __all__ = ["backward", "grad"]
 
@@ -372,4 +373,4 @@ def grad(
     return tuple(results)
 
 
-Tensor._backward = staticmethod(backward)
+BACKWARD.give(backward)

@@ -10,9 +10,10 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.seams import Seam
 from workbench.kernels.loader import native
 
-__all__ = ["VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
+__all__ = ["APPLY", "VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
 
 
 class _PlainValue:
@@ -53,19 +54,13 @@ class _PlainCall:
     __slots__ = ("inputs", "needs", "op", "out", "outs", "params")
 
 
-_apply: Callable[..., Any] | None = None
-
-
-def call_by(apply: Callable[..., Any]) -> None:
-    """Set what calling an op does where nothing is compiled."""
-    global _apply
-    _apply = apply
+APPLY = Seam("calling an op", "workbench.core.dispatch")
+"""What calling an op does where nothing is compiled."""
 
 
 class _PlainOp:
     def __call__(self, *inputs: Any, **params: Any) -> Any:
-        assert _apply is not None  # core.dispatch has been imported
-        return _apply(self, *inputs, **params)
+        return APPLY.call(self, *inputs, **params)
 
 
 eager: Any = native if native is not None and hasattr(native, "walk") else None

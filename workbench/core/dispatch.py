@@ -19,7 +19,7 @@ import numpy as np
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core import backend, tape
-from workbench.core.bases import call_by, eager
+from workbench.core.bases import APPLY, eager
 from workbench.core.dtype_rules import cast, common_dtype, compute, narrowed, settled
 from workbench.core.op import Absent, Op
 from workbench.core.outcome import infer_dims, names_in, names_of
@@ -94,7 +94,7 @@ def _mark(results: Any) -> None:
 
 
 if eager is None:
-    call_by(apply)
+    APPLY.give(apply)
 else:
     # The variable behind np.errstate: setting it costs a tenth of entering a context manager.
     _warnings = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]

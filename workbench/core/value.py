@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.dims import MAXIMUM_DIMS, Dims, Names
+from workbench.base.seams import Seam
 from workbench.core.bases import ValueBase, eager
 
 if TYPE_CHECKING:
@@ -106,20 +107,20 @@ class Abstract:
         return f"{type(self).__name__}({self.shape}, {self.dtype})"
 
 
-_type: type[Value] = Value
+TYPE = Seam("the type of what ops return", "workbench.tensor.tensor")
+"""The class of values: `workbench.tensor.Tensor`."""
 
 
 def use_type(cls: type[Value]) -> None:
     """Make `cls` the type of the values that ops return. Called once, by the tensor room."""
-    global _type
-    _type = cls
+    TYPE.give(cls)
     if eager is not None:
         eager.use_value_type(cls)
 
 
 def _new(array: Any, names: Names | None = None) -> Any:
     """Return a value of the type in use around `array`."""
-    value = _type.__new__(_type)
+    value = TYPE.call.__new__(TYPE.call)
     value.payload = array
     if names is not None:
         value._names = names

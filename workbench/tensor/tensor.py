@@ -12,6 +12,7 @@ from workbench.base.devices import Device
 from workbench.base.dims import Dims, check_names, dim_index, unify_names
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
+from workbench.base.seams import Seam
 from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
@@ -27,9 +28,10 @@ from workbench.tensor.methods import Methods
 from workbench.tensor.operators import PLAIN, Operators
 from workbench.tensor.printing import tensor_repr
 
-__all__ = ["Tensor"]
+__all__ = ["BACKWARD", "Tensor"]
 
-Backward = Callable[..., None]
+BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
+"""``BACKWARD(tensor, gradient, retain_graph, create_graph)``: what `Tensor.backward` does."""
 
 
 class Tensor(Methods, Operators, Interchange):
@@ -47,8 +49,6 @@ class Tensor(Methods, Operators, Interchange):
     __slots__ = ()
     __array_priority__ = 1000
     _grad: Tensor | None = None
-    _backward: Backward | None = None
-    """Set once on the class, by the autograd room."""
     _hooks: list[Callable[[Tensor], Tensor | None]] | None = None
     _after_gathering: list[Callable[[Tensor], None]] | None = None
     _retains_grad: bool = False
@@ -247,8 +247,7 @@ class Tensor(Methods, Operators, Interchange):
         >>> x.grad
         tensor([2.0000, 4.0000])
         """
-        assert Tensor._backward is not None  # set when the package is imported
-        Tensor._backward(self, gradient, retain_graph, create_graph)
+        BACKWARD(self, gradient, retain_graph, create_graph)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call ``hook(gradient)`` when the gradient of this tensor is known; what it returns replaces it.
