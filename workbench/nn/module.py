@@ -1,7 +1,8 @@
 """`Module`: parameters, buffers and other modules by attribute, and a call.
 
-A call without hooks costs one test more than the call of `forward` itself. What is registered is `registry`'s, going
-through it `inside`'s, hooks are `hooking`'s, the state is `state`'s, and other types and devices are `conversion`'s.
+A call without hooks costs one test more than the call of `forward` itself. What is registered is the `Registry`'s, the
+one base; going through it is written in `traversal`, hooks in `hook_registration`, the state in `state`, other types
+and devices in `conversion`: functions of a module, which the class lists.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, TypeVar
 from workbench.base.dtypes import as_dtype
 from workbench.core import scope
 from workbench.core.value import Value
-from workbench.nn import conversion, state
-from workbench.nn.hooking import Hooking
-from workbench.nn.hooks import RemovableHandle, call
+from workbench.nn import conversion, hook_registration, state, traversal
+from workbench.nn.hooks import Hooks, RemovableHandle, call
+from workbench.nn.registry import Registry
 from workbench.tensor import Tensor
 
 __all__ = ["Module", "RemovableHandle"]
@@ -22,7 +23,7 @@ __all__ = ["Module", "RemovableHandle"]
 Own = TypeVar("Own", bound="Module")
 
 
-class Module(Hooking):
+class Module(Registry):
     """Base of everything that holds parameters and is called.
 
     >>> import workbench as wb
@@ -39,6 +40,39 @@ class Module(Hooking):
     """Buffers that take the size of what `load_state_dict` brings, such as a histogram that was filled."""
     _version: int = 1
     """Version of the layout of the state, which `state_dict` writes down and `_load_from_state_dict` is told."""
+
+    _hooks: Hooks | None = None
+    _hooked: bool = False
+    """True while a call must go through hooks."""
+
+    # ---------------------------------------------------------------------------------- what is inside
+
+    children = traversal.children
+    named_children = traversal.named_children
+    modules = traversal.modules
+    named_modules = traversal.named_modules
+    parameters = traversal.parameters
+    named_parameters = traversal.named_parameters
+    buffers = traversal.buffers
+    named_buffers = traversal.named_buffers
+    get_submodule = traversal.get_submodule
+    set_submodule = traversal.set_submodule
+    get_parameter = traversal.get_parameter
+    get_buffer = traversal.get_buffer
+
+    # ------------------------------------------------------------------------------------------- hooks
+
+    register_forward_pre_hook = hook_registration.register_forward_pre_hook
+    register_forward_hook = hook_registration.register_forward_hook
+    register_full_backward_pre_hook = hook_registration.register_full_backward_pre_hook
+    register_full_backward_hook = hook_registration.register_full_backward_hook
+    register_backward_hook = hook_registration.register_backward_hook
+    register_state_dict_pre_hook = hook_registration.register_state_dict_pre_hook
+    register_state_dict_post_hook = hook_registration.register_state_dict_post_hook
+    _register_state_dict_hook = hook_registration._register_state_dict_hook
+    register_load_state_dict_pre_hook = hook_registration.register_load_state_dict_pre_hook
+    _register_load_state_dict_pre_hook = hook_registration._register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook = hook_registration.register_load_state_dict_post_hook
 
     # ---------------------------------------------------------------------------------------- the call
 
@@ -229,6 +263,19 @@ class Module(Hooking):
         state.load_own(
             self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles keep: of what hooks compute the numbers, not the history."""
+        state = dict(self.__dict__)
+        for hook in self._hooks.forward_pre.values() if self._hooks is not None else ():
+            name = getattr(hook.call, "name", None)
+            if (
+                isinstance(name, str)
+                and isinstance(state.get(name), Tensor)
+                and name not in self._parameter_names
+            ):
+                state[name] = state[name].detach()
+        return state
 
     # ------------------------------------------------------------------------------------------- printed
 
