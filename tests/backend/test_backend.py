@@ -127,7 +127,7 @@ def test_modules_move_there_and_load_and_start_there() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         layer.to("toy")
-        assert layer.weight is weight and weight.names == ("out_features", "in_features")
+        assert layer.weight is weight and weight.dim_labels == ("out_features", "in_features")
         assert (weight.device, weight.grad.device) == ("toy", "toy")
         layer.load_state_dict({"weight": np.ones((3, 2)), "bias": wb.ones(3, dtype="float64")})
         assert weight.device == "toy" and weight.detach().cpu().tolist() == [[1, 1]] * 3

@@ -82,7 +82,7 @@ def test_the_state_of_a_module_goes_through_a_file(path: Path) -> None:
     other.load_state_dict(load_file(path))
     for key, value in module.state_dict().items():
         np.testing.assert_array_equal(other.state_dict()[key].numpy(), value.numpy())
-    assert load_file(path)["0.weight"].names == ("out_features", "in_features")
+    assert load_file(path)["0.weight"].dim_labels == ("out_features", "in_features")
 
 
 def test_metadata_comes_back_as_it_was_given(path: Path) -> None:

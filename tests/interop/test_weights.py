@@ -27,8 +27,8 @@ def test_a_modules_state_comes_back(tmp_path: Path, suffix: str) -> None:
     for key, value in module.state_dict().items():
         np.testing.assert_array_equal(other.state_dict()[key].numpy(), value.numpy())
         assert loaded[key].numpy().flags.writeable
-    names = ("out_features", "in_features") if suffix == ".safetensors" else (None, None)
-    assert loaded["0.weight"].names == names
+    labels = ("out_features", "in_features") if suffix == ".safetensors" else (None, None)
+    assert loaded["0.weight"].dim_labels == labels
 
 
 def test_a_state_of_pytorchs_goes_into_a_module() -> None:

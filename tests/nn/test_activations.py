@@ -63,7 +63,7 @@ def test_an_activation_is_its_definition_and_keeps_names(
     assert_close(y.detach(), expected(a.astype(np.float64)), rtol=2e-5, atol=2e-6)
     assert y.names == ("N", "C")
     y.sum().backward()
-    assert x.grad.names == ("N", "C")
+    assert x.grad.dim_labels == ("N", "C")
 
 
 IN_PLACE = [
@@ -115,7 +115,7 @@ def test_slopes_by_channel() -> None:
     assert_close(y.detach()[0, :, 0], np.array([-0.1, -0.2, -0.3]))
     y.sum().backward()
     assert layer.weight.grad.tolist() == [-8, -8, -8]
-    assert layer.weight.grad.names == ("C",)
+    assert layer.weight.grad.dim_labels == ("C",)
     with pytest.raises(wb.DimensionError, match="takes 'C' as dim 1") as caught:
         layer(x.align_to("N", "L", "C"))
     assert caught.value.fix == "x.align_to('N', 'C', 'L')"

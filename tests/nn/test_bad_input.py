@@ -178,7 +178,7 @@ def test_a_state_of_a_model_is_assigned_as_it_is() -> None:
     other.load_state_dict(state, assign=True)
     assert isinstance(other.weight, nn.Parameter)
     assert other.weight.requires_grad
-    assert other.weight.names == ("out_features", "in_features")
+    assert other.weight.dim_labels == ("out_features", "in_features")
     with wb.no_grad():
         one.weight.fill_(7.0)
     assert other.weight[0, 0].item() == 7  # the memory is shared, as with PyTorch

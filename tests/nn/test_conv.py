@@ -99,12 +99,12 @@ def test_a_transpose_is_the_gradient_of_the_convolution(n: int) -> None:
     spread = back(seed, output_size=x.shape[2:])
     assert spread.shape == back(seed, output_size=list(x.shape)).shape == x.shape
     assert_close(spread, x.grad, rtol=1e-4, atol=1e-5)
-    assert back.weight.names[:2] == ("in_channels", "out_channels")
+    assert back.weight.dim_labels[:2] == ("in_channels", "out_channels")
 
 
 def test_weights_have_names_types_and_sizes() -> None:
     layer = nn.Conv3d(4, 6, (1, 2, 3), groups=2, dtype=wb.float64, device="cpu", bias=False)
-    assert layer.weight.names == (
+    assert layer.weight.dim_labels == (
         "out_channels",
         "in_channels",
         "kernel_depth",
@@ -114,10 +114,10 @@ def test_weights_have_names_types_and_sizes() -> None:
     assert layer.weight.shape == (6, 2, 1, 2, 3)
     assert layer.weight.dtype is wb.float64
     assert nn.ConvTranspose1d(4, 6, 3, groups=2).weight.shape == (4, 3, 3)
-    assert nn.Conv1d(1, 2, 3).weight.names == ("out_channels", "in_channels", "kernel_width")
+    assert nn.Conv1d(1, 2, 3).weight.dim_labels == ("out_channels", "in_channels", "kernel_width")
     layer = copy.deepcopy(layer)
     layer(values(3).double()).sum().backward()
-    assert layer.weight.grad.names == layer.weight.names
+    assert layer.weight.grad.dim_labels == layer.weight.dim_labels
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

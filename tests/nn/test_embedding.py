@@ -18,7 +18,7 @@ def test_rows_are_picked_and_named() -> None:
     assert y.names == ("N", "T", "embedding_dim")
     assert_close(y.detach(), layer.weight.detach().numpy()[[[1, 4], [0, 1]]])
     y.sum().backward()
-    assert layer.weight.grad.names == ("num_embeddings", "embedding_dim")
+    assert layer.weight.grad.dim_labels == ("num_embeddings", "embedding_dim")
     assert layer.weight.grad.numpy()[:, 0].tolist() == [1, 2, 0, 0, 1]
 
 

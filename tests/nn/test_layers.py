@@ -115,7 +115,7 @@ def test_batch_norm_uses_the_batch_and_moves_the_running_statistics() -> None:
     measured, variance = layer.running_mean.numpy()[:, None, None], layer.running_var.numpy()[:, None, None]
     assert_close(layer(x), (a - measured) / np.sqrt(variance + 1e-5) * scale + shift, rtol=1e-4)
     assert layer.num_batches_tracked.item() == 1
-    assert layer.running_mean.names == ("C",)
+    assert layer.running_mean.dim_labels == ("C",)
 
 
 def test_batch_norm_without_momentum_keeps_the_plain_mean() -> None:
@@ -219,12 +219,17 @@ def test_losses() -> None:
 
 
 def test_parameters_say_what_their_dims_are() -> None:
-    assert nn.Conv2d(1, 2, 3).weight.names == ("out_channels", "in_channels", "kernel_height", "kernel_width")
-    assert nn.Conv2d(1, 2, 3).bias.names == ("out_channels",)
-    assert nn.Linear(1, 2).weight.names == ("out_features", "in_features")
+    assert nn.Conv2d(1, 2, 3).weight.dim_labels == (
+        "out_channels",
+        "in_channels",
+        "kernel_height",
+        "kernel_width",
+    )
+    assert nn.Conv2d(1, 2, 3).bias.dim_labels == ("out_channels",)
+    assert nn.Linear(1, 2).weight.dim_labels == ("out_features", "in_features")
     layer = nn.Conv2d(3, 2, 3)
     layer(images()).sum().backward()
-    assert layer.weight.grad.names == layer.weight.names
+    assert layer.weight.grad.dim_labels == layer.weight.dim_labels
 
 
 def refused(layer: nn.Module, x: wb.Tensor) -> wb.DimensionError:

@@ -52,8 +52,8 @@ def test_the_first_call_makes_it_the_layer_itself(name: str) -> None:
     assert layer.weight is weight
     if weight is not None:
         y.sum().backward()
-        assert weight.grad.names == weight.names
-        assert None not in weight.names
+        assert weight.grad.dim_labels == weight.dim_labels
+        assert None not in weight.dim_labels
         assert isinstance(copied.weight, nn.UninitializedParameter)
     wb.manual_seed(1)
     assert_close(copied(x), y)
@@ -90,7 +90,7 @@ def test_types_and_devices_are_kept_for_later() -> None:
     assert layer[0].weight is weight
     assert weight.dtype is layer[1].running_var.dtype is wb.float64
     assert not weight.requires_grad
-    assert weight.names[0] == "out_channels"
+    assert weight.dim_labels[0] == "out_channels"
     assert weight.shape == (4, 3, 3, 3)
     assert nn.LazyLinear(3, dtype=wb.float64).bias.dtype is wb.float64
 

@@ -36,7 +36,7 @@ def test_bilinear_is_its_definition() -> None:
     assert_close(y.detach(), np.einsum("nti,oij,ntj->nto", a.numpy(), w, b.numpy()) + c, rtol=1e-4, atol=1e-5)
     assert y.names == ("N", "T", "out_features")
     y.sum().backward()
-    assert layer.weight.grad.names == ("out_features", "in1_features", "in2_features")
+    assert layer.weight.grad.dim_labels == ("out_features", "in1_features", "in2_features")
     assert abs(w).max() <= 1 / np.sqrt(3)
     assert repr(layer) == "Bilinear(in1_features=3, in2_features=4, out_features=5, bias=True)"
     with pytest.raises(

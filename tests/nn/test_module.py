@@ -198,7 +198,7 @@ def test_arrays_load_and_names_stay() -> None:
     layer = nn.Linear(2, 3)
     layer.load_state_dict({"weight": np.ones((3, 2)), "bias": np.zeros(3, np.float32)})
     assert layer.weight.detach().numpy().dtype == np.float32
-    assert layer.weight.names == ("out_features", "in_features")
+    assert layer.weight.dim_labels == ("out_features", "in_features")
 
 
 def test_all_that_is_wrong_with_a_state_is_told_at_once_and_nothing_changes() -> None:

@@ -43,7 +43,7 @@ class Case(NamedTuple):
     by_name: bool = False
     """Whether the layer was made with the name of a dim, which its input must then have."""
     unnamed: frozenset[str] = frozenset()
-    """Parameters that have a dim without a name; the reason stands beside the case."""
+    """Parameters that have a dim without a label; the reason stands beside the case."""
 
 
 def whole(*sizes: int) -> Any:
@@ -330,14 +330,22 @@ def test_names_come_out(name: str, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("name", "case"), EACH)
-def test_every_parameter_has_names(name: str, case: Case) -> None:
+def test_every_parameter_knows_what_its_dims_are_called(name: str, case: Case) -> None:
     module = case.make()
     module(*[one.tensor() for one in case.inputs])  # lazy layers know their sizes from here on
-    known = {path: one.names for path, one in module.named_parameters()}
-    without = {path for path, names in known.items() if None in names}
+    known = {path: one.dim_labels for path, one in module.named_parameters()}
+    without = {path for path, labels in known.items() if None in labels}
     assert without == case.unnamed & known.keys()
-    statistics = {path: one.names for path, one in module.named_buffers() if one.shape}
-    assert not [path for path, names in statistics.items() if None in names]
+    statistics = {path: one.dim_labels for path, one in module.named_buffers() if one.shape}
+    assert not [path for path, labels in statistics.items() if None in labels]
+
+
+@pytest.mark.parametrize(("name", "case"), EACH)
+def test_no_parameter_has_names_that_nobody_gave_it(name: str, case: Case) -> None:
+    module = case.make()
+    module(*[one.tensor() for one in case.inputs])
+    held = [*module.named_parameters(), *module.named_buffers()]
+    assert not [path for path, one in held if one.has_names()]
 
 
 @pytest.mark.parametrize(("name", "case"), EACH)

@@ -51,7 +51,7 @@ def test_batch_norm_without_a_bias() -> None:
         "num_batches_tracked",
     ]
     layer(wb.from_numpy(a)).square().sum().backward()
-    assert layer.weight.grad.names == ("C",)
+    assert layer.weight.grad.dim_labels == ("C",)
     assert_close(layer(wb.from_numpy(a)), standard(a, (0,)), rtol=1e-4, atol=1e-5)
     assert "bias=False, track_running_stats=True" in repr(layer)
 
@@ -128,7 +128,7 @@ def test_the_last_dims_by_sizes_and_by_names() -> None:
         assert_close(layer(x.rename(None)), expected, rtol=1e-4, atol=1e-5)
     both = nn.LayerNorm({"T": 3, "E": 4}, bias=False)
     assert_close(both(x), standard(a, (1, 2)), rtol=1e-4, atol=1e-5)
-    assert both.weight.names == ("T", "E")
+    assert both.weight.dim_labels == ("T", "E")
     assert both.normalized_shape == (3, 4)
     assert repr(both) == "LayerNorm({'T': 3, 'E': 4}, eps=1e-05, elementwise_affine=True, bias=False)"
     assert repr(nn.LayerNorm((3, 4))) == "LayerNorm((3, 4), eps=1e-05, elementwise_affine=True, bias=True)"

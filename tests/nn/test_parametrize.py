@@ -47,9 +47,9 @@ def test_a_parametrized_weight_is_read_learned_and_assigned_under_its_names() ->
     parametrize.register_parametrization(layer, "weight", Symmetric())
     assert type(layer).__name__ == "ParametrizedLinear"
     assert layer.parametrizations.weight.original is known
-    assert layer.weight.names == known.names == ("out_features", "in_features")
+    assert layer.weight.dim_labels == known.dim_labels == ("out_features", "in_features")
     layer(wb.ones(N=2, in_features=3)).sum().backward()
-    assert known.grad is not None and known.grad.names == known.names
+    assert known.grad is not None and known.grad.dim_labels == known.dim_labels
     value = np.arange(9, dtype=np.float32).reshape(3, 3)
     layer.weight = wb.tensor(value + value.T)
     np.testing.assert_array_equal(layer.weight.detach().numpy(), value + value.T)
@@ -61,7 +61,7 @@ def test_a_parametrized_weight_is_read_learned_and_assigned_under_its_names() ->
 def test_a_parametrization_can_ask_for_names() -> None:
     layer = parametrize.register_parametrization(nn.Linear(3, 2), "weight", Centred())
     np.testing.assert_allclose(layer.weight.detach().numpy().sum(1), 0, atol=1e-6)
-    assert layer.weight.names == ("out_features", "in_features")
+    assert layer.weight.dim_labels == ("out_features", "in_features")
 
 
 def test_a_weight_can_start_from_several_tensors() -> None:

@@ -64,7 +64,7 @@ def test_a_projected_layer_has_cells_of_another_name_and_size() -> None:
 
 def test_parameters_are_named_and_keyed_as_in_pytorch() -> None:
     layer = nn.LSTM(3, 4, bidirectional=True, proj_size=2)
-    assert {name: one.names for name, one in layer.named_parameters() if "reverse" in name} == {
+    assert {name: one.dim_labels for name, one in layer.named_parameters() if "reverse" in name} == {
         "weight_ih_l0_reverse": ("gates", "in_features"),
         "weight_hh_l0_reverse": ("gates", "hidden"),
         "bias_ih_l0_reverse": ("gates",),

@@ -56,12 +56,12 @@ def test_assign_puts_the_tensors_themselves_in_place_under_the_names_of_the_modu
     weight = wb.ones(3, 2, dtype="float64")
     layer.load_state_dict({"weight": weight, "bias": np.zeros(3)}, assign=True)
     assert layer.weight.dtype is wb.float64
-    assert layer.weight.names == ("out_features", "in_features")
+    assert layer.weight.dim_labels == ("out_features", "in_features")
     assert isinstance(layer.weight, nn.Parameter) and layer.weight.requires_grad
     assert np.shares_memory(layer.weight.payload, weight.payload)
     norm = nn.BatchNorm1d(3)
     norm.load_state_dict({key: value.clone() for key, value in norm.state_dict().items()}, assign=True)
-    assert norm.running_mean is not None and norm.running_mean.names == ("C",)
+    assert norm.running_mean is not None and norm.running_mean.dim_labels == ("C",)
 
 
 def test_a_destination_is_filled_and_one_number_goes_where_there_are_no_dims() -> None:
@@ -97,7 +97,7 @@ def test_types_change_in_place_with_gradients_and_names(bring: Any, dtype: str) 
     assert model[0].weight is weight
     assert weight.dtype is getattr(wb, dtype)
     assert weight.grad is not None and weight.grad.dtype is weight.dtype
-    assert weight.names == weight.grad.names == ("out_features", "in_features")
+    assert weight.dim_labels == weight.grad.dim_labels == ("out_features", "in_features")
     assert weight.requires_grad and weight.is_leaf and bias is not None
     assert model[1].running_mean.dtype is weight.dtype
     assert model[1].num_batches_tracked.dtype is wb.int64
@@ -132,7 +132,7 @@ def test_to_empty_keeps_what_is_not_numbers() -> None:
     weight = layer.weight
     layer.to_empty(device="cpu")
     assert layer.weight is weight
-    assert weight.shape == (3, 2) and weight.names == ("out_features", "in_features")
+    assert weight.shape == (3, 2) and weight.dim_labels == ("out_features", "in_features")
 
 
 def test_buffers_can_be_asked_for_assigned_and_deleted() -> None:

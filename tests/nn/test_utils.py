@@ -88,7 +88,7 @@ def test_parameters_go_into_a_vector_and_back_and_keep_names() -> None:
     version = layer.weight._version
     utils.vector_to_parameters(wb.arange(9.0), layer.parameters())
     assert layer.weight.tolist() == [[0, 1], [2, 3], [4, 5]] and layer.weight._version > version
-    assert layer.weight.names == ("out_features", "in_features")
+    assert layer.weight.dim_labels == ("out_features", "in_features")
     with pytest.raises(wb.DimensionError, match=r"have 9 values, and the vector has size \[8\]"):
         utils.vector_to_parameters(wb.zeros(8), layer.parameters())
     with pytest.raises(TypeError, match="expected a tensor, but got list"):
@@ -191,7 +191,7 @@ def test_pruning_keeps_names_learns_what_is_left_and_can_be_made_permanent() -> 
     layer = nn.Linear(4, 3)
     weight = layer.weight
     prune.ln_structured(layer, "weight", amount=1, n=2, dim="in_features")
-    assert layer.weight_mask.names == layer.weight.names == ("out_features", "in_features")
+    assert layer.weight_mask.dim_labels == layer.weight.dim_labels == ("out_features", "in_features")
     gone = layer.weight_mask.numpy() == 0
     assert gone.sum() == 3 and gone.all(0).sum() == 1
     layer(wb.randn(N=5, in_features=4)).sum().backward()
@@ -298,8 +298,8 @@ def test_fusing_is_for_use_only() -> None:
     with pytest.raises(ValueError, match=r"linear\.out_features=2 and bn\.num_features=3"):
         utils.fuse_linear_bn_eval(nn.Linear(1, 2).eval(), nn.BatchNorm1d(3).eval())
     fused = utils.fuse_conv_bn_eval(conv, norm.eval())
-    assert fused.weight.names == conv.weight.names and fused.bias is not None
-    assert fused.bias.names == ("out_channels",)
+    assert fused.weight.dim_labels == conv.weight.dim_labels and fused.bias is not None
+    assert fused.bias.dim_labels == ("out_channels",)
 
 
 def test_a_module_is_made_without_drawing() -> None:
@@ -317,7 +317,7 @@ def test_older_norms_cannot_be_put_on_twice_and_come_off() -> None:
         (utils.spectral_norm, utils.remove_spectral_norm),
     ):
         layer = put(nn.Linear(3, 2))
-        assert layer.weight.names == ("out_features", "in_features")
+        assert layer.weight.dim_labels == ("out_features", "in_features")
         with pytest.raises(RuntimeError, match="Cannot register two"):
             put(layer)
         with pytest.raises(ValueError, match="has no parameter `wait`"):
@@ -335,13 +335,13 @@ def test_fusing_learns_no_bias_where_there_was_none() -> None:
     fused = nn.utils.fusion.fuse_conv_bn_eval(nn.Conv2d(1, 2, 1, bias=False).eval(), norm)
     assert fused.weight.requires_grad
     assert not fused.bias.requires_grad
-    assert fused.bias.names == ("out_channels",)
+    assert fused.bias.dim_labels == ("out_channels",)
 
 
 def test_masks_have_the_names_of_what_they_mask() -> None:
     layer = nn.Linear(4, 3)
     nn.utils.prune.custom_from_mask(layer, "weight", wb.ones(3, 4))
-    assert layer.weight_mask.names == ("out_features", "in_features")
+    assert layer.weight_mask.dim_labels == ("out_features", "in_features")
 
 
 @pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated:FutureWarning")

@@ -143,7 +143,7 @@ def test_html_holds_no_markup_from_data() -> None:
         """A tensor whose every text is markup."""
 
         def __init__(self) -> None:
-            self.names = ('<script>alert("1")</script>', "</span><img src=x onerror=alert(2)>")
+            self.dim_labels = ('<script>alert("1")</script>', "</span><img src=x onerror=alert(2)>")
             self.shape = (2, 2)
             self.dtype = type("DType", (), {"name": "<b>f32</b>"})()
             self.device = "<i>cpu</i>"
@@ -199,7 +199,7 @@ def test_a_line_has_gaps_where_there_is_no_number() -> None:
 
 def test_quantized_values_and_values_without_numbers_are_described() -> None:
     class Traced:
-        names, shape, nbytes, device = ("N",), (4,), 16, "cpu"
+        dim_labels, shape, nbytes, device = ("N",), (4,), 16, "cpu"
         dtype = wb.float32
         requires_grad, is_leaf = False, True
 

@@ -43,6 +43,7 @@ def fresh(value: Tensor) -> Tensor:
     interpreter = top()
     hold = getattr(interpreter, "hold", None)
     start: Tensor = new(value.payload if hold is None else hold(value), value._names)
+    start._labels = value._labels
     if value._requires_grad and grad_enabled():
         record(ops.rename, (value,), {"names": value._names}, (start,))
     start._requires_grad = True

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.base.dims import near_miss
-from workbench.core.tape import alias
+from workbench.core.tape import alias_like
 from workbench.ops import FUNCTIONS
 from workbench.tensor import Tensor
 
@@ -165,13 +165,8 @@ def _replaced(module: Any, values: dict[str, Any], own: dict[str, Any]) -> Itera
         for place, key in places:
             name = key.rpartition(".")[2]
             value, here = values[key], own.get(key)
-            if (
-                here is not None
-                and value._names is None
-                and here._names is not None
-                and value.ndim == here.ndim
-            ):
-                value = alias(value, here._names)
+            if here is not None and value._names is None and value.ndim == here.ndim and any(here.dim_labels):
+                value = alias_like(value, here)
             before.append((place, name, place.get(name, _ABSENT)))
             place[name] = value
         yield

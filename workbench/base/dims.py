@@ -20,6 +20,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError, Operand
 
 __all__ = [
     "Dims",
+    "LabelledDims",
     "Names",
     "broadcast",
     "check_names",
@@ -28,6 +29,7 @@ __all__ = [
     "misspelling",
     "near_miss",
     "new_name",
+    "unify_along",
     "unify_names",
 ]
 
@@ -64,8 +66,56 @@ class Dims(NamedTuple):
         keep = [i for i in range(len(self.sizes)) if i not in drop]
         return Dims(tuple(self.names[i] for i in keep), tuple(self.sizes[i] for i in keep))
 
+    @property
+    def labels(self) -> Names:
+        """What the dims are called in pictures: their names, or what a parameter says of dims that have none."""
+        return self.names
+
+    def by_label(self) -> Dims:
+        """Return these dims with their labels as names: what an op sees where another operand has names."""
+        return self
+
+    def of_sizes(self, sizes: tuple[int, ...]) -> Dims:
+        """Return as many dims of other sizes, with these names and labels."""
+        return Dims(self.names, sizes)
+
     def __str__(self) -> str:
-        return "[" + ", ".join(f"{n or '·'}:{s}" for n, s in zip(self.names, self.sizes, strict=True)) + "]"
+        return "[" + ", ".join(f"{n or '·'}:{s}" for n, s in zip(self.labels, self.sizes, strict=True)) + "]"
+
+
+class LabelledDims(Dims):
+    """The dims of a parameter: they have no names, so that nothing is refused for them; it is known what they are.
+
+    They equal unnamed dims of these sizes. Pictures show the labels, a dim may be asked for by its label, and an op
+    that gets values with names beside them takes the labels for names (`by_label`).
+
+    >>> dims = LabelledDims.of((None, None), (2, 3), ("out_features", "in_features"))
+    >>> dims.names, dim_index(dims, "in_features"), print(dims)
+    [out_features:2, in_features:3]
+    ((None, None), 1, None)
+    """
+
+    _labels: Names
+
+    @classmethod
+    def of(cls, names: Names, sizes: tuple[int, ...], labels: Names) -> LabelledDims:
+        """Return dims without names that are called `labels`."""
+        dims: LabelledDims = tuple.__new__(cls, (names, sizes))
+        dims._labels = labels
+        return dims
+
+    @property
+    def labels(self) -> Names:
+        """What the dims are called."""
+        return self._labels
+
+    def by_label(self) -> Dims:
+        """Return dims whose names are the labels."""
+        return Dims(self._labels, self.sizes)
+
+    def of_sizes(self, sizes: tuple[int, ...]) -> Dims:
+        """Return as many dims of other sizes, with these labels."""
+        return LabelledDims.of(self.names, sizes, self._labels)
 
 
 def unnamed(sizes: Sequence[int]) -> Dims:
@@ -156,14 +206,14 @@ def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:
     (1, 1)
     """
     if isinstance(dim, str):
-        if dim in dims.names:
-            return dims.names.index(dim)
-        near = near_miss(dim, dims.names)
+        if dim in dims.labels:
+            return dims.labels.index(dim)
+        near = near_miss(dim, dims.labels)
         raise DimensionIndexError(
-            f"Name {dim!r} not found in Tensor{list(dims.names)}."
+            f"Name {dim!r} not found in Tensor{list(dims.labels)}."
             + (f" Did you mean {near!r}?" if near else ""),
             op=op,
-            operands=(dims.operand(),),
+            operands=(dims.by_label().operand(),),
         )
     if dim is None:
         raise DimensionIndexError("Please look up dimensions by name, got: name = None.", op=op)
@@ -237,6 +287,32 @@ def unify_names(op: str, a: Dims, b: Dims) -> Names:
             if name in other:
                 raise _misaligned(op, a, b, str(name))
     return tuple(x if y is None else y for x, y in zip(left, right, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def unify_along(op: str, a: Dims, b: Dims, dim: int, labels: tuple[str, str] = ("input", "index")) -> Names:
+    """Return the names of values picked, or written, along `dim`: there that of `b`, elsewhere those of both.
+
+    What stands along `dim` is another thing in each (entries, and which of them); all other dims go together place by
+    place, and a name that stands at another place in the other one is refused. `a` and `b` have equally many dims.
+
+    >>> unify_along("gather", Dims(("N", "C"), (2, 5)), Dims(("N", "K"), (2, 3)), 1)
+    ('N', 'K')
+    """
+    try:
+        for i in range(len(a.names) - 1, -1, -1):
+            x, y = a.names[i], b.names[i]
+            if i != dim and x is not None and y is not None and x != y:
+                raise _clash(op, a, b, len(a.names) - i, x, y)
+        for i, (x, y) in enumerate(zip(a.names, b.names, strict=True)):
+            if (y is not None and y in (*a.names[:i], *a.names[i + 1 :])) or (
+                x is not None and x in (*b.names[:i], *b.names[i + 1 :])
+            ):
+                raise _misaligned(op, a, b, str(y if y in a.names and y != x else x))
+    except DimensionError as error:
+        error.label(labels, ("", ""))
+        raise
+    return tuple(x if y is None else y for x, y in zip(a.names, b.names, strict=True))
 
 
 def _clash(op: str, a: Dims, b: Dims, from_right: int, x: str, y: str) -> DimensionError:

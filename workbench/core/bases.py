@@ -21,6 +21,7 @@ class _PlainValue:
 
     payload: Any = None
     _names: Any = None
+    _labels: Any = None
     _grad_fn: Any = None
     _view: Any = None
     _owner: Any = None

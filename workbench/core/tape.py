@@ -14,7 +14,7 @@ from workbench.base.errors import AutogradError
 from workbench.base.places import calling_frame, place
 from workbench.core.bases import CallBase, NodeBase, eager, next_serial
 from workbench.core.op import Op
-from workbench.core.value import Abstract, Value, new
+from workbench.core.value import Abstract, Value, labelled, new
 
 __all__ = ["Call", "Keep", "Node", "record"]
 
@@ -261,6 +261,8 @@ def needs_of(inputs: tuple[Any, ...]) -> tuple[bool, ...]:
 def alias(value: Any, names: Names | None) -> Any:
     """Return the same value on the same place of the tape under other names."""
     other = new(value.payload, names)
+    if value._labels is not None:
+        other._labels = value._labels
     other._owner = value if value._owner is None else value._owner
     if value._requires_grad:
         other._requires_grad = True
@@ -270,6 +272,11 @@ def alias(value: Any, names: Names | None) -> Any:
             other._grad_fn = value._grad_fn
             other._output = value._output
     return other
+
+
+def alias_like(value: Any, source: Any) -> Any:
+    """Return the same value on the same place of the tape under the names and labels of `source`."""
+    return labelled(alias(value, source._names), source._labels)
 
 
 def move(source: Any, target: Any) -> None:
@@ -375,7 +382,7 @@ def _watch(node: Node, results: tuple[Any, ...]) -> None:
 
 def alias_off_tape(value: Any) -> Any:
     """Return the same numbers under the same names, not on the tape."""
-    other = new(value.payload, value._names)
+    other = labelled(new(value.payload, value._names), value._labels)
     other._owner = value if value._owner is None else value._owner
     return other
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.base.dims import MAXIMUM_DIMS, Dims, Names
+from workbench.base.dims import MAXIMUM_DIMS, Dims, LabelledDims, Names
 from workbench.base.seams import Seam
 from workbench.core.bases import ValueBase, eager
 
 if TYPE_CHECKING:
     from workbench.core.tape import Node
 
-__all__ = ["Abstract", "Value", "dims_of", "new", "use_type"]
+__all__ = ["Abstract", "Value", "dims_of", "labelled", "new", "use_type"]
 
 
 class Value(ValueBase):
@@ -27,6 +27,8 @@ class Value(ValueBase):
 
     payload: Any
     _names: Names | None
+    _labels: Names | None
+    """What the dims of a parameter are called: for pictures, and beside values that have names. See `dims_of`."""
     _requires_grad: bool
     _grad_fn: Node | None
     _output: int
@@ -131,12 +133,24 @@ new: Callable[..., Any] = _new if eager is None else eager.new_value
 
 
 def dims_of(value: Any) -> Dims:
-    """Return the dims of a value; those of a Python scalar are empty."""
+    """Return the dims of a value; those of a Python scalar are empty, those of a parameter are `LabelledDims`."""
     if not isinstance(value, Value):
         return _SCALAR
     shape = value.payload.shape
+    names = value._names
+    if names is None:
+        names = UNNAMED[len(shape)]
+        labels = value._labels
+        if labels is not None and len(labels) == len(shape):
+            return LabelledDims.of(names, shape, labels)
     # The plain tuple constructor: this runs at every op.
-    return _tuple(Dims, (value._names or UNNAMED[len(shape)], shape))
+    return _tuple(Dims, (names, shape))
+
+
+def labelled(value: Any, labels: Names | None) -> Any:
+    """Say what the dims of `value` are called, where it has no names; return it."""
+    value._labels = labels
+    return value
 
 
 _tuple = tuple.__new__

@@ -18,7 +18,7 @@ from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, dtype_of
 from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import Op
-from workbench.core.value import Abstract, dims_of, new
+from workbench.core.value import Abstract, dims_of, labelled, new
 
 __all__ = ["NAME", "Graph", "GraphError", "Node", "Type", "Value", "type_of"]
 
@@ -47,7 +47,7 @@ class Type:
     """Positions of dims whose size the function used as a number: no other size will do."""
 
     def __str__(self) -> str:
-        dims = zip(self.dims.names, self.dims.sizes, strict=True)
+        dims = zip(self.dims.labels, self.dims.sizes, strict=True)
         parts = [
             f"{name or '·'}{'=' if i in self.fixed else ':'}{size}" for i, (name, size) in enumerate(dims)
         ]
@@ -62,7 +62,7 @@ def type_of(tensor: Any) -> Type:
     f32[N:2]
     """
     dims, dtype = dims_of(tensor), tensor.payload.dtype
-    plain = Dims(dims.names, tuple(map(operator.index, dims.sizes)))
+    plain = dims.of_sizes(tuple(map(operator.index, dims.sizes)))
     return Type(dtype if isinstance(dtype, DType) else np.dtype(dtype), plain)
 
 
@@ -76,8 +76,9 @@ class Value:
 
     def stand_in(self) -> Any:
         """Return a tensor of this type without numbers."""
-        names = self.type.dims.names
-        return new(Abstract(self.type.dims.sizes, self.type.dtype), names if any(names) else None)
+        dims = self.type.dims
+        made = new(Abstract(dims.sizes, self.type.dtype), dims.names if any(dims.names) else None)
+        return labelled(made, dims.labels if any(dims.labels) else None)
 
     def __repr__(self) -> str:
         return f"%{self.name} : {self.type}"

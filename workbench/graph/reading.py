@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from workbench.base.dims import MAXIMUM_DIMS, Dims, check_names
 from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import Op, ops
+from workbench.core.value import dims_of
 from workbench.graph.ir import NAME, Graph, GraphError, Node, Type, Value
 from workbench.graph.printing import IMPORTS
 from workbench.graph.spec import check
@@ -79,6 +81,9 @@ class _Reader:
         """Take one of the tensors."""
         if name not in self.tensors:
             raise self.refuse(f"needs a tensor: no tensor called {name!r} was given")
+        given = dims_of(self.tensors[name])
+        if given.by_label() == type.dims:  # what is written of a parameter are its labels
+            type = replace(type, dims=given)
         held = self.graph.parameters if kind == "parameter" else self.graph.constants
         held[self.define(Value(name, type))] = self.tensors[name]
 

@@ -19,7 +19,7 @@ from workbench.core import scope
 from workbench.core.dispatch import apply, grad_enabled, interpreting, without_numbers
 from workbench.core.op import Op, ops
 from workbench.core.tape import leaf_of
-from workbench.core.value import Abstract, dims_of, new
+from workbench.core.value import Abstract, dims_of, labelled, new
 from workbench.graph.ir import Graph, GraphError, Node, Value, type_of
 from workbench.graph.sizes import note_sizes, sizes_of
 from workbench.tensor import Tensor
@@ -72,7 +72,7 @@ class Tracer:
         operands = tuple(self.value_of(one) if isinstance(one, Tensor) else note_sizes(one) for one in inputs)
         # The rules follow the operands as the caller names them; their sizes are plain numbers.
         plain = tuple(
-            new(Abstract(value.type.dims.sizes, value.type.dtype), one._names)
+            labelled(new(Abstract(value.type.dims.sizes, value.type.dtype), one._names), one._labels)
             if isinstance(one, Tensor)
             else value
             for one, value in zip(inputs, operands, strict=True)
@@ -148,7 +148,8 @@ class Tracer:
         if known is not None and _same(self.graph.constants[known[0]].payload, payload):
             return known[0]
         # Codes, and values of a trace around this one, are not changed in place: nothing need be copied.
-        copy = new(payload.copy(), tensor._names) if isinstance(payload, np.ndarray) else tensor
+        plain = isinstance(payload, np.ndarray)
+        copy = labelled(new(payload.copy(), tensor._names), tensor._labels) if plain else tensor
         value = self.graph.hold(copy)
         self.constants[id(payload)] = value, payload
         return value

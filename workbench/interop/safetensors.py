@@ -21,6 +21,7 @@ from workbench.base.dims import MAXIMUM_DIMS, check_names
 from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError, WeightsError, short
 from workbench.base.files import open_file, replacing
+from workbench.core.value import labelled
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
@@ -31,6 +32,9 @@ MAXIMUM_HEADER = 32 << 20
 
 NAMES = "workbench.names"
 """Key of the metadata under which names of dims stand, as JSON."""
+
+LABELS = "workbench.dim_labels"
+"""Key of the metadata under which stands what the dims of parameters are called, as JSON."""
 
 TYPES: dict[str, DType] = {
     "BOOL": as_dtype("bool"),
@@ -53,7 +57,8 @@ def save_file(
 ) -> None:
     """Write tensors or NumPy arrays by name: the file is replaced whole, or not at all.
 
-    Names of dims are kept in the file's metadata, where other readers find them under ``"workbench.names"``. Tensors
+    Names of dims are kept in the file's metadata, where other readers find them under ``"workbench.names"``, and what
+    the dims of parameters are called under ``"workbench.dim_labels"``. Tensors
     that share memory are written once each, so that every reader finds every key.
 
     Raises `DTypeError` for complex128, which the format has not, `QuantizationError` for quantized tensors, ValueError
@@ -75,6 +80,11 @@ def save_file(
     text = _checked_metadata(metadata)
     if names:
         text[NAMES] = json.dumps(names)
+    labels = {
+        key: one.dim_labels for key, one in tensors.items() if isinstance(one, Tensor) and key not in names
+    }
+    if any(any(one) for one in labels.values()):
+        text[LABELS] = json.dumps({key: list(one) for key, one in labels.items() if any(one)})
     header = _header_of(arrays, text)
     with replacing(path) as part:
         _write(part, header, arrays)
@@ -162,8 +172,8 @@ def _checked_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
             raise TypeError(
                 f"save_file: metadata is text by text, got {key!r}: {value!r}. Write json.dumps(…)"
             )
-        if key == NAMES:
-            raise ValueError(f"save_file: the key {NAMES!r} of the metadata holds the names of dims")
+        if key in (NAMES, LABELS):
+            raise ValueError(f"save_file: the key {key!r} of the metadata holds the names of dims")
     return found
 
 
@@ -190,8 +200,11 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     with stream:
         try:
             metadata, entries, begin = _read_header(stream, size)
-            names = _read_names(metadata.get(NAMES), entries)
-            return {one.key: _read_tensor(stream, begin, one, names.get(one.key)) for one in entries}
+            names, labels = (_read_names(metadata, key, entries) for key in (NAMES, LABELS))
+            return {
+                one.key: labelled(_read_tensor(stream, begin, one, names.get(one.key)), labels.get(one.key))
+                for one in entries
+            }
         except WeightsError as error:
             raise WeightsError(f"{os.fspath(path)}: {error}") from None
 
@@ -207,7 +220,8 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
             metadata, _, _ = _read_header(stream, size)
         except WeightsError as error:
             raise WeightsError(f"{os.fspath(path)}: {error}") from None
-    metadata.pop(NAMES, None)
+    for key in (NAMES, LABELS):
+        metadata.pop(key, None)
     return metadata
 
 
@@ -293,11 +307,13 @@ def _sizes(values: Any) -> bool:
     return isinstance(values, list) and all(type(one) is int and 0 <= one < 2**63 for one in values)
 
 
-def _read_names(text: str | None, entries: list[_Entry]) -> dict[str, tuple[str | None, ...] | None]:
+def _read_names(
+    metadata: dict[str, str], under: str, entries: list[_Entry]
+) -> dict[str, tuple[str | None, ...] | None]:
     """Return names of dims by tensor, checked as names and against the tensors."""
-    if text is None:
+    if under not in metadata:
         return {}
-    told = parse_json(text, f"the metadata {NAMES!r}")
+    told = parse_json(metadata[under], f"the metadata {under!r}")
     dims = {one.key: len(one.shape) for one in entries}
     found = {}
     for key, names in told.items():

@@ -14,6 +14,7 @@ from typing import Any, cast
 from workbench import nn
 from workbench.base.dims import Names
 from workbench.base.random import fork_rng
+from workbench.core.value import labelled
 from workbench.interop.torch_graphs import Traced, function_of, graph_of
 from workbench.interop.torch_tensors import TORCH, from_torch
 from workbench.nn import Module, Parameter
@@ -31,9 +32,9 @@ OURS = frozenset(["out_dim", "min_value", "max_value", "init"])
 def from_module(module: Any, names: Mapping[str, Names] | None = None) -> Module:
     """Return a module of PyTorch's as one of ours: same structure, paths and state, weights in shared memory.
 
-    Training one trains the other. Layers that `workbench.nn` has become those, with names on their parameters; other
-    modules, the user's own, are traced by ``torch.fx``, in training and in evaluation: `forward` may not depend on
-    values, and arguments whose default is None, a bool or a word keep it. `names` gives names of dims by path of a
+    Training one trains the other. Layers that `workbench.nn` has become those, and label the dims of their parameters;
+    other modules, the user's own, are traced by ``torch.fx``, in training and in evaluation: `forward` may not depend
+    on values, and arguments whose default is None, a bool or a word keep it. `names` gives names of dims by path of a
     parameter or buffer. The mode and the hooks of forward calls come along.
 
     Raises TypeError, which says the path and the class, for a module that can be neither made nor traced, and for what
@@ -175,12 +176,12 @@ class _Conversion:
         if theirs is None:
             return None
         names = self._names.get(path, None if own is None else own._names)
-        return self._tensor(theirs, names)
+        return self._tensor(theirs, names, None if own is None else own._labels)
 
-    def _tensor(self, theirs: Any, names: Any) -> Tensor:
+    def _tensor(self, theirs: Any, names: Any, labels: Any = None) -> Tensor:
         found = self._tensors.get(id(theirs))
         if found is None:
-            found = from_torch(theirs.detach(), names=names)
+            found = labelled(from_torch(theirs.detach(), names=names), labels)
             if isinstance(theirs, TORCH.nn.Parameter):
                 found = Parameter(found, theirs.requires_grad)
             self._tensors[id(theirs)] = found

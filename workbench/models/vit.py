@@ -46,9 +46,9 @@ class VisionTransformer(nn.Module):
                 f"patches of {patch} pixels do not tile an image of {size}: take a divisor of it"
             )
         self.patches = nn.Conv2d(channels, features, patch, stride=patch)
-        self.register_parameter("token", nn.Parameter(zeros(1, 1, features), names=(None, "T", "E")))
+        self.register_parameter("token", nn.Parameter(zeros(1, 1, features), dim_labels=(None, "T", "E")))
         count = (size // patch) ** 2 + 1
-        self.register_parameter("positions", nn.Parameter(zeros(count, features), names=("T", "E")))
+        self.register_parameter("positions", nn.Parameter(zeros(count, features), dim_labels=("T", "E")))
         layer = nn.TransformerEncoderLayer(
             features, heads, 4 * features, dropout, activation="gelu", batch_first=True, norm_first=True
         )

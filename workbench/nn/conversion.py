@@ -11,7 +11,7 @@ from workbench.base.devices import Device
 from workbench.base.dtypes import DType, as_dtype, is_dtype
 from workbench.core.backend import backend_of, device_of, move
 from workbench.core.dispatch import no_grad
-from workbench.core.value import Value, new
+from workbench.core.value import Value, labelled, new
 from workbench.nn.parameter import is_lazy
 
 if TYPE_CHECKING:
@@ -100,4 +100,5 @@ def emptied(value: Tensor, device: Any) -> Tensor:
     array = value.payload
     if backend_of(array) is None and isinstance(array, np.ndarray):
         array = np.empty_like(array)
-    return new(array if device is None else move(array, device), value._names)  # type: ignore[no-any-return]
+    made = new(array if device is None else move(array, device), value._names)
+    return labelled(made, value._labels)  # type: ignore[no-any-return]

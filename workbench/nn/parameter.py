@@ -20,17 +20,25 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 class Parameter(Tensor):
     """A tensor that a module registers when it is assigned to an attribute, and that optimizers change.
 
-    It shares the memory of `data`, and has its names unless `names` says others.
+    It shares the memory of `data`, and has its names unless `names` says others. `dim_labels` says what the dims are
+    called without naming them: pictures and graphs show it, and a program that names nothing may compute with the
+    parameter as it likes; an op that gets values with names beside it takes the labels for names.
 
     >>> import workbench as wb
-    >>> weight = Parameter(wb.zeros(2, 3), names=("out_features", "in_features"))
-    >>> weight.requires_grad, weight.names
-    (True, ('out_features', 'in_features'))
+    >>> weight = Parameter(wb.zeros(2, 3), dim_labels=("out_features", "in_features"))
+    >>> weight.requires_grad, weight.names, weight.dim_labels
+    (True, (None, None), ('out_features', 'in_features'))
+    >>> (weight @ weight.T).shape
+    (2, 2)
+    >>> wb.nn.functional.linear(wb.ones(N=4, E=3), weight).names
+    ('N', 'out_features')
     """
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True, *, names: Any = None) -> Parameter:
+    def __new__(
+        cls, data: Any = None, requires_grad: bool = True, *, names: Any = None, dim_labels: Any = None
+    ) -> Parameter:
         """Make a parameter of a tensor, or an empty one."""
         if data is not None and not isinstance(data, Tensor):
             raise TypeError(
@@ -40,11 +48,17 @@ class Parameter(Tensor):
         parameter.payload = np.empty(0, np.float32) if data is None else data.payload
         own = None if data is None else data._names
         parameter._names = check_names(names, len(parameter.payload.shape)) if names is not None else own
+        if dim_labels is not None:
+            parameter.dim_labels = dim_labels
+        elif data is not None:
+            parameter._labels = data._labels
         if requires_grad:
             parameter.requires_grad_()
         return parameter
 
-    def __init__(self, data: Any = None, requires_grad: bool = True, *, names: Any = None) -> None:
+    def __init__(
+        self, data: Any = None, requires_grad: bool = True, *, names: Any = None, dim_labels: Any = None
+    ) -> None:
         """Nothing is left to do: `__new__` has made it."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
@@ -52,6 +66,7 @@ class Parameter(Tensor):
         copied = type(self).__new__(type(self), None, False)
         copied.payload = self.payload.copy()
         copied._names = self._names
+        copied._labels = self._labels
         copied._requires_grad = self._requires_grad
         memo[id(self)] = copied
         return copied
@@ -63,7 +78,7 @@ class Parameter(Tensor):
 class Buffer(Tensor):
     """A tensor that a module registers as a buffer when it is assigned to an attribute; it is not learned.
 
-    It shares the memory and the names of `data`, and is part of the state of the module if `persistent`.
+    It shares the memory, the names and the labels of `data`, and is part of the state of the module if `persistent`.
 
     >>> import workbench as wb
     >>> module = wb.nn.Module()
@@ -83,7 +98,8 @@ class Buffer(Tensor):
             )
         buffer = super().__new__(cls)
         buffer.payload = np.empty(0, np.float32) if data is None else data.payload
-        buffer._names = None if data is None else data._names
+        if data is not None:
+            buffer._names, buffer._labels = data._names, data._labels
         buffer.persistent = persistent
         return buffer
 
@@ -146,9 +162,10 @@ class _Uninitialized(Tensor):
             dtype=unknown.dtype if dtype is None else dtype,
             device=unknown.device if device is None else device,
         )
-        names = self._names
+        names, labels = self._names, self._labels
         self.payload = made.payload
         self._names = check_names(names, len(made.payload.shape)) if names is not None else None
+        self.dim_labels = labels
         self.__class__ = _BECOMES[type(self)]
 
     def to(self, *words: Any, dtype: Any = None, device: Any = None, **options: Any) -> Any:
@@ -165,6 +182,7 @@ class _Uninitialized(Tensor):
             unknown.device if device is None else Device(device),
             unknown.dtype if dtype is None else dtype,
             self._names,
+            self._labels,
         )
 
     def cpu(self) -> Any:
@@ -186,18 +204,21 @@ class _Uninitialized(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         unknown = self.payload
-        kept = (type(self), self._requires_grad, unknown.device, unknown.dtype, self._names)
+        kept = (type(self), self._requires_grad, unknown.device, unknown.dtype, self._names, self._labels)
         return _uninitialized, kept
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
 
-def _uninitialized(kind: Any, requires_grad: bool, device: Any, dtype: Any, names: Names | None) -> Any:
+def _uninitialized(
+    kind: Any, requires_grad: bool, device: Any, dtype: Any, names: Names | None, labels: Names | None = None
+) -> Any:
     made = Tensor.__new__(kind)
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
     made.payload = _Unknown(target, device)
     made._names = names
+    made._labels = labels
     if requires_grad:
         made.requires_grad_()
     return made
@@ -208,24 +229,36 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
     Raises `UninitializedError` where its sizes or numbers are asked for.
 
-    >>> weight = UninitializedParameter(names=("out_features", "in_features"))
+    >>> weight = UninitializedParameter(dim_labels=("out_features", "in_features"))
     >>> weight
     <UninitializedParameter>
     >>> weight.materialize((2, 3))
-    >>> type(weight).__name__, weight.shape
-    ('Parameter', (2, 3))
+    >>> type(weight).__name__, weight.shape, weight.dim_labels
+    ('Parameter', (2, 3), ('out_features', 'in_features'))
     """
 
     __slots__ = ()
 
     def __new__(
-        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None, *, names: Any = None
+        cls,
+        requires_grad: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        names: Any = None,
+        dim_labels: Any = None,
     ) -> UninitializedParameter:
         """Make one of a type, on a device."""
-        return _uninitialized(cls, requires_grad, device, dtype, names)  # type: ignore[no-any-return]
+        return _uninitialized(cls, requires_grad, device, dtype, names, dim_labels)  # type: ignore[no-any-return]
 
     def __init__(
-        self, requires_grad: bool = True, device: Any = None, dtype: Any = None, *, names: Any = None
+        self,
+        requires_grad: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        names: Any = None,
+        dim_labels: Any = None,
     ) -> None:
         """Nothing is left to do: `__new__` has made it."""
 
@@ -249,9 +282,10 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         persistent: bool = True,
         *,
         names: Any = None,
+        dim_labels: Any = None,
     ) -> UninitializedBuffer:
         """Make one of a type, on a device."""
-        made = _uninitialized(cls, requires_grad, device, dtype, names)
+        made = _uninitialized(cls, requires_grad, device, dtype, names, dim_labels)
         made.persistent = persistent
         return made  # type: ignore[no-any-return]
 
@@ -263,6 +297,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         persistent: bool = True,
         *,
         names: Any = None,
+        dim_labels: Any = None,
     ) -> None:
         """Nothing is left to do: `__new__` has made it."""
 

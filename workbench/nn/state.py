@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.base.errors import StateDictError
 from workbench.core.backend import backend_of, move
+from workbench.core.tape import alias
 from workbench.core.value import new
 from workbench.nn.keys import key_problems, way_to_state
 from workbench.nn.parameter import Parameter, is_lazy
@@ -129,10 +130,12 @@ class Placement(NamedTuple):
 
 def _made_known(here: Any, value: Any) -> Callable[[], None]:
     """Give a parameter or buffer without sizes those of `value`, and its numbers; what comes back undoes that."""
-    kind, unknown, names = type(here), here.payload, here._names
+    kind, unknown = type(here), here.payload
+    called = here._names, here._labels
 
     def undo() -> None:
-        here.__class__, here.payload, here._names = kind, unknown, names
+        here.__class__, here.payload = kind, unknown
+        here._names, here._labels = called
 
     here.materialize(value.shape)
     _copy(value, here)
@@ -287,7 +290,7 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
             else f'"{key}": the value given is uninitialized: call its module once before.'
         )
     if is_lazy(here):
-        known = here._names
+        known = here._labels if here._names is None else here._names
         fits = known is None or len(known) == len(value.shape)
         return (
             ""
@@ -303,11 +306,11 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
         )
     if not assign and given.dtype.kind not in "biufV" and given.dtype.kind != own.dtype.kind:
         return f"type mismatch for {key}: {given.dtype} does not go into {own.dtype}."
-    names = value._names if isinstance(value, Tensor) else None
-    clash = (
-        names and here._names and any(a and b and a != b for a, b in zip(names, here._names, strict=False))
-    )
-    return f"name mismatch for {key}: dims {list(names or ())} for dims {list(here.names)}." if clash else ""
+    given_names = value.dim_labels if isinstance(value, Tensor) else ()
+    own_names = here.dim_labels
+    if any(a and b and a != b for a, b in zip(given_names, own_names, strict=False)):
+        return f"name mismatch for {key}: dims {list(given_names)} for dims {list(own_names)}."
+    return ""
 
 
 def _copy(value: Any, here: Tensor) -> None:
@@ -337,10 +340,19 @@ def _in_place_of(here: Tensor, value: Any) -> Tensor:
         given = given[0]
     if isinstance(here, Parameter):
         if not isinstance(given, Parameter):
-            own = Parameter(given, False, names=here._names if given._names is None else None)
+            own = _called_as(here, Parameter(given, False))
             own._owner = given if given._owner is None else given._owner
             given = own
         given.requires_grad_(here.requires_grad)
-    elif given._names is None and here._names is not None:
-        given = given.rename(*here._names)
+        return given
+    return _called_as(
+        here, alias(given, given._names)
+    )  # another object: what the caller holds is not touched
+
+
+def _called_as(here: Tensor, given: Tensor) -> Tensor:
+    """Give a new tensor the names and labels of what it stands for, where it says nothing else; return it."""
+    said = given.dim_labels
+    if len(here.shape) == len(given.shape) and (not any(said) or said == here.dim_labels):
+        given._names, given._labels = here._names, here._labels
     return given

@@ -157,7 +157,7 @@ class ObserverBase(Module):
             with self._lock:
                 if self.serial is None:
                     self.serial = next(_serial)
-                self.names = x.names
+                self.names = x.dim_labels
                 self.batches += 1
                 self.observe(array)
                 self.version += 1

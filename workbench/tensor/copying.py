@@ -22,7 +22,8 @@ def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, sta
     value.payload = payload
     value._names = names
     value._requires_grad = requires_grad
-    value.__dict__.update(state)
+    for key, one in state.items():
+        setattr(value, key, one)
     return value
 
 
@@ -32,7 +33,8 @@ class Copying(Naming):
     __slots__ = ()
 
     def _state(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
+        state = {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
+        return state if self._labels is None else {**state, "_labels": self._labels}
 
     def __copy__(self) -> Any:
         return rebuild(type(self), self.payload, self._names, self._requires_grad, self._state())

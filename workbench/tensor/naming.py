@@ -28,6 +28,19 @@ class Naming(Value):
         self._names = check_names(names, len(self.payload.shape))
 
     @property
+    def dim_labels(self) -> Names:
+        """What the dims are called in pictures: their names, or what a layer says of a parameter that has none.
+
+        Labels refuse nothing between values without names; an op that gets values with names beside them takes them
+        for names. Assign to label the dims of a tensor, ``weight.dim_labels = ("out_features", "in_features")``.
+        """
+        return dims_of(self).labels
+
+    @dim_labels.setter
+    def dim_labels(self, labels: Names | None) -> None:
+        self._labels = check_names(labels, len(self.payload.shape))
+
+    @property
     def ndim(self) -> int:
         """Number of dims."""
         return len(self.payload.shape)

@@ -137,6 +137,8 @@ def _suffix(tensor: Any) -> list[str]:
         parts.append(f"dtype=workbench.{name}")
     if tensor._names is not None:
         parts.append(f"names={tensor._names}")
+    elif tensor._labels is not None:
+        parts.append(f"dim_labels={tensor.dim_labels}")
     if tensor._grad_fn is not None:
         parts.append(f"grad_fn={tensor._grad_fn!r}")
     elif tensor._requires_grad:

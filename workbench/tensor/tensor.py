@@ -189,7 +189,10 @@ class Tensor(Methods, Operators, Interchange):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that `backward` has accumulated here (leaves only). Assign one of the same dims and type."""
-        return self._grad
+        gradient = self._grad
+        if gradient is not None and self._labels is not None and gradient._labels is None:
+            gradient._labels = self._labels  # here and not where it is made: who draws it asks here
+        return gradient
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
@@ -306,6 +309,8 @@ class Tensor(Methods, Operators, Interchange):
         if isinstance(self.payload, Abstract):
             return ops.detach(self)  # type: ignore[no-any-return]  # a graph must know that gradients end here
         other: Tensor = new(self.payload, self._names)
+        if self._labels is not None:
+            other._labels = self._labels
         other._owner = self if self._owner is None else self._owner
         other._inference = self._inference
         return other

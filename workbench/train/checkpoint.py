@@ -109,8 +109,10 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str], summary: Summar
 
 
 def _checksum(value: Any) -> int:
-    """Return a checksum of values, type, sizes and names."""
-    array, names = (value.detach().cpu().numpy(), value.names) if isinstance(value, Tensor) else (value, None)
+    """Return a checksum of values, type, sizes and what dims are called."""
+    array, names = (
+        (value.detach().cpu().numpy(), value.dim_labels) if isinstance(value, Tensor) else (value, None)
+    )
     kind = f"{array.dtype.str} {array.shape} {names if names and any(names) else None}"
     values = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
     return zlib.crc32(values, zlib.crc32(kind.encode()))

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import short
+from workbench.core.value import labelled
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
@@ -108,4 +109,5 @@ def _placed(tensor: Tensor, order: Any) -> Tensor:
     if sorted(order) != list(range(tensor.ndim)):
         raise ValueError(f"{order} are no axes of {tensor.ndim} dims")
     inner = np.ascontiguousarray(tensor.numpy().transpose(order))
-    return from_numpy(inner.transpose(np.argsort(order)), names=tensor._names)
+    laid_out = from_numpy(inner.transpose(np.argsort(order)), names=tensor._names)
+    return labelled(laid_out, tensor._labels)  # type: ignore[no-any-return]

@@ -122,12 +122,12 @@ def _by_size(node: Node, position: int, dim: int) -> int | None:
     With it grow those of its name and size in the other operands, and lists of its size, such as a bias.
     """
     grows, out = node.inputs[position].type.dims, node.outputs[0].type.dims
-    name, size = grows.names[dim], grows.sizes[dim]
+    name, size = grows.labels[dim], grows.sizes[dim]
     operands = []
     for i, one in enumerate(node.inputs):
         bare = _bare(one)
         for j, own in enumerate(bare.sizes):
-            named = name is not None and one.type.dims.names[j] == name
+            named = name is not None and one.type.dims.labels[j] == name
             along = j == dim if i == position else named or len(bare.sizes) == 1
             if along and own == size:
                 bare = _sized(bare, j, size + 1)

@@ -27,7 +27,7 @@ Kind = Literal["input", "op", "parameter", "constant", "output"]
 
 def dims_of_type(kind: Type) -> list[Dim]:
     """Return the dims of a type as views take them."""
-    return [Dim(name, size) for name, size in zip(kind.dims.names, kind.dims.sizes, strict=True)]
+    return [Dim(name, size) for name, size in zip(kind.dims.labels, kind.dims.sizes, strict=True)]
 
 
 class GraphModel(PickingModel):

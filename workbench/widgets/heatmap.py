@@ -139,7 +139,7 @@ def _bytes(values: Array) -> bytes:
 
 def _pictures(values: Tensor) -> tuple[Array, Dim, Dim]:
     """Return samples as pictures [N, rows, columns, channels], and the dims of rows and columns."""
-    array, names = values.detach().numpy(), values.names
+    array, names = values.detach().numpy(), values.dim_labels
     if array.ndim == 1:
         array, names = array[:, None], (*names, None)
     if array.ndim == 2:

@@ -248,7 +248,7 @@ def _finite(value: float | None) -> float | None:
 def _row(entry: Entry, judged: bool = True) -> ObserverRow:
     """One line of the list; what takes time to find is left out unless `judged`."""
     observer = entry.observer
-    names = entry.layer.weight.names if entry.layer is not None else observer.names
+    names = entry.layer.weight.dim_labels if entry.layer is not None else observer.names
     each = "per channel" if observer.qscheme.per_channel else "per tensor"
     kind = "symmetric" if observer.qscheme.symmetric else "affine"
     return ObserverRow(
@@ -308,7 +308,7 @@ def _channels(entry: Entry) -> tuple[str | None, list[Channel]]:
     evidence, observer = entry.evidence, entry.observer
     if isinstance(evidence, ChannelValues) and entry.layer is not None:
         axis = getattr(observer, "ch_axis", 0)
-        name, low, high = entry.layer.weight.names[axis], evidence.low, evidence.high
+        name, low, high = entry.layer.weight.dim_labels[axis], evidence.low, evidence.high
     else:
         seen = getattr(observer, "channels", None)
         if seen is None or seen.low.size == 0:

@@ -102,6 +102,6 @@ def _row(layer: Any, total: Any) -> str:
 
 def _chips(dims: Any) -> str:
     return (
-        "".join(dim_chip(Dim(name, size)) for name, size in zip(dims.names, dims.sizes, strict=True))
+        "".join(dim_chip(Dim(name, size)) for name, size in zip(dims.labels, dims.sizes, strict=True))
         or "scalar"
     )

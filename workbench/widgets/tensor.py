@@ -74,7 +74,7 @@ class TensorModel(ViewModel):
             if not 0 <= event.axis < len(shape):
                 raise Refused(f"the tensor has {len(shape)} dims; there is no axis {event.axis}")
             if not 0 <= event.index < shape[event.axis]:
-                name = self._tensor.names[event.axis] or f"dim {event.axis}"
+                name = self._tensor.dim_labels[event.axis] or f"dim {event.axis}"
                 raise Refused(f"{name} has {shape[event.axis]} entries; there is no entry {event.index}")
             self._chosen[event.axis] = event.index
         self.changed()

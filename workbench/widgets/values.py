@@ -61,7 +61,7 @@ def tensor_state(tensor: Any, title: str = "tensor", source: str = "", *, live: 
         head=Head(title, source, time.time(), live),
         dtype=getattr(tensor.dtype, "short", tensor.dtype.name),
         device=str(tensor.device),
-        dims=[Dim(name, int(size)) for name, size in zip(tensor.names, tensor.shape, strict=True)],
+        dims=[Dim(name, int(size)) for name, size in zip(tensor.dim_labels, tensor.shape, strict=True)],
         count=math.prod(int(size) for size in tensor.shape),
         nbytes=int(tensor.nbytes),
         requires_grad=bool(tensor.requires_grad),

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
-from workbench.core.value import new
+from workbench.core.value import labelled, new
 from workbench.graph.ir import Graph, Node, Value
 from workbench.graph.passes.dead_code import dead_code
 from workbench.ops.nn.norm.folding import fold_batch_norm
@@ -42,8 +42,10 @@ def _fold(graph: Graph, held: dict[Value, Any], conv: Node, norm: Node) -> None:
     folded, bias = fold_batch_norm(numbers(weight), before, mean, variance, norm.params["eps"], gamma, beta)
     base = conv.inputs[1].name
     tensors = {
-        f"{base}_folded": new(folded, weight._names),
-        f"{base}_bias_folded": new(bias, weight._names and weight._names[:1]),
+        f"{base}_folded": labelled(new(folded, weight._names), weight._labels),
+        f"{base}_bias_folded": labelled(
+            new(bias, weight._names and weight._names[:1]), weight._labels and weight._labels[:1]
+        ),
     }
     made = {graph.hold(tensor, name): tensor for name, tensor in tensors.items()}
     held.update(made)

@@ -87,22 +87,22 @@ class MultiheadAttention(Module):
                 f"embed_dim must be divisible by num_heads, got embed_dim={embed_dim} and num_heads={num_heads}"
             )
 
-        def made(*sizes: int, names: tuple[str | None, ...]) -> Parameter:
-            return Parameter(empty(*sizes, device=device, dtype=dtype), names=names)
+        def made(*sizes: int, labels: tuple[str | None, ...]) -> Parameter:
+            return Parameter(empty(*sizes, device=device, dtype=dtype), dim_labels=labels)
 
         square = ("out_features", "in_features")
         if self._qkv_same_embed_dim:
-            self.in_proj_weight = made(3 * embed_dim, embed_dim, names=square)
+            self.in_proj_weight = made(3 * embed_dim, embed_dim, labels=square)
             for letter in "qkv":
                 self.register_parameter(f"{letter}_proj_weight", None)
         else:
             for letter, size in zip("qkv", (embed_dim, self.kdim, self.vdim), strict=True):
-                setattr(self, f"{letter}_proj_weight", made(embed_dim, size, names=square))
+                setattr(self, f"{letter}_proj_weight", made(embed_dim, size, labels=square))
             self.register_parameter("in_proj_weight", None)
-        self.register_parameter("in_proj_bias", made(3 * embed_dim, names=square[:1]) if bias else None)
+        self.register_parameter("in_proj_bias", made(3 * embed_dim, labels=square[:1]) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         for letter in "kv":
-            added = made(1, 1, embed_dim, names=(None, None, "out_features")) if add_bias_kv else None
+            added = made(1, 1, embed_dim, labels=(None, None, "out_features")) if add_bias_kv else None
             self.register_parameter(f"bias_{letter}", added)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Names
 from workbench.base.errors import DimensionValueError
-from workbench.core.value import dims_of
+from workbench.core.value import dims_of, labelled
 from workbench.nn import init
 from workbench.nn.images import check_names, require_size
 from workbench.nn.module import Module
@@ -20,6 +20,10 @@ from workbench.tensor import Tensor
 from workbench.tensor.factories import empty, ones, tensor, zeros
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "BatchNormNd", "RunningNorm"]
+
+
+LABELS = ("C",)
+"""What the dim of factors and statistics is called."""
 
 
 class RunningNorm(Module):
@@ -53,14 +57,16 @@ class RunningNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        options: dict[str, Any] = {"names": ("C",), "dtype": dtype, "device": device}
-        self.register_parameter("weight", Parameter(empty(num_features, **options)) if affine else None)
-        self.register_parameter(
-            "bias", Parameter(empty(num_features, **options)) if affine and bias else None
-        )
+        options: dict[str, Any] = {"dtype": dtype, "device": device}
+
+        def learned() -> Parameter:
+            return Parameter(empty(num_features, **options), dim_labels=LABELS)
+
+        self.register_parameter("weight", learned() if affine else None)
+        self.register_parameter("bias", learned() if affine and bias else None)
         tracked = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, **options) if tracked else None)
-        self.register_buffer("running_var", ones(num_features, **options) if tracked else None)
+        for name, make in (("running_mean", zeros), ("running_var", ones)):
+            self.register_buffer(name, labelled(make(num_features, **options), LABELS) if tracked else None)
         self.register_buffer("num_batches_tracked", tensor(0, device=device) if tracked else None)
         self.reset_parameters()
 

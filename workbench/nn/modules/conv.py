@@ -77,11 +77,11 @@ class ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self.weight = Parameter(
-            empty(self._weight_sizes(), dtype=dtype, device=device), names=self._weight_names()
+            empty(self._weight_sizes(), dtype=dtype, device=device), dim_labels=self._weight_labels()
         )
         self.register_parameter(
             "bias",
-            Parameter(empty(out_channels, names=("out_channels",), dtype=dtype, device=device))
+            Parameter(empty(out_channels, dtype=dtype, device=device), dim_labels=("out_channels",))
             if bias
             else None,
         )
@@ -93,7 +93,7 @@ class ConvNd(Module):
             return (inner, outer // self.groups, *self.kernel_size)
         return (outer, inner // self.groups, *self.kernel_size)
 
-    def _weight_names(self) -> Names:
+    def _weight_labels(self) -> Names:
         channels = ("in_channels", "out_channels") if self.transposed else ("out_channels", "in_channels")
         return (*channels, *_KERNEL[-self.spatial :])
 

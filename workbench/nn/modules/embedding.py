@@ -17,7 +17,7 @@ from workbench.tensor.factories import empty
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
-NAMES = ("num_embeddings", "embedding_dim")
+LABELS = ("num_embeddings", "embedding_dim")
 """Names of the dims of a table."""
 
 
@@ -56,7 +56,7 @@ class _Table(Module):
         self.sparse = sparse
         if given is None:
             table = empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
-            self.weight = Parameter(table, learned, names=NAMES)
+            self.weight = Parameter(table, learned, dim_labels=LABELS)
             self.reset_parameters()
         else:
             if given.shape != (num_embeddings, embedding_dim):
@@ -64,7 +64,7 @@ class _Table(Module):
                     "Shape of weight does not match num_embeddings and embedding_dim: "
                     f"{list(given.shape)} is not [{num_embeddings}, {embedding_dim}]"
                 )
-            self.weight = Parameter(given, learned, names=NAMES if given._names is None else None)
+            self.weight = Parameter(given, learned, dim_labels=LABELS if given._labels is None else None)
 
     def reset_parameters(self) -> None:
         """Draw new rows from the normal distribution; that of padding is 0."""

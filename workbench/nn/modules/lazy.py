@@ -68,7 +68,7 @@ class LazyModuleMixin(Module):
         before = (
             type(self),
             dict(own),
-            [(one, type(one), one.payload, one._names) for one in held if is_lazy(one)],
+            [(one, type(one), one.payload, one._names, one._labels) for one in held if is_lazy(one)],
         )
         try:
             return self._first_call(inputs, keywords)
@@ -76,8 +76,8 @@ class LazyModuleMixin(Module):
             self.__class__ = before[0]
             own.clear()
             own.update(before[1])
-            for one, kind, array, names in before[2]:
-                one.__class__, one.payload, one._names = kind, array, names
+            for one, kind, array, names, labels in before[2]:
+                one.__class__, one.payload, one._names, one._labels = kind, array, names, labels
             raise
 
     def _first_call(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -120,8 +120,8 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.reset_parameters()
 
 
-def _parameter(names: Any, device: Any, dtype: Any) -> UninitializedParameter:
-    return UninitializedParameter(device=device, dtype=dtype, names=names)
+def _parameter(labels: Any, device: Any, dtype: Any) -> UninitializedParameter:
+    return UninitializedParameter(device=device, dtype=dtype, dim_labels=labels)
 
 
 def _materialize(parameter: Any, sizes: Sizes) -> bool:
@@ -142,7 +142,7 @@ class _LazyConv(LazyModuleMixin, ConvNd):
         if out_channels % self.groups:
             raise ValueError(f"out_channels must be divisible by groups: {out_channels} by {self.groups}")
         self.out_channels = out_channels
-        self.weight = _parameter(self._weight_names(), device, dtype)
+        self.weight = _parameter(self._weight_labels(), device, dtype)
         if bias:
             self.bias = _parameter(("out_channels",), device, dtype)
 
@@ -301,7 +301,7 @@ class _LazyNorm(LazyModuleMixin, RunningNorm):
             self.bias = _parameter(("C",), device, dtype) if bias else None
         if track_running_stats:
             for name in ("running_mean", "running_var"):
-                self.register_buffer(name, UninitializedBuffer(device=device, dtype=dtype, names=("C",)))
+                self.register_buffer(name, UninitializedBuffer(device=device, dtype=dtype, dim_labels=("C",)))
             self.register_buffer("num_batches_tracked", tensor(0, device=device))
 
     def initialize_parameters(self, input: Any) -> None:

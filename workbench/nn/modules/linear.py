@@ -53,9 +53,9 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         weight = empty(out_features, in_features, device=device, dtype=dtype)
-        self.weight = Parameter(weight, names=("out_features", "in_features"))
+        self.weight = Parameter(weight, dim_labels=("out_features", "in_features"))
         offset = empty(out_features, device=device, dtype=dtype) if bias else None
-        self.register_parameter("bias", Parameter(offset, names=("out_features",)) if bias else None)
+        self.register_parameter("bias", Parameter(offset, dim_labels=("out_features",)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -105,9 +105,9 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         weight = empty(out_features, in1_features, in2_features, device=device, dtype=dtype)
-        self.weight = Parameter(weight, names=("out_features", "in1_features", "in2_features"))
+        self.weight = Parameter(weight, dim_labels=("out_features", "in1_features", "in2_features"))
         offset = empty(out_features, device=device, dtype=dtype) if bias else None
-        self.register_parameter("bias", Parameter(offset, names=("out_features",)) if bias else None)
+        self.register_parameter("bias", Parameter(offset, dim_labels=("out_features",)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

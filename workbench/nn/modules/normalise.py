@@ -52,10 +52,10 @@ class _LastDims(Module):
         self.dims = names
 
     def _parameter(self, make: Any, device: Any, dtype: Any) -> Parameter:
-        names = self.dims
-        if names is None and len(self.normalized_shape) == 1:
-            names = ("features",)
-        return Parameter(make(self.normalized_shape, names=names, dtype=dtype, device=device))
+        labels = self.dims
+        if labels is None and len(self.normalized_shape) == 1:
+            labels = ("features",)
+        return Parameter(make(self.normalized_shape, dtype=dtype, device=device), dim_labels=labels)
 
     def _check(self, input: Any) -> Any:
         """Refuse other names than those given; return what the function calls ``normalized_shape``."""
@@ -91,7 +91,7 @@ class LayerNorm(_LastDims):
     >>> import workbench as wb
     >>> LayerNorm(8)(wb.randn(N=2, T=3, E=8)).names
     ('N', 'T', 'E')
-    >>> LayerNorm({"E": 8}).weight.names
+    >>> LayerNorm({"E": 8}).weight.dim_labels
     ('E',)
     """
 
@@ -219,11 +219,12 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        options: dict[str, Any] = {"names": ("C",), "dtype": dtype, "device": device}
-        self.register_parameter("weight", Parameter(ones(num_channels, **options)) if affine else None)
-        self.register_parameter(
-            "bias", Parameter(zeros(num_channels, **options)) if affine and bias else None
-        )
+
+        def learned(make: Any) -> Parameter:
+            return Parameter(make(num_channels, dtype=dtype, device=device), dim_labels=("C",))
+
+        self.register_parameter("weight", learned(ones) if affine else None)
+        self.register_parameter("bias", learned(zeros) if affine and bias else None)
 
     def reset_parameters(self) -> None:
         """Forget what was learned: factors of 1, nothing added."""

@@ -75,7 +75,7 @@ class PReLU(Module):
         require_size(0, num_parameters=num_parameters)
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype), names=("C",))
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype), dim_labels=("C",))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

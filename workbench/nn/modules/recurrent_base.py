@@ -89,8 +89,8 @@ class RNNBase(Module):
                     made |= {"bias_ih": ((rows,), ("gates",)), "bias_hh": ((rows,), ("gates",))}
                 if proj_size:
                     made["weight_hr"] = ((proj_size, hidden_size), ("hidden", "cell"))
-                for name, (sizes, names) in made.items():
-                    weight = Parameter(empty(*sizes, device=device, dtype=dtype), names=names)
+                for name, (sizes, labels) in made.items():
+                    weight = Parameter(empty(*sizes, device=device, dtype=dtype), dim_labels=labels)
                     setattr(self, f"{name}_l{layer}{suffix}", weight)
                 self._all_weights.append([f"{name}_l{layer}{suffix}" for name in made])
         self.reset_parameters()

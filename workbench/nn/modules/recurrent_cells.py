@@ -44,13 +44,13 @@ class RNNCellBase(Module):
         self.bias = bias
         rows = num_chunks * hidden_size
 
-        def made(*sizes: int, names: tuple[str, ...]) -> Parameter:
-            return Parameter(empty(*sizes, device=device, dtype=dtype), names=names)
+        def made(*sizes: int, labels: tuple[str, ...]) -> Parameter:
+            return Parameter(empty(*sizes, device=device, dtype=dtype), dim_labels=labels)
 
-        self.weight_ih = made(rows, input_size, names=("gates", "in_features"))
-        self.weight_hh = made(rows, hidden_size, names=("gates", "hidden"))
-        self.register_parameter("bias_ih", made(rows, names=("gates",)) if bias else None)
-        self.register_parameter("bias_hh", made(rows, names=("gates",)) if bias else None)
+        self.weight_ih = made(rows, input_size, labels=("gates", "in_features"))
+        self.weight_hh = made(rows, hidden_size, labels=("gates", "hidden"))
+        self.register_parameter("bias_ih", made(rows, labels=("gates",)) if bias else None)
+        self.register_parameter("bias_hh", made(rows, labels=("gates",)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -177,7 +177,7 @@ class LSTMCell(RNNCellBase):
         alone, input, states = self._prepared(input, hx, ("hx[0]", "hx[1]"))
         _, h, c, _, _ = LSTM(self._sum(input), *states, self.weight_hh, **self._settings(input))
         names = dims_of(input).names[:1]
-        names += (new_name(self.weight_hh.names[1], names, dims_of(input).names),)
+        names += (new_name(self.weight_hh.dim_labels[1], names, dims_of(input).names),)
         return tuple(_alone(_renamed(one, names), alone) for one in (h, c))
 
 

@@ -6,7 +6,7 @@ import copy
 from typing import Any, TypeVar
 
 from workbench.core.dispatch import numbers
-from workbench.core.value import new
+from workbench.core.value import labelled, new
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
 from workbench.ops.nn.norm.folding import fold_batch_norm
@@ -102,9 +102,11 @@ def _weights(
     folded = fold_batch_norm(
         numbers(weight), before, numbers(mean), numbers(variance), eps, factor, end, channel
     )
-    names = weight._names and (weight._names[channel],)
-    own = names if bias is None or bias._names is None else bias._names
+    called = weight if bias is None or not any(bias.dim_labels) else bias
+    names, labels = (
+        one if called is bias or one is None else (one[channel],) for one in (called._names, called._labels)
+    )
     return (
-        Parameter(new(folded[0], weight._names), weight.requires_grad),
-        Parameter(new(folded[1], own), bias is not None and bias.requires_grad),
+        Parameter(labelled(new(folded[0], weight._names), weight._labels), weight.requires_grad),
+        Parameter(labelled(new(folded[1], names), labels), bias is not None and bias.requires_grad),
     )

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.base.dims import Names
 from workbench.core.dispatch import no_grad
 from workbench.core.tape import alias
+from workbench.core.value import labelled
 from workbench.nn.module import Module
 from workbench.nn.modules.container import ModuleList
 from workbench.nn.parameter import Parameter
@@ -30,7 +31,8 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        self.dims: Names | None = original._names
+        self.dims: Names = original.dim_labels
+        self.named: bool = original._names is not None
         with no_grad():
             new: Any = plain(original.detach())
             for module in reversed(list(self)):
@@ -79,12 +81,13 @@ class ParametrizationList(ModuleList):
         return value
 
     def forward(self) -> Tensor:
-        """Return the parametrized tensor, under the names of the one that it stands for."""
+        """Return the parametrized tensor, under the names or labels of the one that it stands for."""
         if self.is_tensor:
             tensors: tuple[Any, ...] = (self.original,)
         else:
             tensors = tuple([getattr(self, f"original{i}") for i in range(self.ntensors)])
-        return under(self._through(tuple([plain(one) for one in tensors])), self.dims)  # type: ignore[no-any-return]
+        value = self._through(tuple([plain(one) for one in tensors]))
+        return under(value, self.dims) if self.named else called(value, self.dims)  # type: ignore[no-any-return]
 
     def right_inverse(self, value: Tensor) -> None:
         """Set what is learned so that the parametrized tensor is `value`; every parametrization must have an inverse.
@@ -130,14 +133,19 @@ def plain(value: Tensor) -> Tensor:
     return value if value._names is None else alias(value, None)
 
 
-def under(value: Any, dims: Names | None) -> Any:
+def under(value: Any, dims: Names) -> Any:
     """Return a tensor without names under these, where they are as many as its dims."""
-    if isinstance(value, Tensor) and value._names is None and dims is not None and value.ndim == len(dims):
-        return alias(value, dims)
-    return value
+    fits = isinstance(value, Tensor) and value._names is None and value.ndim == len(dims) and any(dims)
+    return alias(value, dims) if fits else value
 
 
-def seen(module: Module, value: Any, dims: Names | None) -> Any:
+def called(value: Any, dims: Names) -> Any:
+    """Return a tensor with these labels, where they are as many as its dims."""
+    fits = isinstance(value, Tensor) and value.ndim == len(dims) and any(dims)
+    return labelled(alias(value, value._names), dims) if fits else value
+
+
+def seen(module: Module, value: Any, dims: Names) -> Any:
     """Return a tensor as a parametrization asks to see it."""
     return under(value, dims) if getattr(module, "named", False) else value
 
@@ -149,12 +157,15 @@ def take(target: Tensor, source: Tensor) -> None:
     target._grad = None if tuple(array.shape) != tuple(target.payload.shape) else target._grad
     if target._names is not None and len(target._names) != len(array.shape):
         target._names = None
+    if target._labels is not None and len(target._labels) != len(array.shape):
+        target._labels = None
     target.payload = array.copy() if array is not target.payload and hasattr(array, "copy") else array
 
 
 def _like(original: Tensor, value: Tensor) -> Tensor:
     """Return one of several tensors to start from, learned if the original was."""
-    own = under(alias(value.detach().clone(), None), original._names)
+    own = alias(value.detach().clone(), None)
+    own = under(own, original.names) if original._names is not None else called(own, original.dim_labels)
     if isinstance(original, Parameter):
         return Parameter(own, original.requires_grad)
     return own.requires_grad_(original.requires_grad)  # type: ignore[no-any-return]

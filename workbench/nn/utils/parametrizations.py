@@ -45,7 +45,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     >>> import workbench as wb
     >>> layer = weight_norm(wb.nn.Linear(3, 2))
-    >>> layer.parametrizations.weight.original0.shape, layer.weight.names
+    >>> layer.parametrizations.weight.original0.shape, layer.weight.dim_labels
     ((2, 1), ('out_features', 'in_features'))
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
@@ -146,7 +146,7 @@ def orthogonal(
     batch.
 
     >>> import workbench as wb
-    >>> q = orthogonal(wb.nn.Linear(4, 2)).weight.detach().rename(None)
+    >>> q = orthogonal(wb.nn.Linear(4, 2)).weight.detach()
     >>> bool((q @ q.T - wb.eye(2)).abs().max() < 1e-5)
     True
     """

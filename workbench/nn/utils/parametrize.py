@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.base.dims import near_miss
 from workbench.core.dispatch import no_grad
+from workbench.core.value import labelled
 from workbench.nn.module import Module
 from workbench.nn.modules.container import ModuleDict
 from workbench.nn.parameter import Parameter
@@ -111,12 +112,12 @@ def _check_next(value: Tensor, parametrization: Module) -> None:
     """Refuse another parametrization that changes size or type, forwards or backwards."""
     with no_grad():
         start = plain(value.detach())
-        result = parametrization(seen(parametrization, start, value._names))
+        result = parametrization(seen(parametrization, start, value.dim_labels))
         check_same(result, value, "module", "parametrization(module)")
         back: Any = value
         with suppress(NotImplementedError):
             if hasattr(parametrization, "right_inverse"):
-                back = parametrization.right_inverse(seen(parametrization, plain(result), value._names))
+                back = parametrization.right_inverse(seen(parametrization, plain(result), value.dim_labels))
         if not isinstance(back, Tensor):
             raise ValueError(
                 f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
@@ -205,11 +206,15 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         if leave_parametrized:
             with no_grad():
                 take(original, getattr(module, tensor_name))
-        if original._names is None:
-            original._names = listed.dims if listed.dims and len(listed.dims) == original.ndim else None
+        if original.ndim == len(listed.dims) and original._names is None and any(listed.dims):
+            labelled(original, listed.dims)
+            if listed.named:
+                original._names = listed.dims
     elif leave_parametrized:
         value = getattr(module, tensor_name)
-        original = Parameter(value.detach().clone()) if value.requires_grad else value.detach()
+        original = value.detach()
+        if value.requires_grad:
+            original = Parameter(original.clone(), dim_labels=value.dim_labels)
     else:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "

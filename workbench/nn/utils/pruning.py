@@ -12,8 +12,8 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.base.random import default_generator
 from workbench.core.dispatch import no_grad
-from workbench.core.tape import alias
-from workbench.core.value import dims_of, new
+from workbench.core.tape import alias_like
+from workbench.core.value import dims_of, labelled, new
 from workbench.nn.module import Module
 from workbench.nn.utils.hooked import found, parameter_of, put, take_out
 from workbench.ops import LINALG
@@ -53,7 +53,7 @@ class BasePruningMethod(ABC):
     def apply_mask(self, module: Module) -> Tensor:
         """Return what is left of the parameter; gradients reach what is learned."""
         original, mask = module.__dict__[f"{self.name}_orig"], module.__dict__[f"{self.name}_mask"]
-        return mask.to(original.dtype) * original  # type: ignore[no-any-return]
+        return labelled(mask.to(original.dtype) * original, original._labels)  # type: ignore[no-any-return]
 
     @classmethod
     def apply(
@@ -75,7 +75,7 @@ class BasePruningMethod(ABC):
                 f"{list(importance_scores.shape)} vs {list(value.shape)}"
             )
         scores = (value if importance_scores is None else importance_scores).detach()
-        scores = scores if scores._names is not None else alias(scores, value._names)
+        scores = scores if scores._names is not None else alias_like(scores, value)
         with no_grad():
             if before is None:
                 mask = method.compute_mask(scores, _ones(scores))
@@ -87,7 +87,7 @@ class BasePruningMethod(ABC):
                 container.add_pruning_method(method)
                 method = container
                 mask = container.compute_mask(scores, module.__dict__[f"{name}_mask"].detach().clone())
-        mask = alias(mask.detach(), original._names)
+        mask = alias_like(mask.detach(), original)
         if before is None:
             delattr(module, name)
             module.register_parameter(f"{name}_orig", original)
@@ -166,9 +166,10 @@ class PruningContainer(BasePruningMethod):
             place = left if method.PRUNING_TYPE == "unstructured" else (slice(None),) * array.ndim
         else:
             raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
-        part = new(array[place], t._names if array[place].ndim == array.ndim else None)
-        mask[place] = method.compute_mask(part, new(mask[place], part._names)).payload
-        return new(mask, default_mask._names)  # type: ignore[no-any-return]
+        left_over = array[place]
+        part = _like(left_over, t) if left_over.ndim == array.ndim else new(left_over)
+        mask[place] = method.compute_mask(part, _like(mask[place], part)).payload
+        return _like(mask, default_mask)
 
 
 class Identity(BasePruningMethod):
@@ -246,7 +247,7 @@ def _without(mask: Tensor, scores: Any, count: int) -> Tensor:
     flat = np.array(mask.payload).ravel()
     if count:
         flat[np.argpartition(scores, count - 1)[:count]] = 0
-    return new(flat.reshape(mask.payload.shape), mask._names)  # type: ignore[no-any-return]
+    return _like(flat.reshape(mask.payload.shape), mask)
 
 
 class RandomStructured(_Counted):
@@ -292,7 +293,7 @@ def _without_positions(mask: Tensor, axis: int, scores: Any, count: int) -> Tens
     array = np.array(mask.payload)
     if count:
         np.moveaxis(array, axis, 0)[np.argpartition(scores, count - 1)[:count]] = 0
-    return new(array, mask._names)  # type: ignore[no-any-return]
+    return _like(array, mask)
 
 
 def _axis(t: Tensor, method: Any) -> int:
@@ -307,4 +308,9 @@ def _axis(t: Tensor, method: Any) -> int:
 
 
 def _ones(t: Tensor) -> Tensor:
-    return new(np.ones(tuple(t.payload.shape), t.payload.dtype), t._names)  # type: ignore[no-any-return]
+    return _like(np.ones(tuple(t.payload.shape), t.payload.dtype), t)
+
+
+def _like(array: Any, t: Tensor) -> Tensor:
+    """Return a tensor under the names and labels of another."""
+    return labelled(new(array, t._names), t._labels)  # type: ignore[no-any-return]

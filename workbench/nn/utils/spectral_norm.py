@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from workbench.core.dispatch import no_grad
-from workbench.core.tape import alias
+from workbench.core.tape import alias_like
 from workbench.nn import functional
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
@@ -43,7 +43,7 @@ class SpectralNorm:
                     u.copy_(functional.normalize(_mv(matrix, v), dim=0, eps=self.eps))
                 u, v = u.clone(), v.clone()
         sigma = (u * _mv(matrix, v)).sum()
-        return alias(plain / sigma, weight._names)  # type: ignore[no-any-return]
+        return alias_like(plain / sigma, weight)  # type: ignore[no-any-return]
 
     def __call__(self, module: Module, inputs: Any) -> None:
         put(module, self.name, self.compute_weight(module, do_power_iteration=module.training))

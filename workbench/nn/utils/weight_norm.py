@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, TypeVar
 
-from workbench.core.tape import alias
+from workbench.core.tape import alias_like
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
 from workbench.nn.utils.hooked import found, parameter_of, put, take_out
@@ -27,7 +27,7 @@ class WeightNorm:
         """Return the weight from its length and its direction."""
         direction, length = module.__dict__[f"{self.name}_v"], module.__dict__[f"{self.name}_g"]
         weight = direction_times_length(direction.rename(None), length.rename(None), self.dim)
-        return alias(weight, direction._names)
+        return alias_like(weight, direction)
 
     def __call__(self, module: Module, inputs: Any) -> None:
         put(module, self.name, self.compute_weight(module))
@@ -50,9 +50,10 @@ def weight_norm(module: Layer, name: str = "weight", dim: int | None = 0) -> Lay
     hook = WeightNorm(name, dim)
     plain = weight.detach().rename(None)
     length = lengths(plain, hook.dim)
-    names = weight._names if length.ndim == plain.ndim else None
+    if length.ndim == plain.ndim:
+        length = alias_like(length, weight)
     delattr(module, name)
-    module.register_parameter(f"{name}_g", Parameter(length, weight.requires_grad, names=names))
+    module.register_parameter(f"{name}_g", Parameter(length, weight.requires_grad))
     module.register_parameter(f"{name}_v", Parameter(weight.detach(), weight.requires_grad))
     put(module, name, hook.compute_weight(module))
     module.register_forward_pre_hook(hook)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from workbench.base.dims import Dims, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
-from workbench.core.value import dims_of
+from workbench.core.outcome import seen_dims
 from workbench.ops.linalg.matrices import shape
 from workbench.ops.offer import offered
 
@@ -24,6 +24,8 @@ class Plan(NamedTuple):
     terms: tuple[tuple[Label, ...], ...]
     out: tuple[Label, ...]
     sizes: dict[Label, int]
+    words: bool = False
+    """Whether subscripts are set apart by spaces: they are then names of dims, of one letter or several."""
 
 
 def _refuse(message: str) -> DimensionError:
@@ -87,7 +89,7 @@ def _plan(equation: str, sizes: tuple[tuple[int, ...], ...]) -> Plan:
     ranks = tuple(len(one) for one in sizes)
     words = _words(equation, ranks)
     if words is not None:
-        return _checked(words[0], words[1], sizes)
+        return _checked(words[0], words[1], sizes)._replace(words=True)
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
     if len(parts) > len(sizes):
@@ -98,7 +100,15 @@ def _plan(equation: str, sizes: tuple[tuple[int, ...], ...]) -> Plan:
     for i, part in enumerate(parts):
         terms.append(_letters(part, f"for operand {i}", offset))
         offset += len(part) + 1
-    return _checked(terms, _letters(right, "in the output", offset + 1) if arrow else None, sizes)
+    plan = _checked(terms, _letters(right, "in the output", offset + 1) if arrow else None, sizes)
+    return plan._replace(words=_set_apart((*parts, right)))
+
+
+def _set_apart(terms: Sequence[str]) -> bool:
+    """Say whether letters are set apart by spaces in every term that has several: ``"N T, T C -> N C"``."""
+    several = [term.split() for term in terms if len(term.replace("...", " ").split()) > 1]
+    together = any(len(word) > 1 and word != "..." for term in terms for word in term.split())
+    return bool(several) and not together
 
 
 def _checked(
@@ -166,29 +176,23 @@ def _measure(i: int, labels: tuple[Label, ...], own: tuple[int, ...], found: dic
 # -------------------------------------------------------------------------------------------------- names
 
 
-def _names(plan: Plan, dims: Sequence[Dims]) -> tuple[str | None, ...]:
+def _names(plan: Plan, dims: Sequence[Dims], numbered: bool) -> tuple[str | None, ...]:
     """Return the names of the result; a dim that is called differently in two operands is refused where it stays.
 
-    As in `matmul`, contracted dims may be called differently, but a name must not stand under two subscripts.
+    A word is the name of its dims. So is a letter that some dim is called by; other letters that stand close together
+    say nothing of names, nor do numbers (`numbered`), for which letters stand here. As in `matmul`, dims that are
+    contracted under such a letter may be called differently, but a name must not stand under two subscripts.
     """
     _check_words(plan, dims)
+    meant = {name for own in dims for name in own.names} - {None} if not numbered else set()
     called: dict[Label, tuple[str, int]] = {}
     under: dict[str, tuple[Label, int]] = {}
     for i, (labels, own) in enumerate(zip(plan.terms, dims, strict=True)):
         for label, name in zip(labels, own.names, strict=True):
             if name is None:
                 continue
-            if len(label) > 1 and not label.startswith(".") and label != name:
-                near = " Is one a misspelling of the other?" if near_miss(label, [name]) else ""
-                raise _clash(
-                    f"the dim called {label!r} in the equation is called {name!r} in operand {i}.{near}", dims
-                )
-            if label != name and label in own.names:
-                raise _clash(
-                    f"subscript {label!r} stands for the dim {name!r} of operand {i}, which has another dim called "
-                    f"{label!r}.",
-                    dims,
-                )
+            if label != name and not label.startswith(".") and (plan.words or label in meant):
+                raise _called_otherwise(label, name, i, plan.words, dims)
             other, first = called.setdefault(label, (name, i))
             if other != name and label in plan.out:
                 raise _clash(
@@ -202,6 +206,21 @@ def _names(plan: Plan, dims: Sequence[Dims]) -> tuple[str | None, ...]:
                     dims,
                 )
     return tuple(called[label][0] if label in called else None for label in plan.out)
+
+
+def _called_otherwise(label: Label, name: str, i: int, words: bool, dims: Sequence[Dims]) -> DimensionError:
+    if not words and label in dims[i].names:
+        return _clash(
+            f"subscript {label!r} stands for the dim {name!r} of operand {i}, which has another dim called "
+            f"{label!r}.",
+            dims,
+        )
+    near = " Is one a misspelling of the other?" if near_miss(label, [name]) else ""
+    return _clash(
+        f"the dim called {label!r} in the equation is called {name!r} in operand {i}.{near}",
+        dims,
+        "write letters that are no names close together, as 'ij,jk->ik'" if len(label) == 1 else "",
+    )
 
 
 def _check_words(plan: Plan, dims: Sequence[Dims]) -> None:
@@ -220,9 +239,11 @@ def _check_words(plan: Plan, dims: Sequence[Dims]) -> None:
             )
 
 
-def _clash(message: str, dims: Sequence[Dims]) -> DimensionError:
+def _clash(message: str, dims: Sequence[Dims], fix: str = "") -> DimensionError:
     return DimensionError(
-        f"einsum(): {message}", operands=tuple(one.operand(f"operand {i}") for i, one in enumerate(dims))
+        f"einsum(): {message}",
+        operands=tuple(one.operand(f"operand {i}") for i, one in enumerate(dims)),
+        fix=fix,
     )
 
 
@@ -368,12 +389,13 @@ def _order(
 def einsum(*args: Any) -> Any:
     """Sum of products of tensors, by an equation that names their dims: ``einsum("ij,jk->ik", a, b)``.
 
-    A subscript is a letter, or a word where words are set apart by spaces: ``"batch time, time out -> batch out"``.
+    A subscript is a letter, or a word where they are set apart by spaces: ``"batch time, time out -> batch out"``.
     What stands twice in a term is a diagonal; what the result does not have is summed; ``...`` stands for any dims,
     which broadcast. Without ``->`` the result has what stands once, in alphabetical order. Instead of an equation each
     tensor may be followed by a list of numbers.
 
-    Names of dims go with their subscripts: words must agree with them, and what stays has one name in all operands.
+    Names of dims go with their subscripts: words (of one letter too) must agree with them, and so must a letter that
+    some dim is called by; other letters close together say nothing of names. What stays has one name in all operands.
     Raises `DimensionError` where equation, sizes or names do not fit.
 
     >>> import workbench as wb
@@ -401,7 +423,7 @@ def einsum(*args: Any) -> Any:
     plan = _plan(equation, tuple(shape(one) for one in operands))
     names: tuple[str | None, ...] = ()
     if any(one._names is not None for one in operands):
-        names = _names(plan, [dims_of(one) for one in operands])
+        names = _names(plan, seen_dims(operands), not isinstance(args[0], str))
         operands = [ops.rename(one, names=None) if one._names is not None else one for one in operands]
     terms = list(plan.terms)
     while len(operands) > 1:

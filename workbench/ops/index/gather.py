@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, broadcast, dim_index
+from workbench.base.dims import Dims, broadcast, dim_index, unify_along, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, Saves, ops
+from workbench.core.outcome import seen_dims
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index import batching
@@ -22,9 +23,7 @@ INDEX = Saves((1,), output=False)
 
 def _gather_dims(x: Dims, index: Dims, dim: int) -> Dims:
     _fitting("gather", x, index, dim)
-    return Dims(
-        tuple(b if b is not None else a for a, b in zip(x.names, index.names, strict=True)), index.sizes
-    )
+    return Dims(unify_along("gather", x, index, dim), index.sizes)
 
 
 def _fitting(op: str, x: Dims, index: Dims, dim: int, label: str = "input") -> None:
@@ -79,7 +78,7 @@ GATHER = move(
     "y[i][j] = x[index[i][j]][j] for dim 0",
     reference="PyTorch, gather",
     dims=_gather_dims,
-    rule="as the index; its unnamed dims take the input's names",
+    rule="as the index, whose names unify with the input's but along the dim; its unnamed dims take the input's",
     forward=_gather,
     vjp=lambda c, g: (
         ops.scatter_add(g, c.inputs[1], dim=c.params["dim"], sizes=tuple(c.inputs[0].payload.shape)),
@@ -96,6 +95,13 @@ GATHER = move(
         ),
         BadInput((grid(3, 4), np.array([0])), {"dim": 1}, DimensionIndexError, "same number of dimensions"),
         BadInput((grid(3, 4), grid(2, 2)), {"dim": 1}, DTypeError, "Expected dtype int64 for index"),
+        BadInput(
+            (grid(3, 3), np.zeros((3, 3), np.int64)),
+            {"dim": 1},
+            DimensionError,
+            "same in another order",
+            (("N", "C"), ("C", "N")),
+        ),
     ],
     properties=frozenset({"moves"}),
     batch=batching.along_dim,
@@ -134,7 +140,16 @@ def _scatter_add_to_dims(x: Dims, added: Dims, index: Dims, dim: int) -> Dims:
             op="scatter_add",
             operands=(index.operand("index"), added.operand("src")),
         )
+    check_written("scatter_add", x, added, index, dim)
     return x
+
+
+def check_written(op: str, x: Dims, source: Dims, index: Dims, dim: int) -> None:
+    """Refuse values to be written along a dim where their names, those of `x` and of the index do not go together."""
+    unify_along(op, x, index, dim, ("self", "index"))
+    if len(source.sizes) == len(x.sizes):  # a number has none
+        unify_along(op, x, source, dim, ("self", "src"))
+        unify_names(op, index, source)
 
 
 def _scatter_add_to(x: Any, added: Any, index: Any, dim: int) -> Any:
@@ -150,7 +165,7 @@ SCATTER_ADD_TO = move(
     "y = x; y[index[i][j]][j] += a[i][j] for dim 0",
     reference="PyTorch, scatter_add",
     dims=_scatter_add_to_dims,
-    rule="as the input",
+    rule="as the input; names unify with those of values and index, but along the dim",
     forward=_scatter_add_to,
     vjp=lambda c, g: (
         g if c.needs[0] else None,
@@ -171,6 +186,13 @@ SCATTER_ADD_TO = move(
             (grid(3, 4), grid(1, 2), np.array([[4, 0]])), {"dim": 1}, DimensionIndexError, "out of bounds"
         ),
         BadInput((grid(3, 4), grid(1, 2), np.array([[0]])), {"dim": 1}, DimensionError, "sizes of src"),
+        BadInput(
+            (grid(3, 3), grid(3, 3), np.zeros((3, 3), np.int64)),
+            {"dim": 1},
+            DimensionError,
+            "same in another order",
+            (("N", "C"), ("C", "N"), None),
+        ),
     ],
     properties=frozenset(),
     batch=batching.along_dim,
@@ -186,6 +208,7 @@ def _scatter_dims(x: Dims, value: Dims, index: Dims, dim: int) -> Dims:
             op="scatter",
             operands=(index.operand("index"), value.operand("src")),
         )
+    check_written("scatter", x, value, index, dim)
     return x
 
 
@@ -211,7 +234,7 @@ SCATTER = move(
     "y = x; y[index[i][j]][j] = value[i][j] for dim 0",
     reference="PyTorch, scatter",
     dims=_scatter_dims,
-    rule="as the input; the value's names unify with the index's",
+    rule="as the input; names unify with those of values and index, but along the dim",
     forward=_scatter,
     vjp=_scatter_vjp,
     saves=Saves((2,), output=False),
@@ -226,7 +249,14 @@ SCATTER = move(
     bad=lambda: [
         BadInput(
             (grid(3, 4), 0.5, np.array([[4]])), {"dim": 1}, DimensionIndexError, "index 4 is out of bounds"
-        )
+        ),
+        BadInput(
+            (grid(3, 3), grid(3, 3), np.zeros((3, 3), np.int64)),
+            {"dim": 1},
+            DimensionError,
+            "same in another order",
+            (("N", "C"), ("C", "N"), None),
+        ),
     ],
     properties=frozenset({"moves"}),
     batch=batching.scatter,
@@ -284,6 +314,9 @@ def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> An
             operands=(own.operand("input"), wanted.operand("indices")),
         )
     at = dim_index(own, dim, "take_along_dim")
+    if own.sizes:
+        seen, looked_up = seen_dims((input, indices))
+        unify_along("take_along_dim", seen, looked_up, at, ("input", "indices"))
     together = broadcast("take_along_dim", _one_at(own, at), _one_at(wanted, at)).sizes
     sizes = [(*together[:at], *one.sizes[at : at + 1], *together[at + 1 :]) for one in (own, wanted)]
     # Unlike gather this counts negative indices from the end.
@@ -294,7 +327,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> An
 def _one_at(dims: Dims, at: int) -> Dims:
     if not dims.sizes:
         return dims
-    return Dims(dims.names, (*dims.sizes[:at], 1, *dims.sizes[at + 1 :]))
+    return Dims((None,) * len(dims.sizes), (*dims.sizes[:at], 1, *dims.sizes[at + 1 :]))
 
 
 @offered(out=True, in_place="Tensor")

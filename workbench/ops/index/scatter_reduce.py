@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, dim_index
+from workbench.base.dims import Dims, dim_index, unify_along
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.sizes import check_memory
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.outcome import seen_dims
 from workbench.core.tape import Call
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.index import batching
+from workbench.ops.index.gather import check_written
 from workbench.ops.index.indexing import getitem
 from workbench.ops.offer import offered
 
@@ -51,6 +53,7 @@ def _meet_dims(x: Dims, src: Dims, index: Dims, dim: int, reduce: str, include_s
             op="scatter_reduce",
             operands=(x.operand("self", wrong), index.operand("index", wrong), src.operand("src")),
         )
+    check_written("scatter_reduce", x, src, index, dim)
     return x
 
 
@@ -154,7 +157,7 @@ SCATTER_REDUCE = Op(
     equation="y = x; y[index[i][j]][j] ∘= src[i][j] for dim 0, where ∘ is ·, max or min",
     reference="PyTorch, scatter_reduce",
     dims=_meet_dims,
-    rule="as the input",
+    rule="as the input; names unify with those of values and index, but along the dim",
     dtype=KEEP,
     forward=_meet,
     vjp=_meet_vjp,
@@ -245,7 +248,8 @@ def scatter_reduce(
     want, have = places.payload.shape, values.payload.shape
     if len(have) == len(want) and have != want and all(a >= b for a, b in zip(have, want, strict=True)):
         values = ops.index(values, key=tuple(slice(size) for size in want))
-    _meet_dims(dims_of(x), dims_of(values), dims_of(places), at, reduce, include_self)
+    own, given, index_dims = seen_dims((x, values, places))
+    _meet_dims(own, given, index_dims, at, reduce, include_self)
     bare = [ops.rename(one, names=None) if one._names else one for one in (places, values)]
     result = _together(x, at, bare[0], bare[1], reduce, include_self)
     return result if dims.sizes else ops.reshape(result, sizes=())
@@ -285,6 +289,8 @@ def index_reduce(
         )
     if not dims_of(places).numel:
         return ops.clone(input)
+    there, given = seen_dims((x, values))
+    unify_along("index_reduce", there, given, at, ("self", "source"))
     line = tuple(-1 if i == at else 1 for i in range(len(own)))
     places = ops.expand(ops.reshape(ops.rename(places, names=None), sizes=line), sizes=wanted)
     values = ops.rename(values, names=None)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import broadcast, dim_index
+from workbench.base.dims import Dims, broadcast, dim_index, unify_along, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
+from workbench.core.outcome import seen_dims
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import index_put, index_tensor
 from workbench.ops.offer import offered
@@ -108,6 +109,10 @@ def _source(input: Any, at: int, index: Any, source: Any, op: str) -> Any:
             op=op,
             operands=(dims_of(input).operand("input"), dims_of(source).operand("source")),
         )
+    if source.payload.shape and input.payload.shape:
+        there, new_ones = seen_dims((input, source))
+        unify_along(op, there, new_ones, at, ("input", "source"))
+        unify_names(op, Dims(new_ones.names[at : at + 1], new_ones.sizes[at : at + 1]), dims_of(index))
     return _at_least_one(source)
 
 
@@ -174,6 +179,9 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
             op="put",
             operands=(own.operand("input"), dims_of(source).operand("source")),
         )
+    seen = seen_dims((index_tensor(index), source))
+    if len(seen[0].sizes) == len(seen[1].sizes):
+        unify_names("put", seen[0], seen[1])  # values go to the indices one by one
     written = index_put(_flat(input), (at,), _flat(source), accumulate)
     names = own.names if any(own.names) else None
     return ops.rename(ops.reshape(written, sizes=own.sizes), names=names)
@@ -231,6 +239,9 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
                 dims_of(source).operand("source"),
             ),
         )
+    seen = seen_dims((input, source))
+    if len(seen[0].sizes) == len(seen[1].sizes):
+        unify_names("masked_scatter", seen[0], seen[1])  # values are taken in the order of the dims
     values = ops.index(_flat(source), key=(slice(len(where)),))
     written = ops.index_put(_flat(ops.expand(input, sizes=together.sizes)), values, new(where), dims=(0,))
     names = together.names if any(together.names) else None

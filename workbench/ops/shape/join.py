@@ -306,6 +306,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
         several[:2] = several[1::-1]
     sizes = tuple(dims_of(one).sizes[0] for one in several)
     names = tuple(dims_of(one).names[0] for one in several)
+    _check_axes(several)
     grids = []
     for i, one in enumerate(several):
         own = (*(1,) * i, sizes[i], *(1,) * (len(sizes) - i - 1))
@@ -314,6 +315,23 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     if exchanged:
         grids[:2] = grids[1::-1]
     return tuple(grids)
+
+
+def _check_axes(several: Sequence[Any]) -> None:
+    """Refuse vectors whose dims are called the same: in the grid they are two dims."""
+    names = [dims_of(one).names[0] for one in several]
+    for at, name in enumerate(names):
+        if name is not None and name in names[:at]:
+            raise DimensionError(
+                f"meshgrid: {name!r} would stand twice among the dims {names} of the grid: each vector is a dim of "
+                "its own.",
+                op="meshgrid",
+                operands=tuple(
+                    dims_of(one).operand(f"tensor {i}", [0] * (names[i] == name))
+                    for i, one in enumerate(several)
+                ),
+                fix=f"rename one of them, or both: tensor.rename({name}='{name}_{at}')",
+            )
 
 
 @offered("workbench")
@@ -333,8 +351,8 @@ def cartesian_prod(*tensors: Any) -> Any:
             )
     if len(tensors) == 1:
         return tensors[0]
-    grids = meshgrid(*tensors)
-    return stack([ops.reshape(ops.rename(one, names=None), sizes=(dims_of(one).numel,)) for one in grids], 1)
+    grids = meshgrid(*[ops.rename(one, names=None) if one._names else one for one in tensors])
+    return stack([ops.reshape(one, sizes=(dims_of(one).numel,)) for one in grids], 1)
 
 
 @offered("workbench")

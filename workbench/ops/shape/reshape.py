@@ -163,6 +163,16 @@ def _unflatten_dims(x: Dims, dim: int, sizes: tuple[int, ...], names: tuple[str 
             op="unflatten",
             operands=(x.operand("input", [dim]),),
         )
+    rest = {*x.names[:dim], *x.names[dim + 1 :]} - {None}
+    twice = [name for i, name in enumerate(names) if name is not None and (name in rest or name in names[:i])]
+    if twice:
+        raise DimensionError(
+            f"unflatten: {twice[0]!r} would stand twice among the dims "
+            f"{[*x.names[:dim], *names, *x.names[dim + 1 :]]}.",
+            op="unflatten",
+            operands=(x.operand("input", [i for i, one in enumerate(x.names) if one == twice[0]]),),
+            fix="give the parts of the dim names that no other dim has",
+        )
     return Dims((*x.names[:dim], *names, *x.names[dim + 1 :]), (*x.sizes[:dim], *sizes, *x.sizes[dim + 1 :]))
 
 
@@ -183,6 +193,13 @@ UNFLATTEN = move(
             {"dim": 1, "sizes": (5, 4), "names": (None, None)},
             DimensionError,
             "don't multiply up",
+        ),
+        BadInput(
+            (grid(2, 12),),
+            {"dim": 1, "sizes": (3, 4), "names": ("N", "W")},
+            DimensionError,
+            "'N' would stand twice",
+            names=(("N", "features"),),
         ),
     ],
     batch=batching.resized,

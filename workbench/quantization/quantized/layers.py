@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dtypes import qint8, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
-from workbench.core.value import new
+from workbench.core.value import labelled, new
 from workbench.nn import IMAGE, check_names
 from workbench.nn import Conv2d as FloatConv2d
 from workbench.nn import Linear as FloatLinear
@@ -30,20 +30,22 @@ def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
     """Return a weight as codes, under the range that was observed."""
     scale, zero = observer.qparams()
     limits: dict[str, Any] = {"qmin": observer.quant_min, "qmax": observer.quant_max, "dtype": observer.dtype}
-    if not observer.qscheme.per_channel:
-        return QUANTIZE_PER_TENSOR(
+    if observer.qscheme.per_channel:
+        codes = QUANTIZE_PER_CHANNEL(
+            weight.detach(),
+            scales=tuple(scale.tolist()),
+            zero_points=tuple(zero.tolist()),
+            axis=getattr(observer, "ch_axis", 0) % weight.ndim,
+            **limits,
+        )
+    else:
+        codes = QUANTIZE_PER_TENSOR(
             weight.detach(),
             scale=float(np.reshape(scale, ())),
             zero_point=int(np.reshape(zero, ())),
             **limits,
         )
-    return QUANTIZE_PER_CHANNEL(
-        weight.detach(),
-        scales=tuple(scale.tolist()),
-        zero_points=tuple(zero.tolist()),
-        axis=getattr(observer, "ch_axis", 0) % weight.ndim,
-        **limits,
-    )
+    return labelled(codes, weight._labels)
 
 
 def _check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
@@ -84,11 +86,10 @@ class _Weighted(QuantizedModule):
         }
 
 
-def _zeros(shape: tuple[int, ...], names: tuple[str, ...]) -> Any:
+def _zeros(shape: tuple[int, ...], labels: tuple[str, ...]) -> Any:
     channels = shape[0]
-    return new(
-        QuantizedArray(np.zeros(shape, np.int8), np.ones(channels), np.zeros(channels, int), qint8, 0), names
-    )
+    codes = QuantizedArray(np.zeros(shape, np.int8), np.ones(channels), np.zeros(channels, int), qint8, 0)
+    return labelled(new(codes), labels)
 
 
 class Conv2d(_Weighted):
@@ -113,9 +114,10 @@ class Conv2d(_Weighted):
         self.kernel_size = several(kernel_size, 2, "kernel_size")
         self.stride, self.padding = several(stride, 2, "stride"), several(padding, 2, "padding")
         self.dilation = several(dilation, 2, "dilation")
-        names = ("out_channels", "in_channels", "kernel_height", "kernel_width")
-        weight = _zeros((out_channels, in_channels // groups, *self.kernel_size), names)
-        self._set_weight(weight, new(np.zeros(out_channels, np.float32), ("out_channels",)) if bias else None)
+        labels = ("out_channels", "in_channels", "kernel_height", "kernel_width")
+        weight = _zeros((out_channels, in_channels // groups, *self.kernel_size), labels)
+        offset = labelled(new(np.zeros(out_channels, np.float32)), ("out_channels",)) if bias else None
+        self._set_weight(weight, offset)
 
     @classmethod
     def from_float(cls, module: Any) -> Any:
@@ -179,7 +181,9 @@ class Linear(_Weighted):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         weight = _zeros((out_features, in_features), ("out_features", "in_features"))
-        self._set_weight(weight, new(np.zeros(out_features, np.float32), ("out_features",)) if bias else None)
+        self._set_weight(
+            weight, labelled(new(np.zeros(out_features, np.float32)), ("out_features",)) if bias else None
+        )
 
     @classmethod
     def from_float(cls, module: Any) -> Any:

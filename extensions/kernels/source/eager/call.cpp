@@ -145,13 +145,20 @@ struct Call {
         return !(wants_rule && names); // named and unnamed together: the rule knows
     }
 
-    // Names, shapes and parameters, on which alone the names of the outputs depend.
+    bool any_named() const {
+        return std::any_of(args, args + n, [](PyObject* one) { return is_value(one) && some(as_value(one)->names); });
+    }
+
+    // Names, shapes and parameters, on which alone the names of the outputs depend. The labels of a parameter count
+    // as names where another input has names, see workbench.core.outcome.
     PyObject* key() {
         Ref key(PyTuple_New(2 * n + 2 * words()));
         if (!key) return nullptr;
+        bool named = any_named();
         for (Py_ssize_t i = 0; i < n; ++i) {
             bool value = is_value(args[i]);
             PyObject* names = value ? as_value(args[i])->names : nullptr;
+            if (named && value && !some(names)) names = as_value(args[i])->labels;
             PyTuple_SET_ITEM(key.object, 2 * i, Py_NewRef(names ? names : Py_None));
             PyObject* shape = value ? shape_of(as_array(arrays[i])) : Py_NewRef(Py_None);
             if (!shape) return nullptr;

@@ -60,6 +60,7 @@ struct Value {
     PyObject_HEAD
     PyObject* array;
     PyObject* names;
+    PyObject* labels; // what a parameter's dims are called: it counts beside named values only
     PyObject* grad_fn; // a Node, or nothing
     PyObject* view;
     PyObject* owner; // a Value, or nothing

@@ -20,8 +20,8 @@ struct Fields;
 
 template <>
 struct Fields<Value> {
-    static constexpr PyObject* Value::*all[] = {&Value::array, &Value::names, &Value::grad_fn, &Value::view,
-                                                &Value::owner, &Value::leaf,  &Value::past};
+    static constexpr PyObject* Value::*all[] = {&Value::array, &Value::names, &Value::labels, &Value::grad_fn,
+                                                &Value::view,  &Value::owner, &Value::leaf,   &Value::past};
 };
 
 template <>
@@ -104,6 +104,7 @@ Checked node_versions{offsetof(Node, versions), &tuple_type, "versions"};
 PyMemberDef value_members[] = {
     {"payload", T_OBJECT, offsetof(Value, array), 0, nullptr},
     {"_names", T_OBJECT, offsetof(Value, names), 0, nullptr},
+    {"_labels", T_OBJECT, offsetof(Value, labels), 0, nullptr},
     {"_view", T_OBJECT, offsetof(Value, view), 0, nullptr},
     {"_leaf", T_OBJECT, offsetof(Value, leaf), 0, nullptr},
     {"_past", T_OBJECT, offsetof(Value, past), 0, nullptr},

@@ -156,7 +156,7 @@ def embedding_bag(
     else:
         out = _bag_sum(rows, bags, counted, count, mode, per_sample_weights, padding)
     batch = given[:1]
-    return ops.rename(out, names=(*batch, new_name(dims_of(weight).names[1], batch, given)))
+    return ops.rename(out, names=(*batch, new_name(dims_of(weight).labels[1], batch, given)))
 
 
 def _bag_sum(
