@@ -16,7 +16,7 @@ from tests.ops.recorded import FILE, array_at, manifest, read
 from tests.peers.op_db.names import SPECIAL, function_for
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import no_grad
-from workbench.ops import FFT, FUNCTIONS, INPLACE, LINALG, METHODS, NN, OUT
+from workbench.ops import FFT, FUNCTIONS, LINALG, METHODS, NN, offers
 from workbench.ops import SPECIAL as SPECIAL_FUNCTIONS
 
 ENTRIES = manifest()["entries"]
@@ -73,6 +73,10 @@ def test_entry(name: str) -> None:
             close(
                 wb.zeros_like(leaves[k].detach()) if gradient is None else gradient, place, entry["tolerance"]
             )
+
+
+INPLACE = {one.name for one in offers() if one.in_place and one.place == "Tensor"}
+OUT = {one.name for one in offers() if one.out}
 
 
 def named(names: Any) -> list[tuple[str, Any]]:
