@@ -17,7 +17,7 @@ from workbench.graph import (
     Graph,
     GraphError,
     Node,
-    Type,
+    TensorType,
     Value,
     check,
     parse,
@@ -208,7 +208,7 @@ def test_wrong_inputs_are_refused(graph: Graph) -> None:
 
 
 def test_the_spec_refuses_what_is_not_legal() -> None:
-    kind = Type(np.dtype("f4"), wb.core.dims_of(wb.zeros(2)))
+    kind = TensorType(np.dtype("f4"), wb.core.dims_of(wb.zeros(2)))
     x, y = Value("x", kind), Value("y", kind)
     node = Node(ops.relu, (y,), {}, (Value("z", kind),))
     node.outputs[0].node = node
@@ -218,7 +218,7 @@ def test_the_spec_refuses_what_is_not_legal() -> None:
         check(Graph(inputs=[x, Value("x", kind)]))
     with pytest.raises(GraphError, match="returns y, which nothing makes"):
         check(Graph(inputs=[x], outputs=(y,)))
-    wrong = Node(ops.relu, (x,), {}, (Value("z", Type(np.dtype("f8"), kind.dims)),))
+    wrong = Node(ops.relu, (x,), {}, (Value("z", TensorType(np.dtype("f8"), kind.dims)),))
     wrong.outputs[0].node = wrong
     with pytest.raises(GraphError, match=r"written as f64\[·:2\], the rules of relu give f32\[·:2\]"):
         check(Graph(inputs=[x], nodes=[wrong]))

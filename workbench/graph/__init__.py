@@ -8,18 +8,35 @@
 
 from __future__ import annotations
 
-from workbench.graph import ir, passes
+from workbench.graph import passes, types
+from workbench.graph.blocks import (
+    Block,
+    Control,
+    GraphError,
+    LeafModule,
+    NamedFunction,
+    Node,
+    SubGraph,
+    Value,
+    called,
+)
 from workbench.graph.cost import Cost, cost, total
-from workbench.graph.interpreter import run
-from workbench.graph.ir import Graph, GraphError, Node, Type, Value
-from workbench.graph.printing import python_text, text
+from workbench.graph.interpreter import run, run_apart
+from workbench.graph.ir import RUN, TEXT, Graph
+from workbench.graph.printing import text
+from workbench.graph.python_printing import python_text
 from workbench.graph.reading import parse
 from workbench.graph.spec import check
 from workbench.graph.trace import trace
+from workbench.graph.types import TensorType, Type
+from workbench.graph.vocabulary import named, narrow
+from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
-    "Cost", "Graph", "GraphError", "Node", "Type", "Value", "check", "cost", "parse", "passes", "python_text", "run",
-    "text", "total", "trace",
+    "Block", "Control", "Cost", "Graph", "GraphError", "LeafModule", "NamedFunction", "Node", "SubGraph", "TensorType",
+    "Type", "Value", "called", "check", "cost", "last_uses", "named", "narrow", "parse", "passes", "python_text", "run",
+    "run_apart", "text", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
-ir.use(run, text)
+RUN.give(run)
+TEXT.give(text)

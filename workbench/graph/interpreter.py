@@ -2,92 +2,251 @@
 
 from __future__ import annotations
 
+import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.dispatch import no_grad
+from workbench.core.inplace import write
+from workbench.core.op import Op
+from workbench.core.value import Value as Tensor
 from workbench.core.value import dims_of
-from workbench.graph.ir import Graph, Node, Value
+from workbench.graph.blocks import (
+    Block,
+    Control,
+    GraphError,
+    LeafModule,
+    NamedFunction,
+    Node,
+    SubGraph,
+    Value,
+    called,
+    filled,
+)
+from workbench.graph.ir import Graph
+from workbench.graph.types import ANY, TensorType, type_of_value
+from workbench.graph.walk import last_uses
+from workbench.ops.random.counter_based import seed_from
 
-__all__ = ["run"]
+__all__ = ["run", "run_apart"]
 
 Observer = Callable[[Node, Any, float], None]
 
 
-def run(graph: Graph, *inputs: Any, observe: Observer | None = None) -> Any:
+def run(
+    graph: Graph,
+    *inputs: Any,
+    observe: Observer | None = None,
+    seeds: Mapping[str, int] | None = None,
+    owner: Any = None,
+) -> Any:
     """Run `graph` on tensors, and return what the traced function would return, to the bit.
 
     Sizes may differ from those of the trace where the ops allow it. Several threads may run one graph at once. With
-    `observe`, ``observe(node, results, seconds)`` is called after each node.
+    `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds by name; others are
+    drawn from the default generator, so that a run draws what the function would draw. Afterwards the parameters in
+    `Graph.updates` have their new numbers; `run_apart` returns those instead. With `owner`, parameters and modules are
+    those which that module has now under their paths, not those that the graph holds.
 
     Raises `DimensionError` where inputs are missing, have other names or another number of dims than the trace, or
-    where a size differs that the traced function used as a number.
+    where a size differs that the traced function used as a number; `DTypeError` where an input is of another kind.
     """
-    if len(inputs) != len(graph.inputs):
-        raise DimensionError(
-            f"the graph takes {len(graph.inputs)} inputs ({', '.join(one.name for one in graph.inputs)}), "
-            f"got {len(inputs)}.",
-            op=graph.name,
-        )
-    environment: dict[Value, Any] = dict(graph.held())
-    for value, tensor in zip(graph.inputs, inputs, strict=True):
-        _check(graph, value, tensor)
-        _check_sizes(graph, value, tensor)
-        environment[value] = tensor
-    last = _last_uses(graph)
-    for position, node in enumerate(graph.nodes):
-        arguments = [environment[one] if isinstance(one, Value) else one for one in node.inputs]
-        start = time.perf_counter() if observe is not None else 0.0
-        results = node.op(*arguments, **node.params)
-        if observe is not None:
-            observe(node, results, time.perf_counter() - start)
-        several = results if isinstance(results, tuple) else (results,)
+    result, after = _Run(graph, observe, owner).all(inputs, seeds or {})
+    with no_grad():
+        for tensor, numbers in after.values():
+            write(tensor, "update", partial(_instead, numbers))
+    return result
+
+
+def run_apart(
+    graph: Graph, *inputs: Any, seeds: Mapping[str, int] | None = None, owner: Any = None
+) -> tuple[Any, dict[str, Any]]:
+    r"""Run `graph` and change nothing: return its result, and by name what its parameters would become.
+
+    >>> import workbench as wb
+    >>> count = wb.zeros(())
+    >>> graph = wb.graph.parse(
+    ...     "g(%x : f32[]):\n  %n : f32[] = parameter()\n  %m : f32[] = add(%n, %x)\n  update %n = %m\n  return %x",
+    ...     {"n": count},
+    ... )
+    >>> run_apart(graph, wb.tensor(2.0))
+    (tensor(2.0000), {'n': tensor(2.0000)})
+    >>> graph(wb.tensor(2.0)), count
+    (tensor(2.0000), tensor(2.0000))
+    """
+    result, after = _Run(graph, None, owner).all(inputs, seeds or {})
+    return result, {name: numbers.detach() for name, (_, numbers) in after.items()}
+
+
+def _instead(numbers: Any, old: Any) -> Any:
+    return numbers
+
+
+class _Run:
+    """One run: the values that are known by now."""
+
+    def __init__(self, graph: Graph, observe: Observer | None, owner: Any) -> None:
+        self.graph = graph
+        self.observe = observe
+        self.owner = owner
+        self.known: dict[Value, Any] = dict(graph.held())
+        if owner is not None:
+            self.known |= {value: operator.attrgetter(value.name)(owner) for value in graph.parameters}
+        self.ends = last_uses(graph, graph.updates.values())
+
+    def all(
+        self, inputs: tuple[Any, ...], seeds: Mapping[str, int]
+    ) -> tuple[Any, dict[str, tuple[Any, Any]]]:
+        """Return the result, and for the parameters that change their tensors and the new values."""
+        graph = self.graph
+        if len(inputs) != len(graph.inputs):
+            raise DimensionError(
+                f"the graph takes {len(graph.inputs)} inputs ({', '.join(one.name for one in graph.inputs)}), "
+                f"got {len(inputs)}.",
+                op=graph.name,
+            )
+        for value, given in zip(graph.inputs, inputs, strict=True):
+            _check(graph, value, given)
+            self.known[value] = given
+        names = [one.name for one in graph.seeds]
+        if not set(seeds) <= set(names):
+            raise GraphError(
+                f"the graph has the seeds {names}, and {sorted(set(seeds) - set(names))} were given"
+            )
+        for value in graph.seeds:
+            self.known[value] = seeds[value.name] if value.name in seeds else seed_from()
+        outputs = self.block(graph)
+        after = {value.name: (self.known[value], self.known[new]) for value, new in graph.updates.items()}
+        return outputs[0] if graph.single else outputs, after
+
+    def block(self, block: Block) -> tuple[Any, ...]:
+        """Run the nodes of a block, and return what it gives."""
+        for node in block.nodes:
+            self.node(node)
+        outputs: tuple[Any, ...] = filled(block.outputs, self.known.__getitem__)
+        return outputs
+
+    def node(self, node: Node) -> None:
+        """Run a node: its results become known, and what nothing reads any more is forgotten."""
+        known = self.known
+        start = time.perf_counter() if self.observe is not None else 0.0
+        results = self.call(node)
+        if self.observe is not None:
+            self.observe(node, results, time.perf_counter() - start)
+        several = (results,) if len(node.outputs) == 1 else results
         for value, result in zip(node.outputs, several, strict=True):
-            environment[value] = result
-            if value.type.fixed:
-                _check_sizes(graph, value, result)
-        del arguments, results, several
-        for value in last.get(position, ()):
-            del environment[value]
-    outputs = tuple(environment[one] for one in graph.outputs)
-    return outputs[0] if graph.single else outputs
+            known[value] = result
+            if getattr(value.type, "fixed", None):
+                _check_sizes(self.graph, value, result)
+        del results, several
+        for value in self.ends.get(node, ()):
+            del known[value]
+
+    def call(self, node: Node) -> Any:
+        """Return what a node gives: a tuple where it has several outputs."""
+        callee, get = node.callee, self.known.__getitem__
+        arguments = [get(one) if isinstance(one, Value) else filled(one, get) for one in node.inputs]
+        params = filled(node.params, get) if node.params else {}
+        if isinstance(callee, Op):
+            return callee(*arguments, **params)
+        match callee:
+            case Control.IF:
+                return _one_or_all(self.leave(node.blocks[0 if arguments[0] else 1]))
+            case Control.LOOP:
+                return _one_or_all(self.loop(node.blocks[0], *arguments))
+            case SubGraph():
+                return self.function(callee, arguments)
+            case LeafModule(path=path):
+                result = self.module(path)(*arguments, **params)
+            case NamedFunction(call=call):
+                result = call(*arguments, **params)
+        _check_promise(self.graph, node, result)
+        return result
+
+    def module(self, path: str) -> Any:
+        """Return a module that was kept whole."""
+        return self.graph.modules[path] if self.owner is None else operator.attrgetter(path)(self.owner)
+
+    def leave(self, block: Block) -> tuple[Any, ...]:
+        """Run a block inside another, and forget what it made."""
+        outputs = self.block(block)
+        for value in self.ends.get(block, ()):
+            del self.known[value]
+        return outputs
+
+    def loop(self, body: Block, most: int | None, condition: Any, *carried: Any) -> tuple[Any, ...]:
+        """Run a block as long as the condition holds, at most so often."""
+        turn = 0
+        while condition and (most is None or turn < most):
+            self.known.update(zip(body.inputs, (turn, *carried), strict=True))
+            condition, *carried = self.leave(body)  # type: ignore[assignment]
+            turn += 1
+        return tuple(carried)
+
+    def function(self, function: SubGraph, arguments: list[Any]) -> Any:
+        """Run a function of the graph on values of its own."""
+        inner = object.__new__(_Run)
+        inner.graph, inner.observe, inner.owner = self.graph, self.observe, self.owner
+        inner.known = dict(zip(function.inputs, arguments, strict=True))
+        inner.ends = last_uses(function)
+        outputs = inner.block(function)
+        return outputs[0] if function.single else outputs
 
 
-def _last_uses(graph: Graph) -> dict[int, list[Value]]:
-    """For each position, the values that nothing reads after that node."""
-    last: dict[Value, int] = {}
-    for position, node in enumerate(graph.nodes):
-        for value in (*node.values, *node.outputs):
-            last[value] = position
-    kept = set(graph.outputs)
-    ends: dict[int, list[Value]] = {}
-    for value, position in last.items():
-        if value not in kept:
-            ends.setdefault(position, []).append(value)
-    return ends
+def _one_or_all(outputs: tuple[Any, ...]) -> Any:
+    return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _check(graph: Graph, value: Value, tensor: Any) -> None:
-    expected, given = value.type.dims, dims_of(tensor)
+def _check_promise(graph: Graph, node: Node, result: Any) -> None:
+    """Hold what came out against what is written for it, where no rule has said it beforehand."""
+    several = (result,) if len(node.outputs) == 1 else result
+    if not isinstance(several, tuple | list) or len(several) != len(node.outputs):
+        raise GraphError(f"{node.name}: {called(node.callee)} gave no {len(node.outputs)} values")
+    for value, one in zip(node.outputs, several, strict=True):
+        if value.type != ANY and not value.type.holds(one):
+            raise GraphError(
+                f"{value.name} is written as {value.type}, and {called(node.callee)} gave {type_of_value(one)}"
+            )
+
+
+def _check(graph: Graph, value: Value, given: Any) -> None:
+    """Refuse an input of another kind, with other names or another number of dims, or of a size that is fixed."""
+    kind = value.type
+    if not isinstance(kind, TensorType):
+        if not kind.holds(given):
+            raise DTypeError(f"{value.name} of {graph.name} is {kind}, got {type_of_value(given)}")
+        return
+    if not isinstance(given, Tensor):
+        raise DTypeError(f"{value.name} of {graph.name} is a tensor {kind}, got {type(given).__name__}")
+    _check_dims(graph, value.name, kind, given)
+    _check_sizes(graph, value, given)
+
+
+def _check_dims(graph: Graph, label: str, kind: TensorType, tensor: Any) -> None:
+    expected, given = kind.dims, dims_of(tensor)
     if len(expected.sizes) != len(given.sizes):
         raise DimensionError(
-            f"{value.name} has {len(expected.sizes)} dims {expected} in the graph, got {len(given.sizes)}.",
+            f"{label} has {len(expected.sizes)} dims {expected} in the graph, got {len(given.sizes)}.",
             op=graph.name,
-            operands=(given.operand(value.name),),
+            operands=(given.operand(label),),
         )
     for i, (wanted, name) in enumerate(zip(expected.names, given.names, strict=True)):
         if wanted is not None and name is not None and wanted != name:
             raise DimensionError(
-                f"{value.name} was traced with dims {list(expected.names)}, got {list(given.names)}.",
+                f"{label} was traced with dims {list(expected.names)}, got {list(given.names)}.",
                 op=graph.name,
-                operands=(expected.operand("traced", [i]), given.operand(value.name, [i])),
-                fix=f"{value.name}.align_to({', '.join(repr(one) for one in expected.names)})",
+                operands=(expected.operand("traced", [i]), given.operand(label, [i])),
+                fix=f"{label}.align_to({', '.join(repr(one) for one in expected.names)})",
             )
 
 
 def _check_sizes(graph: Graph, value: Value, tensor: Any) -> None:
     """Refuse a size other than the one that the function used as a number while it was traced."""
+    if not isinstance(value.type, TensorType):
+        return
     traced, given = value.type.dims, dims_of(tensor)
     wrong = [i for i in sorted(value.type.fixed) if traced.sizes[i] != given.sizes[i]]
     if wrong:

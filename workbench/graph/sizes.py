@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from workbench.graph.ir import Value
+from workbench.graph.blocks import Value
+from workbench.graph.types import TensorType
 
 __all__ = ["Size", "note_sizes", "sizes_of"]
 
@@ -34,7 +35,7 @@ class Size(int):
         """Mark the dims that this number stems from as fixed: the graph holds for these sizes only."""
         for reference, dim in self.origins:
             value = reference()
-            if value is not None:
+            if value is not None and isinstance(value.type, TensorType):
                 value.type = replace(value.type, fixed=value.type.fixed | {dim})
 
     def __int__(self) -> int:
@@ -76,7 +77,7 @@ Size.__neg__ = _follow("__neg__")  # type: ignore[method-assign]
 def sizes_of(value: Value) -> tuple[int, ...]:
     """Return the shape that a traced tensor shows to the function."""
     reference = weakref.ref(value)
-    return tuple(Size(size, ((reference, dim),)) for dim, size in enumerate(value.type.dims.sizes))
+    return tuple(Size(size, ((reference, dim),)) for dim, size in enumerate(value.tensor.dims.sizes))
 
 
 def note_sizes(parameter: Any) -> Any:

@@ -1,79 +1,268 @@
-"""What a legal graph is, as a check that runs: tests run it after every pass."""
+"""What a legal graph is, as a check that runs: tests run it after every pass.
+
+What is legal for a callee of each kind stands in the table of `rules`; here stands what holds for all of them.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from workbench.core.dispatch import WithoutNumbers, interpreting
-from workbench.core.op import ops
-from workbench.graph.ir import NAME, Graph, GraphError, Node, Value, type_of
+import numpy as np
 
-__all__ = ["check"]
+from workbench.base.devices import Device
+from workbench.base.dtypes import DType
+from workbench.core.op import Op
+from workbench.core.value import Value as Tensor
+from workbench.graph.blocks import (
+    NAME,
+    Block,
+    GraphError,
+    LeafModule,
+    NamedFunction,
+    Node,
+    SubGraph,
+    Value,
+    called,
+    values_in,
+)
+from workbench.graph.ir import Graph
+from workbench.graph.rules import kind_of, results
+from workbench.graph.types import INT, TensorType, Type, type_of
+from workbench.graph.walk import made, reads, walk
+
+__all__ = ["DEEPEST", "check"]
+
+DEEPEST = 32
+"""Blocks in blocks, and tuples in tuples, go no deeper than this: nothing that works on graphs runs out of stack."""
 
 
 def check(graph: Graph) -> Graph:
     """Return `graph` if it is legal.
 
-    Every name is there once; every value is made before it is read; every node calls an op of the table, knows its
-    outputs, and the types written on them are those that the op's own rules give; what is returned exists.
+    Every name is there once; every value is made before it is read, in the block that reads it or one around that;
+    every node calls what the graph has, knows its outputs, says what it writes into, and has the types that the rules
+    of what it calls give; what is returned and what parameters become exists; functions call one another in no circle.
 
     Raises `GraphError` at the first thing that is wrong.
     """
-    known: set[Value] = set()
-    names: set[str] = set()
-    for value in (*graph.inputs, *graph.parameters, *graph.constants):
-        _define(value, known, names)
+    _check_functions(graph)
+    scope = _Scope(graph)
+    for value in graph.given():
+        scope.define(value)
     for value, tensor in graph.held().items():
         given = type_of(tensor)
-        if (given.dtype, given.dims) != (value.type.dtype, value.type.dims):
+        if not given.accepts(value.type):
             raise GraphError(f"{value.name} is written as {value.type} and its tensor is {given}")
-    for node in graph.nodes:
-        if node.op.name not in ops:
-            raise GraphError(f"{node.name} calls {node.op.name!r}, which is not an op of the table")
-        for one in node.values:
-            if one not in known:
-                raise GraphError(f"{node.name} reads {one.name} before it is made")
-        for value in node.outputs:
-            if value.node is not node:
-                raise GraphError(f"{value.name} does not know the node that makes it")
-            _define(value, known, names)
-        _check_types(node)
-    for value in graph.outputs:
-        if value not in known:
-            raise GraphError(f"the graph returns {value.name}, which nothing makes")
+    for value in graph.seeds:
+        if value.type != INT:
+            raise GraphError(f"the seed {value.name} is {value.type}, and seeds are int")
+    scope.check_nodes(graph)
+    _check_returned(graph, scope, "the graph")
+    for value, after in graph.updates.items():
+        if value not in graph.parameters:
+            raise GraphError(f"{value.name} is no parameter, and only those are updated")
+        scope.check_known(f"the update of {value.name}", after)
+        if not value.type.accepts(after.type):
+            raise GraphError(f"{value.name} : {value.type} cannot become {after!r}")
     return graph
 
 
-def _define(value: Value, known: set[Value], names: set[str]) -> None:
-    if value.name in names:
-        raise GraphError(f"the name {value.name} is taken twice")
-    if not re.fullmatch(NAME, value.name):
+def _check_functions(graph: Graph) -> None:
+    """Check the functions of a graph, each for itself; and that none calls itself, by way of others either."""
+    for name, function in graph.functions.items():
+        if function.name != name or not name.isidentifier():
+            raise GraphError(f"the function {name!r} is called {function.name!r}; names are identifiers")
+        if isinstance(function, Graph):
+            raise GraphError(f"the function {name} holds tensors: it is given what it needs")
+        scope = _Scope(graph)
+        for value in function.inputs:
+            scope.define(value)
+        scope.check_nodes(function)
+        _check_returned(function, scope, f"the function {name}")
+    done: set[SubGraph] = set()
+    for function in graph.functions.values():
+        _check_circle(function, (), done)
+
+
+def _check_circle(function: SubGraph, path: tuple[SubGraph, ...], done: set[SubGraph]) -> None:
+    if function in path or len(path) > DEEPEST:
+        names = " → ".join(one.name for one in (*path, function))
+        raise GraphError(f"functions call one another in a circle, or too deeply: {names[-200:]}")
+    if function not in done:
+        for node, _ in walk(function):
+            if isinstance(node.callee, SubGraph):
+                _check_circle(node.callee, (*path, function), done)
+        done.add(function)
+
+
+def _check_returned(block: SubGraph, scope: _Scope, what: str) -> None:
+    scope.check_operand(f"what {what} returns", block.outputs)
+    for value in values_in(block.outputs):
+        if value not in scope.known:
+            raise GraphError(f"{what} returns {value.name}, which nothing makes{scope.elsewhere(value)}")
+    if block.single and (len(block.outputs) != 1 or isinstance(block.outputs[0], tuple)):
         raise GraphError(
-            f"{value.name!r} cannot be a name in a graph: it is empty, or has brackets or the like in it"
+            f"{what} returns one value, and has {len(block.outputs)}, or a tuple, which is several"
         )
-    if not all(0 <= dim < len(value.type.dims.sizes) for dim in value.type.fixed):
-        raise GraphError(f"{value.name} : {value.type} has no dims {sorted(value.type.fixed)} to be fixed")
-    known.add(value)
-    names.add(value.name)
+
+
+class _Scope:
+    """The values that are known at a place, and the names that are taken."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.known: set[Value] = set()
+        self.names: set[str] = set()
+        self.nodes: set[Node] = set()
+        self.made: set[Value] = set()
+        """All values so far, also those of blocks that have been left."""
+
+    def define(self, value: Value) -> None:
+        """Take a value in."""
+        if value.name in self.names:
+            raise GraphError(f"the name {value.name} is taken twice")
+        if not re.fullmatch(NAME, value.name):
+            raise GraphError(
+                f"{value.name!r} cannot be a name in a graph: it is empty, or has brackets or the like in it"
+            )
+        if not isinstance(value.type, Type):
+            raise GraphError(f"{value.name} has no type: {value.type!r} is none")
+        kind = value.type
+        if isinstance(kind, TensorType) and not all(0 <= dim < len(kind.dims.sizes) for dim in kind.fixed):
+            raise GraphError(f"{value.name} : {kind} has no dims {sorted(kind.fixed)} to be fixed")
+        self.known.add(value)
+        self.made.add(value)
+        self.names.add(value.name)
+
+    def elsewhere(self, value: Value) -> str:
+        """Return what to add to a refusal where a block that has been left makes a value."""
+        return ": another block makes it, and nobody outside that knows it" if value in self.made else ""
+
+    def check_known(self, who: str, value: Value) -> None:
+        """Refuse a value that is not known here."""
+        if value not in self.known:
+            raise GraphError(f"{who} reads {value.name} before it is made{self.elsewhere(value)}")
+
+    def check_nodes(self, block: Block, depth: int = 0) -> None:
+        """Check the nodes of a block, and those of the blocks in it."""
+        if depth > DEEPEST:
+            raise GraphError(f"blocks in blocks go deeper than {DEEPEST}")
+        for node in block.nodes:
+            if not node.outputs:
+                raise GraphError(
+                    f"a call of {called(node.callee)} makes no value: what gives nothing makes None"
+                )
+            if node in self.nodes:
+                raise GraphError(f"the node {node.name} stands in the graph twice")
+            self.nodes.add(node)
+            self._check_callee(node)
+            self.check_operand(node.name, (node.inputs, node.params))
+            for value in node.values:
+                self.check_known(node.name, value)
+            for one in node.blocks:
+                self._check_block(node, one, depth)
+            _check_writes(node)
+            _check_types(node)
+            for value in node.outputs:
+                if value.node is not node:
+                    raise GraphError(f"{value.name} does not know the node that makes it")
+                self.define(value)
+
+    def _check_callee(self, node: Node) -> None:
+        kind = kind_of(node.callee)
+        if kind is None:
+            raise GraphError(f"{node.name} calls {node.callee!r}, which is nothing that a node can call")
+        if not kind.known(self.graph, node.callee):
+            raise GraphError(f"{node.name} calls {called(node.callee)!r}, which is not {kind.unknown}")
+        if len(node.blocks) != len(kind.blocks):
+            raise GraphError(
+                f"{node.name}: {called(node.callee)} has {len(kind.blocks)} blocks "
+                f"({', '.join(kind.blocks) or 'none'}), not {len(node.blocks)}"
+            )
+
+    def _check_block(self, node: Node, block: Block, depth: int) -> None:
+        """Check a block of a node; afterwards nobody knows what it made."""
+        for value in block.inputs:
+            self.define(value)
+        self.check_nodes(block, depth + 1)
+        self.check_operand(node.name, block.outputs)
+        for value in values_in(block.outputs):
+            self.check_known(f"a block of {node.name}", value)
+        self.known.difference_update(made(block))
+
+    def check_operand(self, who: str, operand: Any, depth: int = 0) -> None:
+        """Refuse what cannot be an operand."""
+        if depth > DEEPEST:
+            raise GraphError(f"{who}: operands in operands go deeper than {DEEPEST}")
+        if isinstance(operand, tuple | list):
+            for one in operand:
+                self.check_operand(who, one, depth + 1)
+        elif isinstance(operand, dict):
+            for key, one in operand.items():
+                if not isinstance(key, _KEYS):
+                    raise GraphError(f"{who}: {type(key).__name__} cannot be a key of a dict in a graph")
+                self.check_operand(who, one, depth + 1)
+        elif isinstance(operand, slice):
+            self.check_operand(who, (operand.start, operand.stop, operand.step), depth)
+        elif isinstance(operand, Tensor):
+            raise GraphError(f"{who}: a tensor stands among the operands; Graph.hold makes it a value")
+        elif not isinstance(operand, _LITERALS):
+            raise GraphError(f"{who}: {type(operand).__name__} cannot be an operand of a graph")
+
+
+_KEYS = (str, int, float, bool, type(None))
+_LITERALS = (
+    Value, str, int, float, bool, complex, type(None), type(Ellipsis), np.dtype, DType, np.ndarray, np.generic, Device,
+)  # fmt: skip
+
+
+def _check_writes(node: Node) -> None:
+    """Hold what a node says it writes into against what is known of its callee."""
+    read = set(reads(node))
+    for value in node.writes:
+        if value not in read:
+            raise GraphError(f"{node.name} writes into {value.name}, which it does not read")
+    if isinstance(node.callee, Op) and node.writes:
+        raise GraphError(f"{node.name} writes into {node.writes[0].name}, and ops write into nothing")
+    if isinstance(node.callee, NamedFunction):
+        wanted = {value for i in node.callee.writes for value in values_in(node.inputs[i : i + 1])}
+        _check_said(node, wanted)
+    elif not isinstance(node.callee, Op | LeafModule):
+        _check_said(node, _written(node))
+
+
+def _written(node: Node) -> set[Value]:
+    """Return the values that a function of the graph, or control flow, writes into, as its nodes say."""
+    if isinstance(node.callee, SubGraph):
+        found = {value for one, _ in walk(node.callee) for value in one.writes}
+        pairs = zip(node.callee.inputs, node.inputs, strict=False)
+        return {value for own, operand in pairs if own in found for value in values_in(operand)}
+    inside = {value for block in node.blocks for one, _ in walk(block) for value in one.writes}
+    own = {value for block in node.blocks for value in made(block)}
+    return inside - own
+
+
+def _check_said(node: Node, wanted: set[Value]) -> None:
+    for value in sorted(wanted ^ set(node.writes), key=lambda one: one.name):
+        says = "writes into" if value in wanted else "does not write into"
+        raise GraphError(
+            f"{node.name}: {called(node.callee)} {says} {value.name}, and the node says otherwise"
+        )
 
 
 def _check_types(node: Node) -> None:
-    operands = (one.stand_in() if isinstance(one, Value) else one for one in node.inputs)
+    name = called(node.callee)
     try:
-        with interpreting(WithoutNumbers()):
-            results = node.op(*operands, **node.params)
+        found = results(node)
     except (TypeError, ValueError, LookupError, RuntimeError) as error:
         # Whatever a rule says to wrong operands.
-        message = f"{node.name}: {node.op.name} does not take these inputs and parameters: {error}"
+        message = f"{node.name}: {name} does not take these inputs and parameters: {error}"
         raise GraphError(message) from error
-    several = results if isinstance(results, tuple) else (results,)
-    if len(several) != len(node.outputs):
-        raise GraphError(
-            f"{node.name}: {node.op.name} makes {len(several)} values, the node has {len(node.outputs)}"
-        )
-    for value, result in zip(node.outputs, several, strict=True):
-        given = type_of(result)
-        if (given.dtype, given.dims) != (value.type.dtype, value.type.dims):
-            raise GraphError(
-                f"{value.name} is written as {value.type}, the rules of {node.op.name} give {given}"
-            )
+    if found is None:
+        return
+    if len(found) != len(node.outputs):
+        raise GraphError(f"{node.name}: {name} makes {len(found)} values, the node has {len(node.outputs)}")
+    for value, given in zip(node.outputs, found, strict=True):
+        if not value.type.accepts(given):
+            raise GraphError(f"{value.name} is written as {value.type}, the rules of {name} give {given}")

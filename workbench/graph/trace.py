@@ -20,8 +20,10 @@ from workbench.core.dispatch import apply, grad_enabled, interpreting, without_n
 from workbench.core.op import Op, ops
 from workbench.core.tape import leaf_of
 from workbench.core.value import Abstract, dims_of, labelled, new
-from workbench.graph.ir import Graph, GraphError, Node, Value, type_of
+from workbench.graph.blocks import GraphError, Node, Value
+from workbench.graph.ir import Graph
 from workbench.graph.sizes import note_sizes, sizes_of
+from workbench.graph.types import type_of
 from workbench.tensor import Tensor
 
 __all__ = ["Traced", "trace"]
@@ -37,7 +39,7 @@ class Traced(Abstract):
     called = "a value of a graph, without numbers"
 
     def __init__(self, value: Value, tracer: Tracer) -> None:
-        super().__init__(sizes_of(value), value.type.dtype)
+        super().__init__(sizes_of(value), value.tensor.dtype)
         self.value = value
         self.tracer = tracer
 
@@ -72,7 +74,7 @@ class Tracer:
         operands = tuple(self.value_of(one) if isinstance(one, Tensor) else note_sizes(one) for one in inputs)
         # The rules follow the operands as the caller names them; their sizes are plain numbers.
         plain = tuple(
-            labelled(new(Abstract(value.type.dims.sizes, value.type.dtype), one._names), one._labels)
+            labelled(new(Abstract(value.tensor.dims.sizes, value.tensor.dtype), one._names), one._labels)
             if isinstance(one, Tensor)
             else value
             for one, value in zip(inputs, operands, strict=True)
@@ -112,7 +114,7 @@ class Tracer:
         else:
             value = self._constant(tensor)
         names = tensor.names
-        if names != value.type.dims.names:
+        if names != value.tensor.dims.names:
             # Another name for the same payload, such as the unnamed values that gradient rules work on.
             value = self._once(self.renamed, (value, names), value, ops.rename, {"names": tensor._names})
         return value
@@ -120,7 +122,7 @@ class Tracer:
     def _once(self, made: dict[Any, Value], key: Any, value: Value, op: Op, params: dict[str, Any]) -> Value:
         """Return what `op` makes of `value`, by a node that is added the first time."""
         if key not in made:
-            result = without_numbers(op, (value.stand_in(),), params)
+            result = without_numbers(op, (value.tensor.stand_in(),), params)
             self._record(op, (value,), params, result)
             made[key] = result.payload.value
         return made[key]
@@ -194,7 +196,8 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     module = function if hasattr(function, "named_modules") else None
     if module is not None:
         _check_mode(module)
-    graph = Graph(type(function).__name__ if module is not None else getattr(function, "__name__", "graph"))
+    name = type(function).__name__ if module is not None else getattr(function, "__name__", "graph")
+    graph = Graph(name=name)
     if not graph.name.isidentifier():
         graph.name = "graph"
     tracer = Tracer(graph, module)

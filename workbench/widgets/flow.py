@@ -7,12 +7,12 @@ from collections.abc import Container
 from typing import Any
 
 from workbench.base.dims import Dims
-from workbench.base.dtypes import dtype_of
-from workbench.graph import Graph, Node, Value
+from workbench.graph import Graph, Node, TensorType, Value, called
+from workbench.graph.blocks import filled
 from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
 from workbench.live.model import Snapshot
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.graph import LONGEST, dims_of_type
+from workbench.widgets.graph import LONGEST, dims_of_type, short_name
 from workbench.widgets.picking import PickingModel
 
 __all__ = ["MOST_ROWS", "FlowModel", "FlowWidget", "flow"]
@@ -29,10 +29,11 @@ class FlowModel(PickingModel):
     def __init__(self, graph: Graph, title: str = "") -> None:
         super().__init__()
         self._title = (title or graph.name)[:LONGEST]
-        if len(graph.nodes) > MOST_ROWS:
-            self._title += f": the first {MOST_ROWS:,} of {len(graph.nodes):,} ops"
+        nodes = [node for node, _ in graph.walk()]
+        if len(nodes) > MOST_ROWS:
+            self._title += f": the first {MOST_ROWS:,} of {len(nodes):,} ops"
         self._made = time.time()
-        self._rows = [_row(node) for node in graph.nodes[:MOST_ROWS]]
+        self._rows = [_row(node) for node in nodes[:MOST_ROWS]]
         self._ids = frozenset(row.node for row in self._rows)
 
     def snapshot(self) -> Snapshot:
@@ -48,7 +49,7 @@ class FlowModel(PickingModel):
 def _row(node: Node) -> FlowRow:
     return FlowRow(
         node=node.name,
-        op=node.op.name,
+        op=called(node.callee)[:LONGEST],
         scope=".".join(node.scope),
         source=node.source,
         inputs=[_operand(node, i, one) for i, one in enumerate(node.inputs) if isinstance(one, Value)],
@@ -65,7 +66,7 @@ def _flow_operand(
 ) -> FlowOperand:
     return FlowOperand(
         label=value.name,
-        dtype=dtype_of(value.type).short,
+        dtype=short_name(value.type),
         dims=dims_of_type(value.type),
         contracted=contracted or [],
         reduced=reduced or [],
@@ -80,12 +81,14 @@ def _operand(node: Node, position: int, value: Value) -> FlowOperand:
     What ends, or is left with one entry, is contracted where several tensors meet, and reduced where there is one. An
     op that only moves values ends nothing.
     """
-    own, out = value.type.dims, node.outputs[0].type.dims
+    if not _followed(node):
+        return _flow_operand(value)
+    own, out = value.tensor.dims, node.outputs[0].tensor.dims
     lives = _destinations(node, position)
     ends = [
         i
         for i, there in enumerate(lives)
-        if "view" not in node.op.properties and (there is None or own.sizes[i] != 1 == out.sizes[there])
+        if not _moves(node) and (there is None or own.sizes[i] != 1 == out.sizes[there])
     ]
     stretched = [
         i
@@ -99,13 +102,23 @@ def _operand(node: Node, position: int, value: Value) -> FlowOperand:
     return _flow_operand(value, ends if joint else [], [] if joint else ends, stretched, lives)
 
 
+def _followed(node: Node) -> bool:
+    """Say whether the rules of an op say what becomes of dims: all that goes in and comes out are tensors."""
+    values = (one for one in (*node.inputs, *node.outputs) if isinstance(one, Value))
+    return node.op is not None and all(isinstance(one.type, TensorType) for one in values)
+
+
+def _moves(node: Node) -> bool:
+    return node.op is not None and "view" in node.op.properties
+
+
 def _destinations(node: Node, position: int) -> list[int | None]:
     """Return where in the output each dim of one operand lives on; None for one that ends in the op.
 
     The op's own dims rule is asked: the operand's dims get names that nothing else has, and those that come out
     live on. So does a dim of which one entry more means one entry more in the output.
     """
-    dims = node.inputs[position].type.dims
+    dims = node.inputs[position].tensor.dims
     marks = tuple(f"dim_{i}" for i in range(len(dims.sizes)))
     operands = [_bare(one) for one in node.inputs]
     operands[position] = Dims(marks, dims.sizes)
@@ -121,13 +134,13 @@ def _by_size(node: Node, position: int, dim: int) -> int | None:
 
     With it grow those of its name and size in the other operands, and lists of its size, such as a bias.
     """
-    grows, out = node.inputs[position].type.dims, node.outputs[0].type.dims
+    grows, out = node.inputs[position].tensor.dims, node.outputs[0].tensor.dims
     name, size = grows.labels[dim], grows.sizes[dim]
     operands = []
     for i, one in enumerate(node.inputs):
         bare = _bare(one)
         for j, own in enumerate(bare.sizes):
-            named = name is not None and one.type.dims.labels[j] == name
+            named = name is not None and one.tensor.dims.labels[j] == name
             along = j == dim if i == position else named or len(bare.sizes) == 1
             if along and own == size:
                 bare = _sized(bare, j, size + 1)
@@ -143,7 +156,7 @@ def _by_size(node: Node, position: int, dim: int) -> int | None:
 
 def _stretches(node: Node, position: int, dim: int, there: int) -> bool:
     """Say whether a dim of size 1 stands for a longer one: the op gives the same if it is that long."""
-    out = node.outputs[0].type.dims
+    out = node.outputs[0].tensor.dims
     operands = [_bare(one) for one in node.inputs]
     operands[position] = _sized(operands[position], dim, out.sizes[there])
     found = _ask(node, operands)
@@ -153,17 +166,17 @@ def _stretches(node: Node, position: int, dim: int, there: int) -> bool:
 def _ask(node: Node, operands: list[Dims]) -> Dims | None:
     """Return what the op's dims rule gives for other operands; None where it refuses them."""
     try:
-        found: Any = node.op.dims(*operands, **node.params)
+        found: Any = node.callee.dims(*operands, **filled(node.params, lambda value: 0))
     except (TypeError, ValueError, LookupError, RuntimeError):
         return None
-    dims: Dims = found if node.op.outputs == 1 else found[0]
+    dims: Dims = found if node.callee.outputs == 1 else found[0]
     return dims
 
 
 def _bare(one: Any) -> Dims:
     """Return the dims of an operand without names."""
     return (
-        Dims((None,) * len(one.type.dims.sizes), one.type.dims.sizes)
+        Dims((None,) * len(one.tensor.dims.sizes), one.tensor.dims.sizes)
         if isinstance(one, Value)
         else Dims((), ())
     )

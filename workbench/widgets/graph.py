@@ -7,7 +7,10 @@ from collections.abc import Container
 from typing import Any, Literal
 
 from workbench.base.dtypes import dtype_of
-from workbench.graph import Graph, Node, Type, Value, cost
+from workbench.graph import Graph, Node, TensorType, Type, Value, called, cost
+from workbench.graph.blocks import Block, values_in
+from workbench.graph.cost import bytes_of, elements_of
+from workbench.graph.rules import kind_of
 from workbench.live.messages import Dim, GraphEdge, GraphNode, GraphState, Head
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
@@ -25,8 +28,15 @@ LONGEST = 200
 Kind = Literal["input", "op", "parameter", "constant", "output"]
 
 
+def short_name(kind: Type) -> str:
+    """Return how a view names what a value is: a data type such as ``f32``, or the type in words."""
+    return dtype_of(kind).short if isinstance(kind, TensorType) else str(kind)[:LONGEST]
+
+
 def dims_of_type(kind: Type) -> list[Dim]:
-    """Return the dims of a type as views take them."""
+    """Return the dims of a type as views take them; none for what is no tensor."""
+    if not isinstance(kind, TensorType):
+        return []
     return [Dim(name, size) for name, size in zip(kind.dims.labels, kind.dims.sizes, strict=True)]
 
 
@@ -78,68 +88,101 @@ class _Drawn:
     """A graph as nodes and edges of the view."""
 
     def __init__(self, graph: Graph) -> None:
-        shown = graph.nodes[:MOST_NODES]
-        whole = len(shown) == len(graph.nodes)
-        read = {value for node in shown for value in node.values} | (set(graph.outputs) if whole else set())
+        self._graph = graph
+        self._left = MOST_NODES
+        count = sum(1 for _ in graph.walk())
+        whole = count <= MOST_NODES
         self.made = time.time()
-        self.missing = len(graph.nodes) - len(shown)
-        self.nodes = [_node("input", value, value.name, value.name) for value in graph.inputs]
-        self.nodes += [_held("parameter", value) for value in graph.parameters if value in read]
-        self.nodes += [_held("constant", value) for value in graph.constants if value in read]
-        self.nodes += [_op(graph, node) for node in shown]
-        self.edges = [_edge(value, node.name) for node in shown for value in dict.fromkeys(node.values)]
-        for i, value in enumerate(graph.outputs if whole else ()):
+        self.missing = max(0, count - MOST_NODES)
+        self.nodes: list[GraphNode] = []
+        self.edges: list[GraphEdge] = []
+        self._block(graph, [])
+        read = {edge.source for edge in self.edges} | (
+            {one.name for one in graph.returned()} if whole else set()
+        )
+        given = [_node("input", value, value.name, value.name) for value in (*graph.inputs, *graph.seeds)]
+        given += [_held("parameter", value) for value in graph.parameters if value.name in read]
+        given += [_held("constant", value) for value in graph.constants if value.name in read]
+        self.nodes = given + self.nodes
+        for i, operand in enumerate(graph.outputs if whole else ()):
             label = "output" if graph.single else f"output {i}"
-            # No value has a space in its name, so this cannot be another's identity.
-            self.nodes.append(_node("output", value, f"output {i}", label))
-            self.edges.append(_edge(value, f"output {i}"))
+            for value in values_in(operand):
+                self._output(value, label, f"output {i}")
+        for value, after in graph.updates.items() if whole else ():
+            self._output(after, f"update {value.name}", f"update {value.name}")
         self.known = frozenset(node.id for node in self.nodes)
+
+    def _output(self, value: Value, label: str, identity: str) -> None:
+        """Draw where a value leaves the graph: once for several that leave together."""
+        # No value has a space in its name, so this cannot be another's identity.
+        if all(node.id != identity for node in self.nodes[-1:]):
+            self.nodes.append(_node("output", value, identity, label))
+        self.edges.append(_edge(value, identity))
+
+    def _block(self, block: Block, scope: list[str]) -> None:
+        """Draw the nodes of a block; those of blocks in it have a scope of their own and come before their node."""
+        for node in block.nodes:
+            if not self._left:
+                return
+            self._left -= 1
+            kind = kind_of(node.callee)
+            names = kind.blocks if kind is not None else ()
+            read = dict.fromkeys(node.values)
+            for name, inner in zip(names, node.blocks, strict=False):
+                place = [*(scope or node.scope), f"{called(node.callee)} {node.name}", name]
+                self.nodes += [_node("input", one, one.name, one.name, scope=place) for one in inner.inputs]
+                self._block(inner, place)
+                read.update(dict.fromkeys(values_in(inner.outputs)))
+            self.nodes.append(_call(self._graph, node, scope or list(node.scope)))
+            self.edges += [_edge(value, node.name) for value in read]
 
 
 def _node(kind: Kind, value: Value, identity: str, label: str, **fields: Any) -> GraphNode:
     defaults: dict[str, Any] = {
         "op": "", "scope": [], "attributes": [], "source": "", "doc": "", "equation": "", "rule": "", "parameters": 0,
-        "flops": 0.0, "bytes": float(value.type.dims.numel * value.type.dtype.itemsize),
+        "flops": 0.0, "bytes": bytes_of(value),
     }  # fmt: skip
+    bits = 8 * value.type.dtype.itemsize if isinstance(value.type, TensorType) else 0
     return GraphNode(
         id=identity,
         kind=kind,
         label=label,
-        dtype=dtype_of(value.type).short,
+        dtype=short_name(value.type),
         dims=dims_of_type(value.type),
-        bits=8 * value.type.dtype.itemsize,
+        bits=bits,
         **{**defaults, **fields},
     )
 
 
 def _held(kind: Kind, value: Value) -> GraphNode:
     scope = value.name.split(".")[:-1] if kind == "parameter" else []
-    return _node(kind, value, value.name, value.name, scope=scope, parameters=value.type.dims.numel)
+    return _node(kind, value, value.name, value.name, scope=scope, parameters=elements_of(value))
 
 
-def _op(graph: Graph, node: Node) -> GraphNode:
-    price = cost(graph, node)
+def _call(graph: Graph, node: Node, scope: list[str]) -> GraphNode:
+    price, name = cost(graph, node), called(node.callee)[:LONGEST]
+    documented: dict[str, str] = {}
+    if node.op is not None:
+        documented = {"doc": node.op.doc, "equation": node.op.equation, "rule": node.op.rule}
     return _node(
         "op",
         node.outputs[0],
         node.name,
-        node.op.name,
-        op=node.op.name,
-        scope=list(node.scope),
+        name,
+        op=name,
+        scope=scope,
         attributes=[[key, str(value)[:LONGEST]] for key, value in node.params.items()],
         source=node.source,
-        doc=node.op.doc,
-        equation=node.op.equation,
-        rule=node.op.rule,
         parameters=price.parameters,
         flops=price.flops,
         bytes=price.bytes,
+        **documented,
     )
 
 
 def _edge(value: Value, target: str) -> GraphEdge:
     source = value.node.name if value.node is not None else value.name
-    return GraphEdge(source, target, dtype_of(value.type).short, dims_of_type(value.type))
+    return GraphEdge(source, target, short_name(value.type), dims_of_type(value.type))
 
 
 class GraphWidget(ViewWidget):

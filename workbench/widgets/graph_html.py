@@ -5,9 +5,11 @@ from __future__ import annotations
 from html import escape
 
 from workbench.base.figures import byte_figure, si
-from workbench.graph import Graph, Node, Value, cost, total
+from workbench.graph import Graph, Node, TensorType, Value, called, cost, total
+from workbench.graph.blocks import values_in
+from workbench.graph.cost import bytes_of
 from workbench.live.messages import Dim
-from workbench.widgets.graph import dims_of_type
+from workbench.widgets.graph import dims_of_type, short_name
 from workbench.widgets.html import BOX, QUIET, dim_chip
 
 __all__ = ["graph_html"]
@@ -25,19 +27,20 @@ LONGEST = 60
 def graph_html(graph: Graph) -> str:
     """Return `graph` as HTML: what it costs, what goes in, and for each op its scope, what it gives, and its line."""
     price = total(graph)
-    held = sum(value.type.dims.numel * value.type.dtype.itemsize for value in graph.held())
+    held = sum(map(bytes_of, graph.held()))
+    nodes = [node for node, _ in graph.walk()]
     facts = (
-        f"{len(graph.nodes):,} op{'' if len(graph.nodes) == 1 else 's'} · {si(price.parameters)} parameters · "
+        f"{len(nodes):,} op{'' if len(nodes) == 1 else 's'} · {si(price.parameters)} parameters · "
         f"{byte_figure(held)} · {si(price.flops)} flop"
     )
     rows = [_row("", f"input {_cut(value.name)}", _dims(value), "", "", "") for value in graph.inputs]
     before: Node | None = None
-    for node in graph.nodes[:MOST_ROWS]:
+    for node in nodes[:MOST_ROWS]:
         rows.append(_op_row(graph, node, before))
         before = node
-    if len(graph.nodes) > MOST_ROWS:
-        rows.append(_row("", f"… {len(graph.nodes) - MOST_ROWS:,} more ops", "", "", "", ""))
-    outputs = ", ".join(_cut(value.name) for value in graph.outputs[:MOST_DIMS])
+    if len(nodes) > MOST_ROWS:
+        rows.append(_row("", f"… {len(nodes) - MOST_ROWS:,} more ops", "", "", "", ""))
+    outputs = ", ".join(_cut(value.name) for value in [*values_in(graph.outputs)][:MOST_DIMS])
     rows.append(_row("", f"gives {outputs}", "", "", "", ""))
     head = "".join(
         f'<th style="text-align:{side};font-weight:normal;{QUIET};padding:0 12px 0 0">{title}</th>'
@@ -61,16 +64,12 @@ def graph_html(graph: Graph) -> str:
 def _op_row(graph: Graph, node: Node, before: Node | None) -> str:
     """One op; its scope is written where it changes, and its dims where they do."""
     scope = _cut(".".join(node.scope)) if before is None or before.scope != node.scope else ""
-    first = node.values[0].type if node.values else None
-    same = (
-        first is not None
-        and first.dims == node.outputs[0].type.dims
-        and first.dtype == node.outputs[0].type.dtype
-    )
+    out = node.outputs[0].type
+    same = bool(node.values) and isinstance(out, TensorType) and node.values[0].type.accepts(out)
     price = cost(graph, node)
     gives = f'<span style="{QUIET}">the same</span>' if same else _dims(node.outputs[0])
     parameters, flops = (si(one) if one else "" for one in (price.parameters, price.flops))
-    return _row(scope, node.op.name, gives, parameters, flops, _cut(node.source))
+    return _row(scope, _cut(called(node.callee)), gives, parameters, flops, _cut(node.source))
 
 
 def _row(scope: str, op: str, gives: str, parameters: str, flops: str, source: str) -> str:
@@ -91,7 +90,8 @@ def _dims(value: Value) -> str:
     dims: list[Dim] = dims_of_type(value.type)
     more = f" … {len(dims) - MOST_DIMS} more" if len(dims) > MOST_DIMS else ""
     chips = "".join(map(dim_chip, dims[:MOST_DIMS]))
-    return f"<code>{str(value.type).partition('[')[0]}</code> {chips or 'scalar'}{more}"
+    tensor = isinstance(value.type, TensorType)
+    return f"<code>{_cut(short_name(value.type))}</code> {chips or ('scalar' if tensor else '')}{more}"
 
 
 def _cut(text: str) -> str:

@@ -8,8 +8,12 @@ import numpy as np
 
 from workbench.core.dispatch import apply, no_grad
 from workbench.core.value import new
+from workbench.graph.blocks import Node, Value, filled
+from workbench.graph.cost import elements_of
+from workbench.graph.effects import writes_anywhere
 from workbench.graph.ir import Graph
 from workbench.graph.passes.dead_code import dead_code
+from workbench.graph.walk import blocks
 
 __all__ = ["constant_fold"]
 
@@ -18,9 +22,10 @@ LARGEST = 1 << 22
 
 
 def constant_fold(graph: Graph) -> Graph:
-    """Return a graph in which calls on constants and parameters alone have become constants.
+    """Return a graph in which calls of ops on constants and parameters alone have become constants.
 
-    Their values are those of now: a parameter that changes afterwards changes nothing here.
+    Their values are those of now: a parameter that changes afterwards changes nothing here. Parameters that a run
+    itself changes are left alone, and so is a graph that writes into memory.
 
     >>> import workbench as wb
     >>> model = wb.nn.Linear(2, 2)
@@ -30,22 +35,34 @@ def constant_fold(graph: Graph) -> Graph:
     (3, 1)
     """
     result = graph.copy()
-    held = result.held()
-    kept = []
-    for node in result.nodes:
-        known = all(one in held for one in node.values)
-        small = all(one.type.dims.numel <= LARGEST for one in node.outputs)
-        if not known or not small or "random" in node.op.properties:
-            kept.append(node)
-            continue
-        with no_grad():
-            results = apply(node.op, *(held.get(one, one) for one in node.inputs), **node.params)
-        several = results if isinstance(results, tuple) else (results,)
-        for value, tensor in zip(node.outputs, several, strict=True):
-            value.node = None
-            held[value] = result.constants[value] = _own(tensor)
-    result.nodes = kept
+    if writes_anywhere(result):
+        return dead_code(result)
+    held = {value: tensor for value, tensor in result.held().items() if value not in result.updates}
+    for block in blocks(result):
+        kept = []
+        for node in block.nodes:
+            if not _known(node, held):
+                kept.append(node)
+                continue
+            for value, tensor in zip(node.outputs, _computed(node, held), strict=True):
+                value.node = None
+                held[value] = result.constants[value] = _own(tensor)
+        block.nodes = kept
     return dead_code(result)
+
+
+def _known(node: Node, held: dict[Value, Any]) -> bool:
+    """Say whether all that a call needs is there, and what it gives is not too large."""
+    small = all(elements_of(one) <= LARGEST for one in node.outputs)
+    return node.op is not None and small and all(one in held for one in node.values)
+
+
+def _computed(node: Node, held: dict[Value, Any]) -> tuple[Any, ...]:
+    with no_grad():
+        found = apply(
+            node.callee, *filled(node.inputs, held.__getitem__), **filled(node.params, held.__getitem__)
+        )
+    return found if isinstance(found, tuple) else (found,)
 
 
 def _own(tensor: Any) -> Any:

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from workbench.graph.blocks import Block, Value, values_in
+from workbench.graph.effects import pure
 from workbench.graph.ir import Graph
 
 __all__ = ["dead_code"]
 
 
 def dead_code(graph: Graph) -> Graph:
-    """Return a graph without what cannot reach its outputs.
+    """Return a graph without what cannot reach its outputs, in any of its blocks and functions.
+
+    What changes memory stays, and so do seeds: those that are drawn after one are drawn as before.
 
     >>> import workbench as wb
     >>> len(dead_code(wb.graph.trace(lambda x: (x * 2, x + 1)[0], wb.ones(2))).nodes)
     1
     """
     result = graph.copy()
-    needed = set(result.outputs)
-    kept = []
-    for node in reversed(result.nodes):
-        if any(value in needed for value in node.outputs):
-            needed.update(node.values)
-            kept.append(node)
-    result.nodes = kept[::-1]
-    result.parameters = {value: one for value, one in result.parameters.items() if value in needed}
-    result.constants = {value: one for value, one in result.constants.items() if value in needed}
+    for function in result.functions.values():
+        _clear(function, set())
+    needed = set(result.returned())
+    _clear(result, needed)
+    kept = needed | set(result.updates)
+    result.parameters = {value: one for value, one in result.parameters.items() if value in kept}
+    result.constants = {value: one for value, one in result.constants.items() if value in kept}
     return result
+
+
+def _clear(block: Block, needed: set[Value]) -> None:
+    """Take out of a block what is not needed, from its end on; what it reads from around it is then needed there."""
+    needed.update(values_in(block.outputs))
+    kept = []
+    for node in reversed(block.nodes):
+        if pure(node) and not any(value in needed for value in node.outputs):
+            continue
+        needed.update(node.values)
+        for inner in node.blocks:
+            _clear(inner, needed)
+        kept.append(node)
+    block.nodes = kept[::-1]

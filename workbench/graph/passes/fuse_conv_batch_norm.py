@@ -7,7 +7,8 @@ from typing import Any
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import labelled, new
-from workbench.graph.ir import Graph, Node, Value
+from workbench.graph.blocks import Node, Value
+from workbench.graph.ir import Graph
 from workbench.graph.passes.dead_code import dead_code
 from workbench.ops.nn.norm.folding import fold_batch_norm
 
@@ -22,14 +23,14 @@ def fuse_conv_batch_norm(graph: Graph) -> Graph:
     result = graph.copy()
     held = result.held()
     users = result.users()
-    for node in list(result.nodes):
+    for node, _ in list(result.walk()):
         if node.op is not ops.batch_norm_inference:
             continue
         source = node.inputs[0].node
         fits = source is not None and source.op is ops.conv2d and len(users[node.inputs[0]]) == 1
         if not fits or not all(one in held for one in (*source.values[1:], *node.values[1:])):
             continue
-        if node.inputs[0] in result.outputs:
+        if node.inputs[0] in result.returned():
             continue
         _fold(result, held, source, node)
     return dead_code(result)

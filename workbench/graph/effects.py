@@ -1,0 +1,29 @@
+"""What a call does besides giving values: passes move, merge and drop only what does nothing else."""
+
+from __future__ import annotations
+
+from workbench.core.op import Op
+from workbench.graph.blocks import Block, NamedFunction, Node, SubGraph
+from workbench.graph.walk import walk
+
+__all__ = ["pure", "writes_anywhere"]
+
+
+def pure(node: Node) -> bool:
+    """Say whether a node only computes: it writes into nothing, draws nothing, and calls nothing unknown.
+
+    Ops only compute: what they draw follows from a seed. A module kept whole may change its buffers.
+    """
+    if node.writes:
+        return False
+    if isinstance(node.callee, NamedFunction):
+        return node.callee.name.partition(".")[0] in ("operator", "math", "builtins")
+    inside = [node.callee] if isinstance(node.callee, SubGraph) else list(node.blocks)
+    if inside:
+        return all(pure(one) for block in inside for one, _ in walk(block))
+    return isinstance(node.callee, Op)
+
+
+def writes_anywhere(block: Block) -> bool:
+    """Say whether any node of a block, or of the blocks in it, writes into memory."""
+    return any(node.writes for node, _ in walk(block))

@@ -1,0 +1,133 @@
+"""Operands as text that is Python, and back: literals, and tuples, lists, dicts and slices with values in them."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.devices import Device
+from workbench.base.dtypes import DType, as_dtype
+from workbench.base.errors import DTypeError
+from workbench.graph.blocks import GraphError, Value
+
+__all__ = ["literal", "read_operand", "written"]
+
+
+def literal(value: Any) -> str:
+    """Return an operand without values as Python that `read_operand` reads back."""
+    return written(value, _no_value)
+
+
+def _no_value(value: Value) -> str:
+    raise GraphError(f"{value.name} is no literal")
+
+
+def written(operand: Any, name: Callable[[Value], str]) -> str:
+    """Return an operand as Python; `name` says what values are called."""
+    if isinstance(operand, Value):
+        return name(operand)
+    if isinstance(operand, Device):
+        return f"device({str(operand)!r})"
+    if isinstance(operand, np.dtype | DType):
+        return f"dtype({operand.name!r})"
+    if isinstance(operand, np.ndarray):
+        if operand.size == 0:
+            return f"empty({operand.shape!r}, '{operand.dtype.name}')"
+        return f"array({operand.tolist()!r}, '{operand.dtype.name}')"
+    if isinstance(operand, np.generic):
+        return written(operand.item(), name)
+    if isinstance(operand, slice):
+        parts = (written(one, name) for one in (operand.start, operand.stop, operand.step))
+        return f"slice({', '.join(parts)})"
+    if isinstance(operand, dict):
+        pairs = (f"{literal(key)}: {written(one, name)}" for key, one in operand.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(operand, tuple | list):
+        inner = ", ".join(written(one, name) for one in operand)
+        if isinstance(operand, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(operand) == 1 else f"({inner})"
+    if isinstance(operand, complex):
+        return f"complex({operand.real!r}, {operand.imag!r})"
+    if operand is None or operand is Ellipsis or isinstance(operand, bool | int | float | str):
+        return "..." if operand is Ellipsis else repr(operand)
+    raise GraphError(f"a parameter of type {type(operand).__name__} cannot be written as text")
+
+
+Refuse = Callable[[str], GraphError]
+"""Makes the error of what is not understood."""
+
+
+def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refuse: Refuse) -> Any:
+    """Return the operand that a syntax tree stands for; `find` returns the value where one stands, else None."""
+    value = find(tree)
+    if value is not None:
+        return value
+
+    def read(part: ast.expr) -> Any:
+        return read_operand(part, find, refuse)
+
+    match tree:
+        case ast.Constant(value=bool() | int() | float() | str() | None as plain):
+            return plain
+        case ast.Constant(value=plain) if plain is Ellipsis:
+            return plain
+        case ast.Tuple(elts=elements):
+            return tuple([read(one) for one in elements])
+        case ast.List(elts=elements):
+            return [read(one) for one in elements]
+        case ast.Dict(keys=keys, values=values):
+            if all(isinstance(key, ast.Constant | ast.UnaryOp | ast.Name) for key in keys):
+                return {
+                    read(key): read(one) for key, one in zip(keys, values, strict=True) if key is not None
+                }
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as plain)):
+            return -plain
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
+            return -math.inf
+        case ast.Name(id="inf" | "nan" as name):
+            return float(name)
+        case ast.Call(func=ast.Name(id="slice"), args=parts, keywords=[]) if len(parts) == 3:
+            return slice(*[read(one) for one in parts])
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _MAKERS:
+            try:
+                return _MAKERS[name](*(read_operand(one, lambda tree: None, refuse) for one in parts))
+            except DTypeError:
+                raise refuse(f"has {ast.unparse(parts[-1])[:80]}, which is not a data type") from None
+            except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+                if isinstance(error, GraphError):
+                    raise
+    raise refuse(f"has {_shown(tree)}, which is not a literal")
+
+
+def _shown(tree: ast.expr) -> str:
+    return repr(ast.unparse(tree)[:80])
+
+
+def _dtype(name: str) -> np.dtype[Any] | DType:
+    found = as_dtype(name)
+    return found if found.is_quantized else found.numpy
+
+
+def _array(values: list[Any], dtype: str) -> Any:
+    return np.array(values, as_dtype(dtype).numpy)
+
+
+def _empty(shape: tuple[int, ...], dtype: str) -> Any:
+    if math.prod(shape) != 0:
+        raise ValueError("only arrays without values are written as empty")
+    return np.empty(shape, as_dtype(dtype).numpy)
+
+
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "array": _array,
+    "complex": complex,
+    "device": Device,
+    "dtype": _dtype,
+    "empty": _empty,
+}
+"""What may be called in a literal."""

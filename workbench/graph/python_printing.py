@@ -1,0 +1,199 @@
+"""Graphs as Python that runs; `workbench.graph.parse` reads it back without running it."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workbench.graph.blocks import (
+    Block,
+    Control,
+    GraphError,
+    LeafModule,
+    NamedFunction,
+    Node,
+    SubGraph,
+    Value,
+    called,
+)
+from workbench.graph.ir import Graph
+from workbench.graph.operand_text import written
+from workbench.graph.printing import where
+from workbench.graph.walk import made, walk
+
+__all__ = ["IMPORTS", "MORE_IMPORTS", "python_text"]
+
+IMPORTS = ("from numpy import array, dtype, empty, inf, nan", "from workbench.core import ops")
+"""What the Python form stands on."""
+
+MORE_IMPORTS = {
+    "Tensor": "from workbench import Tensor",
+    "builtins": "import builtins",
+    "device": "from workbench import device",
+    "fft": "from workbench import fft",
+    "linalg": "from workbench import linalg",
+    "math": "import math",
+    "nn": "from workbench import nn",
+    "operator": "import operator",
+    "seed_from": "from workbench.ops.random.counter_based import seed_from",
+    "special": "from workbench import special",
+    "wb": "import workbench as wb",
+}
+"""What it stands on where the graph calls functions by name, draws, or names a device: by the word that is used."""
+
+_TAKEN = frozenset(
+    {
+        "array",
+        "dtype",
+        "empty",
+        "inf",
+        "nan",
+        "ops",
+        "parameters",
+        "constants",
+        "modules",
+        "slice",
+        "complex",
+        "list",
+    }
+)
+"""Names that mean something else in the Python form."""
+
+
+def python_text(graph: Graph) -> str:
+    """Return the graph as a Python function of mappings, from names to the tensors that it holds, and its inputs.
+
+    A third mapping has its modules, where it calls some. Functions of the graph stand in front.
+
+    Raises `GraphError` where a name of the graph cannot be one in Python.
+
+    >>> import workbench as wb
+    >>> print(python_text(wb.graph.trace(lambda x: (x * 2).sum("C"), wb.ones(N=2, C=3))))
+    from numpy import array, dtype, empty, inf, nan
+    from workbench.core import ops
+    <BLANKLINE>
+    <BLANKLINE>
+    def graph(parameters, constants, x: "f32[N:2, C:3]"):
+        mul: "f32[N:2, C:3]" = ops.mul(x, 2)  # ...
+        sum: "f32[N:2]" = ops.sum(mul, dim=(1,), keepdim=False)  # ...
+        return sum
+    """
+    words = _words(graph)
+    parts = [_Writer(one, words).function([], [], []) for one in graph.functions.values()]
+    parts.append(_whole(graph, words))
+    if any("device(" in part for part in parts):
+        words.add("device")
+    imports = [*IMPORTS, *(line for word, line in MORE_IMPORTS.items() if word in words)]
+    return "\n".join([*imports, *("\n\n" + part for part in parts)])
+
+
+def _words(graph: Graph) -> set[str]:
+    """Return the first words of the functions that are called by name."""
+    found = {"seed_from"} if graph.seeds else set()
+    for function in (graph, *graph.functions.values()):
+        for node, _ in walk(function):
+            if isinstance(node.callee, NamedFunction):
+                found.add(node.callee.name.partition(".")[0])
+    return found
+
+
+def _whole(graph: Graph, words: set[str]) -> str:
+    writer = _Writer(graph, words)
+    writer.names |= {value: f"parameters[{value.name!r}]" for value in graph.parameters}
+    writer.names |= {value: f"constants[{value.name!r}]" for value in graph.constants}
+    head = [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
+    head += [f'{writer.define(value)}: "{value.type}" = seed_from()' for value in graph.seeds]
+    before = ["parameters", "constants", *(["modules"] if graph.modules else [])]
+
+    def tail() -> Iterator[str]:
+        for value, after in graph.updates.items():
+            yield f"{writer.names[value]}.copy_({writer.names[after]}.detach())"
+
+    return writer.function(before, head, tail())
+
+
+class _Writer:
+    """Writes one function."""
+
+    def __init__(self, function: SubGraph, words: set[str]) -> None:
+        self._function = function
+        self._taken = _TAKEN | words
+        self._values = {one.name for one in made(function)}
+        self.names: dict[Value, str] = {}
+
+    def define(self, value: Value) -> str:
+        """Return what a value is called from here on."""
+        self.names[value] = self._identifier(value.name)
+        return value.name
+
+    def _identifier(self, name: str) -> str:
+        if not name.isidentifier() or keyword.iskeyword(name) or name in self._taken:
+            raise GraphError(f"{name!r} cannot be a name in Python: rename it, or write the graph as text")
+        return name
+
+    def function(self, before: list[str], head: list[str], tail: Iterable[str]) -> str:
+        """Return the function; `tail` is asked for when all names are known."""
+        function = self._function
+        inputs = [*before, *(f'{self.define(one)}: "{one.type}"' for one in function.inputs)]
+        lines = [*head, *self._block(function), *tail]
+        returned = self._operand(function.outputs[0] if function.single else function.outputs)
+        body = "\n".join(f"    {line}" for line in [*lines, f"return {returned}"])
+        return f"def {self._identifier(function.name)}({', '.join(inputs)}):\n{body}"
+
+    def _operand(self, operand: Any) -> str:
+        return written(operand, self.names.__getitem__)
+
+    def _block(self, block: Block) -> Iterator[str]:
+        for node in block.nodes:
+            yield from self._node(node)
+
+    def _node(self, node: Node) -> Iterator[str]:
+        writes = f" writes {', '.join(one.name for one in node.writes)}" if node.writes else ""
+        typed = [f'{one.name}: "{one.type}{writes if i == 0 else ""}"' for i, one in enumerate(node.outputs)]
+        if isinstance(node.callee, Control):
+            yield from typed
+            yield from self._if(node) if node.callee is Control.IF else self._loop(node)
+            return
+        call = f"{self._called(node.callee)}({self._arguments(node)}){where(node)}"
+        targets = [self.define(one) for one in node.outputs]
+        if len(typed) == 1:
+            yield f"{typed[0]} = {call}"
+        else:  # several targets take no types of their own
+            yield from typed
+            yield f"{', '.join(targets)} = {call}"
+
+    def _called(self, callee: Any) -> str:
+        if isinstance(callee, SubGraph):
+            return self._identifier(callee.name)
+        return called(callee) if isinstance(callee, NamedFunction | LeafModule) else f"ops.{callee.name}"
+
+    def _arguments(self, node: Node) -> str:
+        keywords = (f"{key}={self._operand(value)}" for key, value in node.params.items())
+        return ", ".join([*map(self._operand, node.inputs), *keywords])
+
+    def _if(self, node: Node) -> Iterator[str]:
+        targets = ", ".join(self._identifier(one.name) for one in node.outputs)
+        starts = f"if {self._operand(node.inputs[0])}:{where(node)}", "else:"
+        for start, block in zip(starts, node.blocks, strict=True):
+            yield start
+            yield from (f"    {line}" for line in self._block(block))
+            yield f"    {targets} = {', '.join(map(self._operand, block.outputs))}"
+        for value in node.outputs:
+            self.define(value)
+
+    def _loop(self, node: Node) -> Iterator[str]:
+        (body,) = node.blocks
+        most, condition, *carried = map(self._operand, node.inputs)
+        yield from (f'{self.define(one)}: "{one.type}"' for one in body.inputs)
+        turn, *inside = (one.name for one in body.inputs)
+        goes = f"{node.name}_goes"
+        while goes in self._values:
+            goes += "_"
+        targets = ", ".join([turn, goes, *inside])
+        yield f"{targets} = {', '.join(['0', condition, *carried])}"
+        yield f"while {goes}{'' if node.inputs[0] is None else f' and {turn} < {most}'}:{where(node)}"
+        yield from (f"    {line}" for line in self._block(body))
+        condition, *after = map(self._operand, body.outputs)
+        yield f"    {targets} = {', '.join([f'{turn} + 1', condition, *after])}"
+        yield f"{', '.join(self.define(one) for one in node.outputs)} = {', '.join(inside)}"

@@ -1,0 +1,145 @@
+"""Functions that a graph calls by name, as people write them: Python's operators, and what the workbench offers.
+
+A graph that was traced calls ops; one that comes from a program as it was written calls ``operator.add``,
+``nn.functional.relu`` or ``Tensor.view``. A name is looked up in the tables of what is offered, and never imported or
+evaluated: text of a graph can call nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from workbench.core.op import Op
+from workbench.graph.blocks import GraphError, NamedFunction
+from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
+from workbench.tensor import Tensor, factories, facts
+from workbench.tensor import random as drawing
+
+__all__ = ["named", "named_for", "narrow"]
+
+
+def _get_attribute(value: Any, name: str) -> Any:
+    """Return an attribute of a value, none that is private: those lead to everything that Python can do."""
+    if name.startswith("_"):
+        raise GraphError(f"a graph looks at no private attribute, as {name!r} is")
+    return getattr(value, name)
+
+
+def _append(items: list[Any], item: Any) -> None:
+    items.append(item)
+
+
+def narrow(value: Any) -> Any:
+    """Return the value itself: a graph that calls this writes a narrower type for it, which is checked when it runs."""
+    return value
+
+
+_CHANGES = frozenset(
+    {
+        "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow",
+        "irshift", "isub", "itruediv", "ixor", "setitem",
+    }
+)  # fmt: skip
+"""Operators that change their first operand, where it can be changed."""
+
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "builtins.abs": abs, "builtins.bool": bool, "builtins.complex": complex, "builtins.divmod": divmod,
+    "builtins.float": float, "builtins.getattr": _get_attribute, "builtins.int": int, "builtins.len": len,
+    "builtins.max": max, "builtins.min": min, "builtins.round": round, "builtins.str": str, "builtins.sum": sum,
+    "list.append": _append, "wb.graph.narrow": narrow,
+}  # fmt: skip
+_BY_EXAMPLE = frozenset(
+    {"builtins.abs", "builtins.bool", "builtins.complex", "builtins.float", "builtins.int", "builtins.str"}
+)
+"""Functions whose result is of the same type for all numbers of the types that they are given."""
+
+
+def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for room in (operator, math):
+        for name, function in vars(room).items():
+            # What makes functions (itemgetter) or calls what it is given has no place in a graph.
+            if callable(function) and name.islower() and name[0] != "_" and name not in _MAKERS:
+                yield f"{room.__name__}.{name}", function
+
+
+_MAKERS = ("attrgetter", "call", "itemgetter", "methodcaller")
+
+
+def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what each room offers, the prefix of its names first."""
+    makers = {
+        name: getattr(room, name)
+        for room in (factories, drawing, facts)
+        for name in room.__all__
+        if name.islower()
+    }
+    yield "nn.functional", NN
+    yield "wb", {**makers, **FUNCTIONS}
+    yield "linalg", LINALG
+    yield "special", SPECIAL
+    yield "fft", FFT
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, NamedFunction]:
+    """Return every function but the methods, by name."""
+    found: dict[str, NamedFunction] = {}
+    for name, call in (*_PYTHON.items(), *_operators()):
+        room, _, short = name.partition(".")
+        writes = (0,) if name == "list.append" or (room == "operator" and short in _CHANGES) else ()
+        # A power of whole numbers is whole or not as their values have it.
+        plain = (
+            name in _BY_EXAMPLE or room == "math" or (room == "operator" and short not in _CHANGES | {"pow"})
+        )
+        found[name] = NamedFunction(name, call, writes, numbers=plain)
+    for room, functions in _rooms():
+        for short, call in functions.items():
+            if callable(call):
+                found[f"{room}.{short}"] = NamedFunction(f"{room}.{short}", call)
+    return found
+
+
+_methods: dict[str, NamedFunction] = {}
+
+
+def _method(name: str) -> NamedFunction | None:
+    """Return a method of tensors; one whose name ends in ``_`` writes into its tensor."""
+    short = name.removeprefix("Tensor.")
+    call = getattr(Tensor, short, None)
+    if name not in _methods and short[0] != "_" and callable(call):
+        _methods[name] = NamedFunction(name, call, (0,) if short.endswith("_") else ())
+    return _methods.get(name)
+
+
+def named(name: str) -> NamedFunction:
+    """Return the function of that name; raise `GraphError` where nothing is offered under it.
+
+    >>> named("operator.add").call(1, 2)
+    3
+    """
+    found = _method(name) if name.startswith("Tensor.") and len(name) > 7 else _table().get(name)
+    if found is None:
+        raise GraphError(f"{name!r} is no function that is offered under a name")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _by_identity() -> dict[int, NamedFunction]:
+    found: dict[int, NamedFunction] = {}
+    for one in _table().values():
+        found.setdefault(id(one.call), one)
+    return {**found, id(getattr): _table()["builtins.getattr"]}
+
+
+def named_for(function: Any) -> NamedFunction | None:
+    """Return the entry of a function that is offered under a name; None for any other.
+
+    >>> import operator
+    >>> named_for(operator.mul)
+    <function operator.mul>
+    """
+    return None if isinstance(function, Op) else _by_identity().get(id(function))
