@@ -50,7 +50,7 @@ def test_shuffling_visits_every_sample_once_and_anew_each_time() -> None:
 
 def test_samples_made_one_by_one_are_stacked() -> None:
     x, squares, texts = next(iter(data.DataLoader(Squares(), batch_size=3)))
-    assert (x.names, x.tolist()) == (("N", "C"), [[0, 0], [1, 1], [2, 2]])
+    assert (x.names, x.tolist()) == ((None, "C"), [[0, 0], [1, 1], [2, 2]])
     assert squares.tolist() == [0, 1, 4]
     assert texts == ["<b>0</b>", "<b>1</b>", "<b>2</b>"]
     doubled = data.DataLoader(Squares(), batch_size=5, collate_fn=lambda samples: [2 * s[1] for s in samples])

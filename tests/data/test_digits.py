@@ -15,7 +15,8 @@ from workbench import data
 
 
 def test_the_digits_are_what_the_readme_says() -> None:
-    train, test = data.digits()
+    train, test = data.digits(names=("N", "C", "H", "W"))
+    assert not any(one.has_names() for part in data.digits() for one in part.tensors)
     assert (len(train), len(test)) == (8000, 2000)
     for part in (train, test):
         images, labels = part.tensors

@@ -457,3 +457,41 @@ def test_what_cannot_be_stacked_says_where_in_a_sample_it_stands(
         list(data.DataLoader(samples, 2, num_workers=workers))
     parts = [note for note in raised.value.__notes__ if note.startswith("in part")]
     assert parts == ([] if part is None else [part])
+
+
+class Rows(data.Dataset[Any]):
+    """Samples of which one part has names."""
+
+    def __getitem__(self, index: int) -> Any:
+        return {"x": wb.full((3,), float(index), names=("C",)), "pair": (np.float32(index), [index, "text"])}
+
+    def __len__(self) -> int:
+        return 5
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_have_the_names_that_were_asked_for(workers: int) -> None:
+    for asked in (None, "N"):
+        for batch in data.DataLoader(Rows(), 2, num_workers=workers, batch_dim=asked):
+            assert batch["x"].names == (asked, "C")
+            number, (index, texts) = batch["pair"]
+            assert number.names == index.names == (asked,)
+            assert set(texts) == {"text"}
+        whole = data.DataLoader(data.TensorDataset(wb.ones(4, 2)), 2, num_workers=workers, batch_dim=asked)
+        assert {one.names for (one,) in whole} == {(asked, None)}
+    own = data.DataLoader(
+        Rows(), 2, collate_fn=lambda rows: wb.stack([row["x"] for row in rows]), batch_dim="N"
+    )
+    assert {one.names for one in own} == {("N", "C")}
+
+
+def test_a_name_for_the_batch_that_is_taken_is_refused() -> None:
+    with pytest.raises(wb.DimensionError, match="the samples have a dim of that name"):
+        next(iter(data.DataLoader(Rows(), 2, batch_dim="C")))
+    with pytest.raises(wb.DimensionError, match="is called 'row' already"):
+        next(iter(data.DataLoader(data.TensorDataset(wb.ones(row=4)), 2, batch_dim="N")))
+    assert next(iter(data.DataLoader(data.TensorDataset(wb.ones(N=4)), 2, batch_dim="N")))[0].names == ("N",)
+    with pytest.raises(ValueError, match="with batch_size=None there is none"):
+        data.DataLoader(Rows(), None, batch_dim="N")
+    with pytest.raises(wb.DimensionError, match="is not a valid dimension name"):
+        data.DataLoader(Rows(), 2, batch_dim="a b")

@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_pictures_and_their_classes(folder: Path) -> None:
-    pictures = data.ImageFolder(folder, dtype="uint8")
+    pictures = data.ImageFolder(folder, dtype="uint8", names=("C", "H", "W"))
     assert (pictures.classes, pictures.class_to_idx) == (["a", "b"], {"a": 0, "b": 1})
     assert [Path(path).name for path, _ in pictures.samples] == ["deep.png", "y.bmp", "1.PNG", "2.png"]
     assert pictures.targets == [0, 0, 1, 1] and pictures.imgs is pictures.samples
@@ -46,14 +46,12 @@ def test_pictures_and_their_classes(folder: Path) -> None:
     )
     changed = data.ImageFolder(folder, lambda x: x.mean(), lambda target: target + 10, mode="L")
     assert changed[3][1] == 11 and 0 < changed[3][0].item() < 1
+    assert not data.ImageFolder(folder)[0][0].has_names()
+    named = data.ImageFolder(folder, names=("C", "H", "W"))
     for workers in (0, 2):
-        (x, y), *_ = data.DataLoader(data.ImageFolder(folder), 4, num_workers=workers)
-        assert (x.names, x.shape, x.dtype, y.tolist()) == (
-            ("N", "C", "H", "W"),
-            (4, 3, 4, 5),
-            wb.float32,
-            [0, 0, 1, 1],
-        )
+        (x, y), *_ = data.DataLoader(named, 4, num_workers=workers, batch_dim="N")
+        assert (x.names, x.shape, x.dtype) == (("N", "C", "H", "W"), (4, 3, 4, 5), wb.float32)
+        assert (y.names, y.tolist()) == (("N",), [0, 0, 1, 1])
     own = data.ImageFolder(
         folder, loader=lambda path: Path(path).name, is_valid_file=lambda path: Path(path).name[0] in "1y"
     )
@@ -135,12 +133,14 @@ def test_a_table(table: Path) -> None:
     assert len(people) == 3
     assert people[0] == {"height": 1.5, "age": 31, "name": "Ann, Lee", "member": True}
     assert people[1]["name"] == "Bö" and people[2]["name"] == "two\nlines"
-    assert (people.column("age").dtype, people.column("age").names) == (wb.int8, ("N",))
+    assert (people.column("age").dtype, people.column("age").names) == (wb.int8, (None,))
+    assert people.column("age", names=("N",)).names == ("N",)
+    assert people.tensor("age", "age", names=("N", "C")).names == ("N", "C")
     assert people.column("name") == ["Ann, Lee", "Bö", "two\nlines"]
     assert people.tensor("age", "age").tolist() == [[31, 31], [-4, -4], [7, 7]]
     for workers in (0, 1):
         order = [2, 0]
-        (batch,) = data.DataLoader(people, 2, sampler=order, num_workers=workers)
+        (batch,) = data.DataLoader(people, 2, sampler=order, num_workers=workers, batch_dim="N")
         assert (batch["age"].tolist(), batch["age"].names, batch["age"].dtype) == ([7, 31], ("N",), wb.int8)
         assert batch["name"] == ["two\nlines", "Ann, Lee"]
     assert [one["age"].tolist() for one in data.DataLoader(people, 2)] == [[31, -4], [7]]

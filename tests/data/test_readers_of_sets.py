@@ -69,7 +69,7 @@ def test_fashion_mnist_is_read_where_it_is(tmp_path: Path) -> None:
     for part in ("train", "t10k"):
         (tmp_path / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
         (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels))
-    train, test = wb.data.fashion_mnist(tmp_path)
+    train, test = wb.data.fashion_mnist(tmp_path, names=("N", "C", "H", "W"))
     image, label = train[3]
     assert image.names == ("C", "H", "W") and float(image.max()) == 1.0 and label.item() == 3
     assert len(test) == 5

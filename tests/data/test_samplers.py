@@ -123,7 +123,7 @@ class Point(NamedTuple):
 def test_collating_keeps_structure_and_names() -> None:
     batch = data.default_collate([Point(wb.ones(2, names=("C",)), {"a": i, "t": "s"}) for i in range(3)])
     assert isinstance(batch, Point)
-    assert (batch.x.names, batch.x.shape) == (("N", "C"), (3, 2))
+    assert (batch.x.names, batch.x.shape) == ((None, "C"), (3, 2))
     assert (batch.label["a"].tolist(), batch.label["t"]) == ([0, 1, 2], ["s", "s", "s"])
     ordered = data.default_collate(
         [collections.OrderedDict(b=1, a=[1.5, True]), collections.OrderedDict(b=2, a=[2.5, False])]
@@ -132,11 +132,11 @@ def test_collating_keeps_structure_and_names() -> None:
     floats, truths = ordered["a"]
     assert (floats.dtype, truths.dtype, ordered["b"].dtype) == (wb.float64, wb.bool, wb.int64)
     assert data.default_collate([np.float32(1), np.float32(2)]).dtype is wb.float32
-    assert data.default_collate([np.zeros(2), np.ones(2)]).names == ("N", None)
+    assert data.default_collate([np.zeros(2), np.ones(2)]).names == (None, None)
     assert data.default_collate([b"a", b"b"]) == [b"a", b"b"]
     assert data.default_collate([1j, 2]).dtype.kind == "c"
     scalars = data.default_collate([wb.tensor(1.0), wb.tensor(2.0)])
-    assert (scalars.tolist(), scalars.names) == ([1, 2], ("N",))
+    assert (scalars.tolist(), scalars.names) == ([1, 2], (None,))
     mixed = data.default_collate([wb.tensor([1]), wb.tensor([1.5])])
     assert (mixed.dtype, mixed.tolist()) == (wb.float32, [[1.0], [1.5]])
     turned = np.arange(6.0).reshape(2, 3).T
@@ -149,7 +149,7 @@ def test_names_that_some_samples_lack_come_from_the_others() -> None:
     batch = data.default_collate(
         [wb.ones(2, 3), wb.ones(2, 3, names=("T", None)), wb.ones(2, 3, names=(None, "C"))]
     )
-    assert batch.names == ("N", "T", "C")
+    assert batch.names == (None, "T", "C")
     with pytest.raises(wb.DimensionError, match="equal names: sample 1 of the batch differs") as caught:
         data.default_collate([wb.ones(T=2), wb.ones(C=2)])
     assert "T:2" in str(caught.value) and "C:2" in str(caught.value)

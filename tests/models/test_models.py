@@ -78,7 +78,8 @@ def test_the_padding_of_strided_convolutions_goes_to_the_far_sides(height: int, 
 def test_photos() -> None:
     photo = np.full((300, 200, 3), 255, np.uint8)
     x = models.imagenet_input(photo)
-    assert x.names == ("N", "C", "H", "W") and x.shape == (1, 3, 224, 224)
+    assert not x.has_names() and x.shape == (1, 3, 224, 224)
+    assert models.imagenet_input(photo, names=("N", "C", "H", "W")).names == ("N", "C", "H", "W")
     np.testing.assert_allclose(x.numpy()[0, 0], (1 - 0.485) / 0.229, rtol=1e-5)
     for wrong in (photo[..., :1], photo.astype(np.float32), photo[0], photo[:0]):
         with pytest.raises(ValueError, match=r"a photo is an array \[H, W, 3\] of uint8"):
@@ -118,7 +119,8 @@ def test_an_encoder_does_not_look_at_what_is_masked() -> None:
     mask = (words != 0).to(wb.int64)
     short = model.sentences(words[1:, :2])
     padded = model.sentences(words, mask)
-    assert padded.names == ("N", "E")
+    assert model.sentences(words.rename("N", "T"), mask).names == ("N", "E")
+    assert not padded.has_names()
     np.testing.assert_allclose(padded.detach().numpy()[1], short.detach().numpy()[0], atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(padded.detach().numpy(), axis=1), 1, rtol=1e-5)
 

@@ -53,7 +53,7 @@ def test_against_all_samples_at_once() -> None:
     counts = np.zeros((6, 6), int)
     np.add.at(counts, (labels, scores.argmax(1)), 1)
     confusion = fed(ConfusionMatrix(), SCORES, LABELS)
-    assert confusion.names == ("target", "prediction")
+    assert confusion.dim_labels == ("target", "prediction")
     np.testing.assert_array_equal(confusion.numpy(), counts)
     assert fed(MeanAbsoluteError(), SCORES, SCORES * 2) == pytest.approx(np.abs(SCORES).mean(), rel=1e-6)
 

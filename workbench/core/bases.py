@@ -66,11 +66,6 @@ class _PlainOp:
 
 eager: Any = native if native is not None and hasattr(native, "walk") else None
 """The compiled module, if it has the common call."""
-if eager is not None and (_missing := sorted(f for f in VALUE_FIELDS if not hasattr(eager.ValueBase, f))):
-    raise ImportError(
-        f"the compiled kernels are older than these Python files: their values have no {', '.join(_missing)}. Run "
-        "'python extensions/build_steps.py tree', or 'make install'"
-    )
 if TYPE_CHECKING:
     ValueBase = _PlainValue  # so that a misspelt attribute of a tensor is found
 else:

@@ -1,4 +1,4 @@
-"""Samples become a batch: stacked along a new first dim called ``N``."""
+"""Samples become a batch: stacked along a new first dim, which has a name where one is asked for."""
 
 from __future__ import annotations
 
@@ -12,39 +12,78 @@ import numpy as np
 
 from workbench.base.dtypes import as_dtype, promote_types
 from workbench.base.errors import DimensionError
+from workbench.core.tape import alias
 from workbench.core.value import dims_of, new
 from workbench.data.dataset import Empty
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy, tensor
 
-__all__ = ["collated", "default_collate", "default_convert"]
+__all__ = ["batch_named", "collated", "default_collate", "default_convert"]
 
 TEXT_AND_OBJECTS = "SaUO"
 """Kinds of arrays that no tensor can have."""
 
 
-def default_collate(batch: Sequence[Any]) -> Any:
-    """Stack samples along a new first dim called ``N``: tensors, arrays, numbers, and tuples, lists or dicts of them.
+def default_collate(batch: Sequence[Any], *, batch_dim: str | None = None) -> Any:
+    """Stack samples along a new first dim: tensors, arrays, numbers, and tuples, lists or dicts of them.
 
     Tuples and lists become lists, named tuples and dicts stay what they are, text stays a list. Python's floats become
-    float64, integers int64. Raises `DimensionError` where samples differ in size or in the names of their dims; it
-    says which sample, and both shapes. Raises TypeError for what cannot be stacked.
+    float64, integers int64. Dims keep the names that the samples have, and the new one is called `batch_dim`; without
+    that it has no name. Raises `DimensionError` where samples differ in size or in the names of their dims; it says
+    which sample, and both shapes. Raises TypeError for what cannot be stacked.
 
     >>> import workbench as wb
-    >>> images, labels = default_collate([(wb.zeros(C=3), 0), (wb.ones(C=3), 1)])
-    >>> images.names, labels.tolist()
-    (('N', 'C'), [0, 1])
+    >>> samples = [(wb.zeros(C=3), 0), (wb.ones(C=3), 1)]
+    >>> images, labels = default_collate(samples, batch_dim="N")
+    >>> images.names, labels.names, default_collate(samples)[0].names
+    (('N', 'C'), ('N',), (None, 'C'))
     """
-    return collated(batch, np.empty)
+    return batch_named(collated(batch, np.empty), batch_dim)
+
+
+def batch_named(batch: Any, name: str | None) -> Any:
+    """Call the first dim of all tensors in a batch `name`; None leaves them as they are.
+
+    Raises `DimensionError` where the data set calls it otherwise, or calls another dim so.
+    """
+    if name is None:
+        return batch
+    if isinstance(batch, Tensor):
+        return _first_named(batch, name) if batch.payload.shape else batch
+    if isinstance(batch, Mapping):
+        return _alike(batch, {key: batch_named(value, name) for key, value in batch.items()})
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*[batch_named(one, name) for one in batch])
+    if isinstance(batch, list | tuple):
+        return type(batch)([batch_named(one, name) for one in batch])
+    return batch
+
+
+def _first_named(value: Tensor, name: str) -> Tensor:
+    first, *rest = value.names
+    if first == name:
+        return value
+    if first is not None or name in rest:
+        raise DimensionError(
+            f"batch_dim={name!r} names the dim of samples, which is called {first!r} already."
+            if first is not None
+            else f"batch_dim={name!r} names the dim of samples, and the samples have a dim of that name.",
+            op="DataLoader",
+            operands=(
+                dims_of(value).operand("batch", [0 if first is not None else value.names.index(name)]),
+            ),
+            fix="leave batch_dim out" if first is not None else "choose another batch_dim",
+        )
+    return alias(value, (name, *rest))  # type: ignore[no-any-return]
 
 
 def collated(batch: Sequence[Any], empty: Empty) -> Any:
-    """Do what `default_collate` does, in arrays that `empty` gives."""
+    """Do what `default_collate` does without a name for the batch, in arrays that `empty` gives."""
     first = batch[0]
     if isinstance(first, Tensor | np.ndarray):
         return _stacked(batch, empty)
     if isinstance(first, float):
-        return new(np.array(batch, np.float64), ("N",))
+        return new(np.array(batch, np.float64))
     if isinstance(first, int | complex | np.generic) and not isinstance(first, np.str_ | np.bytes_):
         return _numbers(batch)
     if isinstance(first, str | bytes):
@@ -99,11 +138,9 @@ def _numbers(batch: Sequence[Any]) -> Tensor:
             f"default_collate: the samples of a batch must all be numbers, found {', '.join(found)}"
         )
     if not isinstance(batch[0], np.generic):
-        return tensor(
-            list(batch), names=("N",)
-        )  # integers, and maybe floats among them, which get the default type
+        return tensor(list(batch))  # integers, and maybe floats among them, which get the default type
     as_dtype(array.dtype)
-    return new(array, ("N",))  # type: ignore[no-any-return]
+    return new(array)  # type: ignore[no-any-return]
 
 
 def _values(batch: Sequence[Any], key: Any) -> list[Any]:
@@ -154,8 +191,8 @@ def _stacked(batch: Sequence[Any], empty: Empty) -> Tensor:
     else:
         out[...] = arrays
     if names is None:
-        return new(out, ("N",) + (None,) * len(shape))  # type: ignore[no-any-return]
-    return new(out, ("N" if "N" not in names else None, *names))  # type: ignore[no-any-return]
+        return new(out)  # type: ignore[no-any-return]
+    return new(out, (None, *names))  # type: ignore[no-any-return]
 
 
 def _array(batch: Sequence[Any], i: int) -> Any:

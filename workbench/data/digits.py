@@ -11,7 +11,6 @@ from workbench.base.dtypes import as_dtype
 from workbench.data.archive import DataError, read_arrays
 from workbench.data.assets import asset
 from workbench.data.tensors import TensorDataset
-from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
 __all__ = ["Digits", "digits"]
@@ -28,13 +27,14 @@ class Digits(NamedTuple):
     test: TensorDataset
 
 
-def digits(dtype: Any = "float32", path: str | Path | None = None) -> Digits:
+def digits(dtype: Any = "float32", path: str | Path | None = None, *, names: Any = None) -> Digits:
     """Return 8,000 digits to train with and 2,000 to test with, the same ones every time, classes in proportion.
 
-    Images [N, C:1, H:28, W:28]: ``float32`` in [0, 1], or ``uint8`` from 0 to 255; labels int64 [N]. Raises
-    `DataError` where the file is damaged. The data is a part of MNIST: see ``assets/digits/README.md``.
+    Images [N, C:1, H:28, W:28]: ``float32`` in [0, 1], or ``uint8`` from 0 to 255; labels int64 [N]. Their dims have
+    no names, or `names`, those of the images; labels have the first. Raises `DataError` where the file is damaged. The
+    data is a part of MNIST: see ``assets/digits/README.md``.
 
-    >>> train, test = digits()
+    >>> train, test = digits(names=("N", "C", "H", "W"))
     >>> images, labels = test[:16]
     >>> images.names, images.shape, labels.names
     (('N', 'C', 'H', 'W'), (16, 1, 28, 28), ('N',))
@@ -46,7 +46,7 @@ def digits(dtype: Any = "float32", path: str | Path | None = None) -> Digits:
     images, labels = read_arrays(source, "images", "labels")
     _check(source, images, labels)
     kept = np.arange(COUNT) % EVERY == 0
-    return Digits(*(_dataset(images[which], labels[which], target) for which in (~kept, kept)))
+    return Digits(*(_dataset(images[which], labels[which], target, names) for which in (~kept, kept)))
 
 
 def _check(source: Path, images: Any, labels: Any) -> None:
@@ -58,12 +58,15 @@ def _check(source: Path, images: Any, labels: Any) -> None:
         raise DataError(f"{source}: labels are not {COUNT} classes below {CLASSES}")
 
 
-def _dataset(images: Any, labels: Any, dtype: Any) -> TensorDataset:
+def _dataset(images: Any, labels: Any, dtype: Any, names: Any) -> TensorDataset:
     pixels = images.reshape(-1, 1, SIDE, SIDE)
     if dtype.kind == "f":
         pixels = (pixels.astype(np.float32) / np.float32(255)).astype(dtype.numpy, copy=False)
-    return TensorDataset(_named(pixels, ("N", "C", "H", "W")), _named(labels.astype(np.int64), ("N",)))
+    return with_labels(pixels, labels, names)
 
 
-def _named(array: Any, names: tuple[str, ...]) -> Tensor:
-    return from_numpy(array, names=names)
+def with_labels(pixels: Any, labels: Any, names: Any) -> TensorDataset:
+    """Return images [N, C, H, W] and their labels [N], under `names` of the images' dims."""
+    images = from_numpy(pixels, names=names)
+    first = None if names is None else images.names[:1]
+    return TensorDataset(images, from_numpy(labels.astype(np.int64), names=first))

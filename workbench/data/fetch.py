@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.data.collate import collated, default_collate
+from workbench.data.collate import batch_named, collated, default_collate
 from workbench.data.dataset import Empty, way_of
 
 __all__ = ["Ended", "Fetch", "FetchIterable", "describe", "pure"]
@@ -28,16 +28,21 @@ class Fetch:
     (`draws`) a batch needs no streams of its own.
     """
 
-    def __init__(self, dataset: Any, collate_fn: Any, batched: bool) -> None:
+    def __init__(self, dataset: Any, collate_fn: Any, batched: bool, batch_dim: str | None = None) -> None:
         self.dataset = dataset
         self.collate = collate_fn
         self.batched = batched
+        self.batch_dim = batch_dim
         self.default = batched and collate_fn is default_collate
         self.way, self.function = way_of(dataset)
         self.draws = not (self.default and pure(dataset))
 
     def __call__(self, indices: Any, empty: Empty = np.empty) -> Any:
         """Return the batch of `indices`: an array of numbers, a range, or what a sampler gave."""
+        batch = self._batch(indices, empty)
+        return batch if self.batch_dim is None else batch_named(batch, self.batch_dim)
+
+    def _batch(self, indices: Any, empty: Empty) -> Any:
         if not self.batched:
             return self.collate(self._sample(indices))
         if self.default and self.way in ("_whole", "batch"):
@@ -80,12 +85,15 @@ class FetchIterable:
 
     draws = True
 
-    def __init__(self, dataset: Any, collate_fn: Any, batched: bool, drop_last: bool) -> None:
+    def __init__(
+        self, dataset: Any, collate_fn: Any, batched: bool, drop_last: bool, batch_dim: str | None = None
+    ) -> None:
         self.dataset = dataset
         self.collate = collate_fn
         self.batched = batched
         self.default = batched and collate_fn is default_collate
         self.drop_last = drop_last
+        self.batch_dim = batch_dim
         self._samples: Iterator[Any] | None = None
         self._ended = False
 
@@ -107,7 +115,9 @@ class FetchIterable:
                 raise Ended
         if not self.batched:
             return self.collate(samples[0])
-        return collated(samples, empty) if self.default else self.collate(samples)
+        return batch_named(
+            collated(samples, empty) if self.default else self.collate(samples), self.batch_dim
+        )
 
 
 def _as_numbers(indices: Any) -> Any:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from workbench.data.archive import MAXIMUM_BYTES, DataError
-from workbench.data.digits import Digits
+from workbench.data.digits import Digits, with_labels
 from workbench.data.tensors import TensorDataset
-from workbench.tensor.factories import from_numpy
 
 __all__ = ["fashion_mnist", "read_idx"]
 
@@ -49,12 +48,12 @@ def read_idx(path: str | Path) -> np.ndarray[Any, Any]:
     return np.frombuffer(data, dtype).reshape(sizes).astype(dtype.newbyteorder("="))
 
 
-def fashion_mnist(folder: str | Path | None = None) -> Digits:
+def fashion_mnist(folder: str | Path | None = None, *, names: Any = None) -> Digits:
     """Return Fashion-MNIST, 60,000 pictures of clothes to train with and 10,000 to test with, like `digits`.
 
-    Images float32 [N, C:1, H:28, W:28] in [0, 1], labels int64 [N]. It does not come with the workbench: `folder` has
-    its four files, or it is where Debian's package ``dataset-fashion-mnist`` puts it. Raises FileNotFoundError, which
-    says what to do, and `DataError` for damaged files. Xiao, Rasul and Vollgraf 2017.
+    Images float32 [N, C:1, H:28, W:28] in [0, 1], labels int64 [N]; `names` as `digits` takes them. It does not come
+    with the workbench: `folder` has its four files, or it is where Debian's package ``dataset-fashion-mnist`` puts it.
+    Raises FileNotFoundError, which says what to do, and `DataError` for damaged files. Xiao, Rasul and Vollgraf 2017.
     """
     place = FASHION if folder is None else Path(folder)
     if not place.is_dir():
@@ -62,10 +61,10 @@ def fashion_mnist(folder: str | Path | None = None) -> Digits:
             f"there is no Fashion-MNIST in {place}: install the Debian package dataset-fashion-mnist, or give the "
             "folder of its files, fashion_mnist(folder)"
         )
-    return Digits(_part(place, "train"), _part(place, "t10k"))
+    return Digits(_part(place, "train", names), _part(place, "t10k", names))
 
 
-def _part(place: Path, name: str) -> TensorDataset:
+def _part(place: Path, name: str, names: Any) -> TensorDataset:
     images, labels = (
         read_idx(_found(place, f"{name}-{kind}-ubyte")) for kind in ("images-idx3", "labels-idx1")
     )
@@ -74,9 +73,7 @@ def _part(place: Path, name: str) -> TensorDataset:
             f"{place}: images {list(images.shape)} and labels {list(labels.shape)} are not Fashion-MNIST's"
         )
     pixels = images.reshape(-1, 1, 28, 28).astype(np.float32) / np.float32(255)
-    return TensorDataset(
-        from_numpy(pixels, names=("N", "C", "H", "W")), from_numpy(labels.astype(np.int64), names=("N",))
-    )
+    return with_labels(pixels, labels, names)
 
 
 def _found(place: Path, name: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import check_names
 from workbench.base.dtypes import as_dtype
 from workbench.base.lazy import Lazy
 from workbench.data.archive import DataError
@@ -31,12 +32,18 @@ MAXIMUM_PIXELS = 1 << 26
 
 
 def read_image(
-    path: str | Path, mode: str = "RGB", dtype: Any = "float32", maximum_pixels: int = MAXIMUM_PIXELS
+    path: str | Path,
+    mode: str = "RGB",
+    dtype: Any = "float32",
+    maximum_pixels: int = MAXIMUM_PIXELS,
+    *,
+    names: Any = None,
 ) -> Tensor:
     """Return the picture in a file: [C, H, W], a floating point type in [0, 1], or ``uint8``.
 
-    `mode` is ``"RGB"``, ``"L"`` (grey) or ``"RGBA"``. Raises `DataError`, which names the file, where it is damaged,
-    is no picture, or has more than `maximum_pixels` (before they are unpacked).
+    `mode` is ``"RGB"``, ``"L"`` (grey) or ``"RGBA"``. Dims have `names`, where these are given. Raises `DataError`,
+    which names the file, where it is damaged, is no picture, or has more than `maximum_pixels` (before they are
+    unpacked).
     """
     if mode not in MODES:
         raise ValueError(f"mode is one of {', '.join(MODES)}, got {mode!r}")
@@ -65,7 +72,7 @@ def read_image(
     array = np.ascontiguousarray(pixels.reshape(height, width, MODES[mode]).transpose(2, 0, 1))
     if target.kind == "f":
         array = (array.astype(np.float32) / np.float32(255)).astype(target.numpy, copy=False)
-    return from_numpy(array, names=("C", "H", "W"))
+    return from_numpy(array, names=names)
 
 
 class ImageFolder(Dataset[tuple[Any, Any]]):
@@ -73,15 +80,15 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
 
     Classes are numbered in the order of their names (`classes`, `class_to_idx`), files come in the order of theirs
     (`samples`, `targets`). `transform` and `target_transform` change pictures and numbers; pictures that a batch is
-    made of must be of one size. `mode`, `dtype` and `maximum_pixels` are those of `read_image`, in place of which
-    `loader` can read files. Raises FileNotFoundError where there is no class, or a class without pictures unless
+    made of must be of one size. `mode`, `dtype`, `maximum_pixels` and `names` are those of `read_image`, in place of
+    which `loader` can read files. Raises FileNotFoundError where there is no class, or a class without pictures unless
     `allow_empty`.
 
     >>> from PIL import Image
     >>> for kind in ("cat", "dog"):
     ...     (getfixture("tmp_path") / kind).mkdir()
     ...     Image.new("RGB", (6, 4)).save(getfixture("tmp_path") / kind / "1.png")
-    >>> pictures = ImageFolder(getfixture("tmp_path"))
+    >>> pictures = ImageFolder(getfixture("tmp_path"), names=("C", "H", "W"))
     >>> pictures.classes, pictures[1][0].names, pictures[1][0].shape, pictures[1][1]
     (['cat', 'dog'], ('C', 'H', 'W'), (3, 4, 6), 1)
     """
@@ -103,10 +110,12 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
         mode: str = "RGB",
         dtype: Any = "float32",
         maximum_pixels: int = MAXIMUM_PIXELS,
+        names: Any = None,
     ) -> None:
         self.root = str(root)
         self.transform, self.target_transform, self.loader = transform, target_transform, loader
         self.mode, self.dtype, self.maximum_pixels = mode, as_dtype(dtype).name, maximum_pixels
+        self.names = check_names(names, 3)
         with os.scandir(root) as entries:
             self.classes = sorted(entry.name for entry in entries if entry.is_dir())
         if not self.classes:
@@ -137,7 +146,7 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, target = self.samples[index]
         if self.loader is None:
-            picture: Any = read_image(path, self.mode, self.dtype, self.maximum_pixels)
+            picture: Any = read_image(path, self.mode, self.dtype, self.maximum_pixels, names=self.names)
         else:
             picture = self.loader(path)
         return (

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from workbench.base import shield
+from workbench.base.dims import check_names
 from workbench.base.errors import short
 from workbench.base.lazy import Lazy
 from workbench.base.random import Generator, default_generator
@@ -31,10 +32,11 @@ FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "pers
 class DataLoader(Generic[T]):
     """Goes over a data set in batches; every loop over it is one pass, shuffled anew if `shuffle`.
 
-    Samples are stacked along a new first dim called ``N`` by `collate_fn`, by default `default_collate`; names of dims
-    stay. With ``batch_size=None`` there are no batches, and samples come one by one. With `num_workers` that many
-    processes make batches ahead of time, `prefetch_factor` each, in memory that is shared with this one: a batch lies
-    there until the last of its arrays is garbage, and nothing of it is copied or pickled on the way.
+    Samples are stacked along a new first dim by `collate_fn`, by default `default_collate`; names of dims stay, and the
+    first dim of all tensors of a batch is called `batch_dim`, where that is given. With ``batch_size=None`` there are
+    no batches, and samples come one by one. With `num_workers` that many processes make batches ahead of time,
+    `prefetch_factor` each, in memory that is shared with this one: a batch lies there until the last of its arrays is
+    garbage, and nothing of it is copied or pickled on the way.
 
     A pass takes one number from `generator` (by default the default one) when it begins. Order, and what samples draw
     from the workbench's default generator, ``numpy.random`` or ``random``, follow from that number and the number of
@@ -48,9 +50,11 @@ class DataLoader(Generic[T]):
     `pin_memory` and `pin_memory_device` are taken and change nothing: arrays lie in ordinary memory.
 
     >>> import workbench as wb
-    >>> data = wb.data.TensorDataset(wb.arange(5, names=("N",)))
+    >>> data = wb.data.TensorDataset(wb.arange(5))
     >>> [batch.tolist() for (batch,) in DataLoader(data, batch_size=2)]
     [[0, 1], [2, 3], [4]]
+    >>> [batch.names for (batch,) in DataLoader(data, batch_size=4, batch_dim="N")]
+    [('N',), ('N',)]
     """
 
     dataset: Any
@@ -80,6 +84,7 @@ class DataLoader(Generic[T]):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        batch_dim: str | None = None,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
@@ -120,6 +125,11 @@ class DataLoader(Generic[T]):
         if collate_fn is None:
             collate_fn = default_collate if self.batched else default_convert
         self.collate_fn = collate_fn
+        if batch_dim is not None:
+            check_names((batch_dim,), 1)
+            if not self.batched:
+                raise ValueError("batch_dim names the dim of samples, and with batch_size=None there is none")
+        self.batch_dim = batch_dim
         self._pool: Pool | None = None
         self._pass: Pass | None = None
         self._resumed: Pass | None = None

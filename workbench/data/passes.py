@@ -99,8 +99,10 @@ def _drawn(indices: Iterator[Any], streams: Streams) -> Iterator[tuple[int, Any]
 
 def fetch_of(loader: DataLoader[Any]) -> Fetch | FetchIterable:
     if loader.iterable:
-        return FetchIterable(loader.dataset, loader.collate_fn, loader.batched, loader.drop_last)
-    return Fetch(loader.dataset, loader.collate_fn, loader.batched)
+        return FetchIterable(
+            loader.dataset, loader.collate_fn, loader.batched, loader.drop_last, loader.batch_dim
+        )
+    return Fetch(loader.dataset, loader.collate_fn, loader.batched, loader.batch_dim)
 
 
 class Here(Iterator[Any]):

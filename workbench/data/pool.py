@@ -153,6 +153,7 @@ class Pool:
                 dataset=loader.dataset,
                 collate_fn=loader.collate_fn,
                 batched=loader.batched,
+                batch_dim=loader.batch_dim,
                 iterable=loader.iterable,
                 drop_last=loader.drop_last,
                 init=loader.worker_init_fn,

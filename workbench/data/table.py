@@ -36,8 +36,8 @@ class CSVDataset(Dataset[dict[str, Any]]):
     >>> path = getfixture("tmp_path") / "flowers.csv"
     >>> _ = path.write_text("length,width,kind\n5.1,3.5,1\n4.9,3.0,0\n")
     >>> flowers = CSVDataset(path, {"length": "float32", "width": "float32", "kind": "int64"})
-    >>> flowers[1]["kind"], flowers.tensor("length", "width").names, flowers.column("kind").tolist()
-    (0, ('N', 'C'), [1, 0])
+    >>> flowers[1]["kind"], flowers.tensor("length", "width").shape, flowers.column("kind").tolist()
+    (0, (2, 2), [1, 0])
     """
 
     def __init__(
@@ -68,20 +68,20 @@ class CSVDataset(Dataset[dict[str, Any]]):
             for name, values in self._columns.items()
         }
 
-    def column(self, name: str) -> Any:
-        """Return a column as a tensor [N], or as a list of text."""
+    def column(self, name: str, *, names: Any = None) -> Any:
+        """Return a column as a tensor [N], whose dim `names` names, or as a list of text."""
         if name not in self._columns:
             raise KeyError(f"no column {name!r} was read, only: {', '.join(self._columns)}")
         values = self._columns[name]
-        return values if isinstance(values, list) else from_numpy(values, names=("N",))
+        return values if isinstance(values, list) else from_numpy(values, names=names)
 
-    def tensor(self, *names: str) -> Tensor:
-        """Return columns of numbers side by side: [N, C]."""
-        values = [self.column(name) for name in names]
-        for name, one in zip(names, values, strict=True):
+    def tensor(self, *columns: str, names: Any = None) -> Tensor:
+        """Return columns of numbers side by side: [N, C], of which `names` names the dims."""
+        values = [self.column(name) for name in columns]
+        for name, one in zip(columns, values, strict=True):
             if isinstance(one, list):
                 raise TypeError(f"column {name!r} is text, and a tensor has numbers")
-        return from_numpy(np.stack([one.numpy() for one in values], 1), names=("N", "C"))
+        return from_numpy(np.stack([one.numpy() for one in values], 1), names=names)
 
     def _whole(self) -> Whole:
         return self._gather
@@ -97,7 +97,7 @@ class CSVDataset(Dataset[dict[str, Any]]):
                 )
                 batch[name] = list(chosen)
             else:
-                batch[name] = new(taken(values, indices, empty), ("N",))
+                batch[name] = new(taken(values, indices, empty))
         return batch
 
 

@@ -75,6 +75,7 @@ class Setup:
     dataset: Any
     collate_fn: Callable[[Any], Any]
     batched: bool
+    batch_dim: str | None
     iterable: bool
     drop_last: bool
     init: Callable[[int], Any] | None
@@ -116,8 +117,8 @@ def work(setup: Setup) -> None:
 
 def _fetcher(setup: Setup) -> Fetch | FetchIterable:
     if setup.iterable:
-        return FetchIterable(setup.dataset, setup.collate_fn, setup.batched, setup.drop_last)
-    return Fetch(setup.dataset, setup.collate_fn, setup.batched)
+        return FetchIterable(setup.dataset, setup.collate_fn, setup.batched, setup.drop_last, setup.batch_dim)
+    return Fetch(setup.dataset, setup.collate_fn, setup.batched, setup.batch_dim)
 
 
 def _watch(method: str) -> None:

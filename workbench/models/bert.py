@@ -44,9 +44,14 @@ class _Embeddings(nn.Module):
             raise ValueError(
                 f"a text of {count} words is too long: the model has positions for {most}; cut the text"
             )
-        positions = self.position_embeddings(arange(count, names=("T",)))
+        positions = self.position_embeddings(arange(count, names=("T",) if words.has_names() else None))
         segments = self.token_type_embeddings(words * 0 if types is None else types)
         return self.dropout(self.LayerNorm(self.word_embeddings(words) + segments + positions))
+
+
+def called(value: Any, like: Any, *names: str | None) -> Any:
+    """Return a value under `names` where `like` has names: what comes without them leaves without."""
+    return value.rename(*names) if like.has_names() else value
 
 
 class _SelfAttention(nn.Module):
@@ -62,12 +67,14 @@ class _SelfAttention(nn.Module):
     def forward(self, x: Any, mask: Any) -> Any:
         """Return [N, T, E] of [N, T, E]; words where `mask` [N, 1, 1, T] is false are not looked at."""
 
+        heads = (("head", self.heads), ("D", -1)) if x.has_names() else (self.heads, -1)
+
         def split(y: Any) -> Any:
-            return y.rename("N", "T", "E").unflatten("E", (("head", self.heads), ("D", -1))).transpose(1, 2)
+            return called(y, x, "N", "T", "E").unflatten(2, heads).transpose(1, 2)
 
         query, key, value = split(self.query(x)), split(self.key(x)), split(self.value(x))
         mixed = scaled_dot_product_attention(query, key, value, mask)
-        return mixed.transpose(1, 2).flatten(2).rename("N", "T", "E")
+        return called(mixed.transpose(1, 2).flatten(2), x, "N", "T", "E")
 
 
 class _Output(nn.Module):
@@ -81,7 +88,7 @@ class _Output(nn.Module):
 
     def forward(self, x: Any, shortcut: Any) -> Any:
         """Return normalised (shortcut + map of x)."""
-        return self.LayerNorm(self.dropout(self.dense(x)).rename(*shortcut.names) + shortcut)
+        return self.LayerNorm(called(self.dropout(self.dense(x)), shortcut, *shortcut.names) + shortcut)
 
 
 class _Attention(nn.Module):
@@ -167,18 +174,18 @@ class BertEncoder(nn.Module):
     def forward(self, words: Any, mask: Any = None, types: Any = None) -> Any:
         """Return the features of each word; where `mask` [N, T] is 0 there is none."""
         check_places("BertEncoder", words, N=0, T=1)
-        words = words.rename("N", "T")
+        words = called(words, words, "N", "T")
         seen = None if mask is None else (mask != 0).rename(None).unsqueeze(1).unsqueeze(1)
-        return self.encoder(self.embeddings(words, types).rename("N", "T", "E"), seen)
+        return self.encoder(called(self.embeddings(words, types), words, "N", "T", "E"), seen)
 
     def sentences(self, words: Any, mask: Any = None, types: Any = None) -> Any:
         """Return one direction of length 1 for each text, [N, E]."""
         features = self(words, mask, types)
         if mask is None:
-            mean = features.mean("T")
+            mean = features.mean(1)
         else:
-            share = (mask != 0).to(features.dtype).rename("N", "T").unsqueeze(-1)
-            mean = (features * share).sum("T") / share.sum("T").clamp(min=1e-9)
+            share = called((mask != 0).to(features.dtype), features, "N", "T").unsqueeze(-1)
+            mean = (features * share).sum(1) / share.sum(1).clamp(min=1e-9)
         return nn.functional.normalize(mean, dim=-1)
 
 

@@ -17,18 +17,18 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def imagenet_input(
-    photo: Any, size: int = 224, *, crop: float = 0.875, mean: Any = MEAN, std: Any = STD
+    photo: Any, size: int = 224, *, crop: float = 0.875, mean: Any = MEAN, std: Any = STD, names: Any = None
 ) -> Tensor:
     """Return a photo [H, W, C:3] of bytes as [N:1, C:3, H:size, W:size]: its middle, scaled and normalised.
 
     The middle square of which each side is `crop` of the shorter side of the photo is scaled bilinearly, with
-    smoothing where it shrinks; then x = (photo / 255 - mean) / std for each colour.
+    smoothing where it shrinks; then x = (photo / 255 - mean) / std for each colour. Dims have `names`, where given.
 
     Raises ValueError for what is not a photo in three colours of bytes.
 
     >>> import numpy as np
-    >>> imagenet_input(np.zeros((300, 400, 3), np.uint8)).names
-    ('N', 'C', 'H', 'W')
+    >>> imagenet_input(np.zeros((300, 400, 3), np.uint8)).shape
+    (1, 3, 224, 224)
     """
     array = np.asarray(photo)
     if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or 0 in array.shape:
@@ -43,4 +43,4 @@ def imagenet_input(
         from_numpy(np.ascontiguousarray(middle)), (size, size), mode="bilinear", antialias=True
     )
     shift, scale = (np.asarray(one, np.float32).reshape(3, 1, 1) for one in (mean, std))
-    return from_numpy((scaled.numpy() - shift) / scale, names=("N", "C", "H", "W"))
+    return from_numpy((scaled.numpy() - shift) / scale, names=names)

@@ -50,7 +50,7 @@ class Vocabulary:
 
     def numbers(self, words: Iterable[str]) -> Tensor:
         """Return the numbers of words, [T], int64."""
-        return tensor([self._number.get(word, 0) for word in words], names=("T",))
+        return tensor([self._number.get(word, 0) for word in words])
 
     def text(self, numbers: Iterable[int]) -> str:
         """Return the words of numbers with spaces between them."""
@@ -103,8 +103,9 @@ class WordLanguageModel(nn.Module):
         """Return the scores of the next words, and the state to go on from."""
         output, state = self.lstm(self.dropout(self.embedding(words)), state)
         scores = self.decoder(self.dropout(output))
-        names = scores.names
-        return scores.rename(*names[:-1], "word"), state
+        if scores.has_names():
+            scores = scores.rename(*scores.names[:-1], "word")
+        return scores, state
 
     @staticmethod
     def cut(state: Any) -> Any:

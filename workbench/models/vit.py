@@ -61,9 +61,11 @@ class VisionTransformer(nn.Module):
 
     def features(self, x: Any) -> Any:
         """Return what the token in front has collected, [N, E]."""
-        words = self.patches(x).flatten(2).transpose(1, 2).rename("N", "T", "E")
-        token = self.token.expand(words.shape[0], 1, words.shape[2]).rename("N", "T", "E")
-        words = cat((token, words), "T")
+        words = self.patches(x).flatten(2).transpose(1, 2)
+        token = self.token.expand(words.shape[0], 1, words.shape[2])
+        if x.has_names():
+            words, token = (one.rename("N", "T", "E") for one in (words, token))
+        words = cat((token, words), 1)
         return self.encoder(words + self.positions)[:, 0]
 
     def forward(self, x: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
-from workbench.core.value import dims_of
+from workbench.core.value import dims_of, labelled
 from workbench.ops.nn.loss.cross_entropy import cross_entropy
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
@@ -212,9 +212,9 @@ class ConfusionMatrix(Metric):
         self.total = counts if self.total is None else self.total + counts
 
     def compute(self) -> Any:
-        """Return the counts so far, int64 [target, prediction]."""
+        """Return the counts so far, int64 [target, prediction]; the dims are labelled so."""
         counts = np.zeros((self.classes or 0,) * 2, np.int64) if self.total is None else self.total
-        return from_numpy(np.array(counts, np.int64), names=("target", "prediction"))
+        return labelled(from_numpy(np.array(counts, np.int64)), ("target", "prediction"))
 
     def __repr__(self) -> str:
         return f"ConfusionMatrix(classes={self.classes or 'as many as there are scores'})"
