@@ -3,34 +3,13 @@
 # Written by `python -m workbench.lab.stubs`; change the functions, then run `make format`.
 
 from builtins import bool as _bool
-from builtins import complex as _complex
-from builtins import dict as _dict
 from builtins import float as _float
 from builtins import int as _int
-from builtins import list as _list
-from builtins import str as _str
-from builtins import tuple as _tuple
-from builtins import type as _type
-from collections.abc import Callable as _Callable
-from collections.abc import Sequence as _Sequence
-from typing import Any as _Any
-from typing import overload as _overload
-
-import numpy as _np
-
-from workbench import return_types as _return_types
-from workbench.base.devices import Device as _Device
-from workbench.base.dtypes import DType as _DType
-from workbench.base.quantized_array import QScheme as _QScheme
-from workbench.base.random import Generator as _Generator
+from workbench.core.typing import DTypeLike as _DTypeLike
+from workbench.core.typing import Dim as _Dim
+from workbench.core.typing import DimsLike as _DimsLike
+from workbench.core.typing import Operand as _Operand
 from workbench.tensor.tensor import Tensor as _Tensor
-
-_Number = _bool | _int | _float | _complex
-_Dim = _int | _str
-_Dims = _int | _str | _Sequence[_int | _str]
-_Size = _int | _Sequence[_int]
-_DTypeLike = _DType | _str | _type[_Any] | _np.dtype[_Any]
-_Operand = _Tensor | _Number | _np.ndarray[_Any, _Any] | _np.generic
 
 def bessel_j0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Bessel function of the first kind, of order 0."""
@@ -44,16 +23,16 @@ def bessel_y0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def bessel_y1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Bessel function of the second kind, of order 1."""
 
-def chebyshev_polynomial_t(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def chebyshev_polynomial_t(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the first kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def chebyshev_polynomial_u(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def chebyshev_polynomial_u(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the second kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def chebyshev_polynomial_v(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def chebyshev_polynomial_v(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the third kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def chebyshev_polynomial_w(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def chebyshev_polynomial_w(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the fourth kind, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
 def digamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -83,19 +62,19 @@ def expit(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Exponential minus 1, exact near 0."""
 
-def gammainc(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+def gammainc(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Regularized lower incomplete gamma function."""
 
-def gammaincc(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+def gammaincc(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Regularized upper incomplete gamma function."""
 
 def gammaln(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the absolute value of the gamma function."""
 
-def hermite_polynomial_h(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def hermite_polynomial_h(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Hermite polynomials of physics, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def hermite_polynomial_he(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def hermite_polynomial_he(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Hermite polynomials of probability, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
 def i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -110,10 +89,10 @@ def i1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def i1e(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the first kind, of order 1, scaled."""
 
-def laguerre_polynomial_l(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def laguerre_polynomial_l(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Laguerre polynomials, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def legendre_polynomial_p(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def legendre_polynomial_p(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Legendre polynomials, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
 def log1p(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -122,13 +101,13 @@ def log1p(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def log_ndtr(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the normal distribution function."""
 
-def log_softmax(input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None) -> _Tensor:
+def log_softmax(input: _Tensor, dim: _Dim, *, dtype: _DTypeLike | None = None) -> _Tensor:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
 
 def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given."""
 
-def logsumexp(input: _Tensor, dim: _Dims, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
+def logsumexp(input: _Tensor, dim: _DimsLike, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
 
 def modified_bessel_i0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -167,32 +146,32 @@ def scaled_modified_bessel_k0(input: _Tensor, *, out: _Tensor | None = None) -> 
 def scaled_modified_bessel_k1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Modified Bessel function of the second kind, of order 1, scaled."""
 
-def shifted_chebyshev_polynomial_t(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def shifted_chebyshev_polynomial_t(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the first kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def shifted_chebyshev_polynomial_u(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def shifted_chebyshev_polynomial_u(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the second kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def shifted_chebyshev_polynomial_v(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def shifted_chebyshev_polynomial_v(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the third kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
-def shifted_chebyshev_polynomial_w(input: _Tensor, n: _Any, *, out: _Tensor | None = None) -> _Tensor:
+def shifted_chebyshev_polynomial_w(input: _Operand, n: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Chebyshev polynomials of the fourth kind on [0, 1], of degree `n` (a number, or a tensor of degrees); 0 for negative degrees."""
 
 def sinc(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Normalized sine over its argument, 1 at 0."""
 
-def softmax(input: _Tensor, dim: _int | _str, *, dtype: _DTypeLike | None = None) -> _Tensor:
+def softmax(input: _Tensor, dim: _Dim, *, dtype: _DTypeLike | None = None) -> _Tensor:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
 
 def spherical_bessel_j0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Spherical Bessel function of the first kind, of order 0: y = sin(x)/x, 1 at 0."""
 
-def xlog1py(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+def xlog1py(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by the logarithm of 1 + b; 0 where the first is 0, whatever the logarithm."""
 
-def xlogy(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+def xlogy(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by a logarithm; 0 where the first is 0, whatever the logarithm."""
 
-def zeta(input: _Tensor | _Number, other: _Tensor | _Number, *, out: _Tensor | None = None) -> _Tensor:
+def zeta(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Hurwitz zeta function."""

@@ -12,12 +12,16 @@ PACKAGE = "workbench"
 
 @dataclass(frozen=True)
 class Import:
-    """One import: the module that has it, the module it names, where, and in which function if in one."""
+    """One import: the module that has it, the module it names, where, and in which function if in one.
+
+    `checked` says that it stands under ``if TYPE_CHECKING:``, where only a type checker sees it.
+    """
 
     module: str
     target: str
     line: int
     function: str | None
+    checked: bool = False
 
     @property
     def room(self) -> str:
@@ -46,33 +50,38 @@ def module_name(path: Path, package: Path) -> str:
 
 def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Import]:
     """Every import in a source text: statements, and calls that import a name known from the text."""
-    yield from _walk(ast.parse(source), module, is_package, None)
+    yield from _walk(ast.parse(source), module, is_package, None, checked=False)
 
 
-def _walk(node: ast.AST, module: str, is_package: bool, function: str | None) -> Iterator[Import]:
+def _walk(
+    node: ast.AST, module: str, is_package: bool, function: str | None, *, checked: bool
+) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         inside = function
+        within = checked
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            within = child in node.body
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = child.name
         elif isinstance(child, ast.Lambda):
             inside = "<lambda>"
         elif isinstance(child, ast.Import):
             for alias in child.names:
-                yield Import(module, alias.name, child.lineno, function)
+                yield Import(module, alias.name, child.lineno, function, within)
         elif isinstance(child, ast.ImportFrom):
             origin = _origin(child, module, is_package)
             for alias in child.names:
                 # `from workbench import nn` names a room, `from workbench.nn import Linear` a thing in it.
                 target = f"{origin}.{alias.name}" if origin == PACKAGE else origin
-                yield Import(module, target, child.lineno, function)
+                yield Import(module, target, child.lineno, function, within)
         elif isinstance(child, ast.Call) and (called := _imports_by_call(child)):
             name = child.args[0]
             target = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else "?"
             # A stand-in for a module imports it inside whatever function looks at it first.
-            yield Import(module, target, child.lineno, "Lazy" if called == "Lazy" else function)
+            yield Import(module, target, child.lineno, "Lazy" if called == "Lazy" else function, within)
         elif (own := _taken_from_loaded(child)) is not None:
-            yield Import(module, own, child.lineno, function)
-        yield from _walk(child, module, is_package, inside)
+            yield Import(module, own, child.lineno, function, within)
+        yield from _walk(child, module, is_package, inside, checked=within)
 
 
 def _origin(node: ast.ImportFrom, module: str, is_package: bool) -> str:

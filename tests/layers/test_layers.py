@@ -77,6 +77,15 @@ WHOLE = {
 }
 """Modules that may import the package itself, which gathers every room, and why."""
 
+NAMED_ABOVE = {
+    (
+        "workbench.core.typing",
+        "workbench.tensor.tensor",
+    ): "the class that functions below it take and return, for type "
+    "checkers: nothing is imported while Python runs"
+}
+"""The imports that only a type checker sees and that may go upward, and why."""
+
 LEVEL = {room: step for step, rooms in enumerate(ORDER) for room in rooms}
 
 
@@ -85,11 +94,17 @@ def imports(root: Path) -> list[Import]:
     return imports_of_package(root / PACKAGE)
 
 
+def _only_named(one: Import) -> bool:
+    return one.checked and (one.module, one.target) in NAMED_ABOVE
+
+
 def upward(found: list[Import]) -> list[str]:
     """Imports of a room further up, and of rooms beside the order; the package itself may import all."""
     wrong = []
     for one in found:
         if not one.target.startswith(PACKAGE) or one.room in ("", one.target_room):
+            continue
+        if _only_named(one):
             continue
         if one.room in BESIDE:
             allowed = one.target_room in BESIDE[one.room]
@@ -128,7 +143,7 @@ def test_no_import_is_hidden_in_a_function(imports: list[Import]) -> None:
 def test_rooms_form_no_cycle(imports: list[Import]) -> None:
     edges: dict[str, set[str]] = {}
     for one in imports:
-        if one.room and one.target_room and one.room != one.target_room:
+        if one.room and one.target_room and one.room != one.target_room and not _only_named(one):
             edges.setdefault(one.room, set()).add(one.target_room)
     assert cycle(edges) is None
 
@@ -138,6 +153,7 @@ def test_declared_exceptions_are_still_needed(imports: list[Import]) -> None:
     declared = {(module, target) for module, targets in DECLARED.items() for target in targets}
     assert declared - used == set(), "an exception that nothing uses any more must go"
     assert {one.module for one in imports if one.target == PACKAGE} >= WHOLE.keys()
+    assert {(one.module, one.target) for one in imports if _only_named(one)} == NAMED_ABOVE.keys()
 
 
 def test_what_may_import_the_whole_package_is_imported_by_nobody(imports: list[Import]) -> None:
@@ -169,6 +185,18 @@ def found_in(source: str, module: str = "workbench.core.op") -> list[Import]:
 )
 def test_an_upward_import_is_seen(source: str) -> None:
     assert len(upward(found_in(source))) == 1
+
+
+def test_what_only_a_type_checker_sees_is_told_from_the_rest() -> None:
+    source = "if TYPE_CHECKING:\n    from workbench.tensor.tensor import Tensor\nelse:\n    Tensor = object"
+    (named,) = found_in(source, "workbench.core.typing")
+    assert upward([named]) == []
+    (loaded,) = found_in("from workbench.tensor.tensor import Tensor", "workbench.core.typing")
+    assert upward([loaded]) != []
+    (otherwise,) = found_in(
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import workbench.tensor.tensor", "workbench.core.typing"
+    )
+    assert upward([otherwise]) != []
 
 
 @pytest.mark.parametrize(

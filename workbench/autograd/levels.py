@@ -340,7 +340,7 @@ def _recorded(unit: Unit, args: tuple[Any, ...], output: Any, context: Context) 
     for one in dirty.values():
         if wanted and one._requires_grad and one._grad_fn is None:
             raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.")
-    made = []
+    made: list[Any] = []
     for one in several:
         # An output is a value of its own, even where forward returns an argument or something on the tape.
         if isinstance(one, Value) and (id(one) in given or one._requires_grad):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.seams import Seam
+from workbench.core.typing import Tensor
 from workbench.kernels.loader import native
 
 __all__ = ["APPLY", "VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
@@ -60,18 +61,19 @@ APPLY = Seam("calling an op", "workbench.core.dispatch")
 
 
 class _PlainOp:
-    def __call__(self, *inputs: Any, **params: Any) -> Any:
-        return APPLY.call(self, *inputs, **params)
+    def __call__(self, *inputs: Any, **params: Any) -> Tensor:
+        return APPLY.call(self, *inputs, **params)  # type: ignore[no-any-return]
 
 
 eager: Any = native if native is not None and hasattr(native, "walk") else None
 """The compiled module, if it has the common call."""
 if TYPE_CHECKING:
     ValueBase = _PlainValue  # so that a misspelt attribute of a tensor is found
+    OpBase = _PlainOp
 else:
     ValueBase = _PlainValue if eager is None else eager.ValueBase
+    OpBase = _PlainOp if eager is None else eager.OpBase
 NodeBase: Any = _PlainNode if eager is None else eager.NodeBase
 CallBase: Any = _PlainCall if eager is None else eager.CallBase
-OpBase: Any = _PlainOp if eager is None else eager.OpBase
 next_serial: Callable[[], int] = itertools.count().__next__ if eager is None else eager.next_serial
 """Gives recorded calls their numbers: what was recorded later has the larger one."""

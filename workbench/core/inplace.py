@@ -23,13 +23,14 @@ from workbench.core.backend import backend_of
 from workbench.core.bases import next_serial
 from workbench.core.op import ops
 from workbench.core.tape import alias, move, needs_of
+from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import changed, check_turned, refresh
 
 __all__ = ["in_place", "overwrite", "plainly", "reshaping", "taking_out", "writable", "write"]
 
 
-def write(target: Any, name: str, function: Callable[[Any], Any]) -> Any:
+def write(target: Tensor, name: str, function: Callable[[Any], Any]) -> Tensor:
     """Set the numbers of `target` to ``function(target)``, record the change, and return `target`.
 
     Raises `AutogradError` for a leaf that requires a gradient (or a view of one) while gradients are recorded,

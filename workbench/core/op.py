@@ -103,7 +103,7 @@ DimsRule = Callable[..., Dims | tuple[Dims, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Op(OpBase):  # type: ignore[misc]
+class Op(OpBase):
     """One op. Calling it applies it to values with normalized parameters (positions, tuples of ints)."""
 
     name: str

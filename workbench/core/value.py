@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.base.dims import MAXIMUM_DIMS, Dims, LabelledDims, Names
 from workbench.base.seams import Seam
 from workbench.core.bases import ValueBase, eager
+from workbench.core.typing import Tensor
 
 if TYPE_CHECKING:
     from workbench.core.tape import Node
@@ -120,16 +121,16 @@ def use_type(cls: type[Value]) -> None:
         eager.use_value_type(cls)
 
 
-def _new(array: Any, names: Names | None = None) -> Any:
+def _new(array: Any, names: Names | None = None) -> Tensor:
     """Return a value of the type in use around `array`."""
     value = TYPE.call.__new__(TYPE.call)
     value.payload = array
     if names is not None:
         value._names = names
-    return value
+    return value  # type: ignore[no-any-return]
 
 
-new: Callable[..., Any] = _new if eager is None else eager.new_value
+new: Callable[..., Tensor] = _new if eager is None else eager.new_value
 
 
 def dims_of(value: Any) -> Dims:

@@ -140,7 +140,7 @@ def _numbers(batch: Sequence[Any]) -> Tensor:
     if not isinstance(batch[0], np.generic):
         return tensor(list(batch))  # integers, and maybe floats among them, which get the default type
     as_dtype(array.dtype)
-    return new(array)  # type: ignore[no-any-return]
+    return new(array)
 
 
 def _values(batch: Sequence[Any], key: Any) -> list[Any]:
@@ -191,8 +191,8 @@ def _stacked(batch: Sequence[Any], empty: Empty) -> Tensor:
     else:
         out[...] = arrays
     if names is None:
-        return new(out)  # type: ignore[no-any-return]
-    return new(out, (None, *names))  # type: ignore[no-any-return]
+        return new(out)
+    return new(out, (None, *names))
 
 
 def _array(batch: Sequence[Any], i: int) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 from workbench.core.op import Op
+from workbench.core.typing import Operand, Tensor
 
 __all__ = ["Offer", "Place", "offer", "offered", "offers"]
 
@@ -164,11 +165,11 @@ def _room(place: Place) -> str:
 def _function(op: Op, given: str | tuple[str, str], result: str, name: str, room: str) -> Callable[..., Any]:
     if isinstance(given, str):
 
-        def function(input: Any) -> Any:
+        def function(input: Tensor) -> Tensor:
             return op(input)
     else:
 
-        def function(input: Any, other: Any) -> Any:  # type: ignore[misc]
+        def function(input: Operand, other: Operand) -> Tensor:  # type: ignore[misc]
             return op(input, other)
 
     operands = ", ".join(f"wb.tensor({one})" for one in ((given,) if isinstance(given, str) else given))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from workbench.ops import METHODS
-from workbench.ops.elementwise.device import move_or_cast
 from workbench.tensor import alike  # noqa: F401  binds its methods
 from workbench.tensor.tensor import Tensor
 
@@ -11,7 +10,6 @@ __all__ = ["METHODS", "Tensor"]
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
-setattr(Tensor, "to", move_or_cast)  # noqa: B010  the stub knows its signature
 for _sign, _name in {
     "add": "add_",
     "sub": "sub_",

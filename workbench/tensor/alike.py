@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.tensor import factories
 from workbench.tensor.tensor import Tensor
 
@@ -16,7 +17,13 @@ def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": self.dtype, "device": self.device, **given}
 
 
-def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+def new_zeros(
+    self: Tensor,
+    *size: Size,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    **options: Any,
+) -> Tensor:
     """Return zeros of the type and on the device of this tensor: ``x.new_zeros(2, 3)``, ``x.new_zeros(N=2)``.
 
     >>> import workbench as wb
@@ -26,7 +33,13 @@ def new_zeros(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, *
     return factories.zeros(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
 
 
-def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+def new_ones(
+    self: Tensor,
+    *size: Size,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    **options: Any,
+) -> Tensor:
     """Return ones of the type and on the device of this tensor.
 
     >>> import workbench as wb
@@ -36,7 +49,13 @@ def new_ones(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **
     return factories.ones(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
 
 
-def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+def new_empty(
+    self: Tensor,
+    *size: Size,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    **options: Any,
+) -> Tensor:
     """Return memory as it is, of the type and on the device of this tensor.
 
     >>> import workbench as wb
@@ -47,7 +66,13 @@ def new_empty(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, *
 
 
 def new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, **options: Any
+    self: Tensor,
+    size: Size,
+    fill_value: Scalar | Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    **options: Any,
 ) -> Tensor:
     """Return one value everywhere, of the type and on the device of this tensor.
 
@@ -59,7 +84,12 @@ def new_full(
 
 
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor with a copy of `data`, of the type and on the device of this one.
 

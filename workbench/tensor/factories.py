@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from workbench.base.places import calling_frame
 from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import move
+from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
 from workbench.tensor.tensor import Tensor
 
@@ -25,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def finish(array: Any, names: Any, requires_grad: bool, device: Any = None) -> Tensor:
+def finish(array: Any, names: Any, requires_grad: bool, device: DeviceLike | None = None) -> Tensor:
     """Return a tensor around an array that is its own: names checked, on a device, its place in the program noted."""
     if device is not None:
         array = move(array, device)
@@ -39,7 +40,12 @@ def finish(array: Any, names: Any, requires_grad: bool, device: Any = None) -> T
 
 
 def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, names: Any = None, requires_grad: bool = False
+    data: Any,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    names: Sequence[str | None] | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor.
 
@@ -95,7 +101,7 @@ def _array_of(data: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def from_numpy(array: np.ndarray[Any, Any], *, names: Any = None) -> Tensor:
+def from_numpy(array: np.ndarray[Any, Any], *, names: Sequence[str | None] | None = None) -> Tensor:
     """Return a tensor that shares the memory of `array`.
 
     Raises `DTypeError` for a type there is none of here, ValueError for memory that cannot be counted in whole values.
@@ -173,10 +179,10 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
 
 def _filled(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
     def factory(
-        *size: Any,
-        names: Any = None,
-        dtype: Any = None,
-        device: Any = None,
+        *size: Size,
+        names: Sequence[str | None] | None = None,
+        dtype: DTypeLike | None = None,
+        device: DeviceLike | None = None,
         requires_grad: bool = False,
         **dims: int,
     ) -> Tensor:
@@ -195,12 +201,12 @@ empty = _filled("empty", np.empty, "Return memory as it is: ``empty(2, 3)`` or b
 
 
 def full(
-    size: Any = None,
-    fill_value: Any = None,
+    size: Size | dict[str, int] | None = None,
+    fill_value: Scalar | Tensor | None = None,
     *,
-    names: Any = None,
-    dtype: Any = None,
-    device: Any = None,
+    names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
     requires_grad: bool = False,
     **dims: int,
 ) -> Tensor:
@@ -216,7 +222,7 @@ def full(
             "full: give the value to fill with, as in full((2, 3), 0.5) or full(fill_value=0.5, N=2, C=3)"
         )
     if isinstance(size, dict):
-        size, dims = None, {**size, **dims}
+        dims, size = {**size, **dims}, None
     given = () if size is None else (size,) if isinstance(size, int) else (tuple(size),)
     sizes, names = sizes_of("full", given, names, dims)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
@@ -227,7 +233,11 @@ def full(
 
 def _like(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
     def factory(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+        input: Tensor,
+        *,
+        dtype: DTypeLike | None = None,
+        device: DeviceLike | None = None,
+        requires_grad: bool = False,
     ) -> Tensor:
         target = input.dtype if dtype is None else as_dtype(dtype)
         where = input.device if device is None else device
@@ -246,7 +256,12 @@ empty_like = _like(
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    fill_value: Scalar | Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return one value everywhere, with the dims, names, type and device of `input`."""
     target = input.dtype if dtype is None else as_dtype(dtype)
@@ -259,9 +274,9 @@ def arange(
     end: float | None = None,
     step: float = 1,
     *,
-    names: Any = None,
-    dtype: Any = None,
-    device: Any = None,
+    names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
 ) -> Tensor:
     """Return start, start + step, … below end: int64 for whole numbers, the default type otherwise.
 
@@ -286,7 +301,13 @@ def arange(
 
 
 def linspace(
-    start: float, end: float, steps: int, *, names: Any = None, dtype: Any = None, device: Any = None
+    start: float,
+    end: float,
+    steps: int,
+    *,
+    names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
 ) -> Tensor:
     """Return `steps` values from start to end, both included, evenly spaced.
 
@@ -306,9 +327,9 @@ def logspace(
     steps: int,
     base: float = 10.0,
     *,
-    names: Any = None,
-    dtype: Any = None,
-    device: Any = None,
+    names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
 ) -> Tensor:
     """Return `steps` values from base**start to base**end, evenly spaced in their logarithm.
 
@@ -322,7 +343,14 @@ def logspace(
     return finish(np.power(float(base), np.linspace(start, end, steps)).astype(target), names, False, device)
 
 
-def eye(n: int, m: int | None = None, *, names: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor:
     """Return a matrix with ones on its diagonal."""
     for one in (n, m):
         if one is not None and one < 0:

@@ -159,7 +159,8 @@ class Naming(Value):
                 order += [i for i, name in enumerate(self.names) if name is None or name not in given]
             else:
                 order.append(self.names.index(one) if one in self.names else one)
-        moved = shapes.permute(self, tuple(i for i in order if isinstance(i, int)))
+        whole: Any = self  # the tensor, whose names these are
+        moved = shapes.permute(whole, tuple(i for i in order if isinstance(i, int)))
         for at, one in enumerate(order):
             if isinstance(one, str):
                 moved = shapes.unsqueeze(moved, at, one)

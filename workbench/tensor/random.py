@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import Generator, default_generator
 from workbench.core import dispatch
 from workbench.core.inplace import write
+from workbench.core.typing import DeviceLike, DTypeLike, Size
 from workbench.core.value import new
 from workbench.tensor.factories import finish, sizes_of
 from workbench.tensor.tensor import Tensor
@@ -50,10 +51,10 @@ def _draw(op: str, draw: Draw, sizes: tuple[int, ...], dtype: Any, generator: Ge
 
 def _drawn(op: str, draw: Draw, doc: str) -> Callable[..., Tensor]:
     def factory(
-        *size: Any,
-        names: Any = None,
-        dtype: Any = None,
-        device: Any = None,
+        *size: Size,
+        names: Sequence[str | None] | None = None,
+        dtype: DTypeLike | None = None,
+        device: DeviceLike | None = None,
         generator: Generator | None = None,
         requires_grad: bool = False,
         **dims: int,
@@ -68,7 +69,11 @@ def _drawn(op: str, draw: Draw, doc: str) -> Callable[..., Tensor]:
 
 def _like(op: str, draw: Draw, doc: str) -> Callable[..., Tensor]:
     def factory(
-        input: Tensor, *, dtype: Any = None, generator: Generator | None = None, requires_grad: bool = False
+        input: Tensor,
+        *,
+        dtype: DTypeLike | None = None,
+        generator: Generator | None = None,
+        requires_grad: bool = False,
     ) -> Tensor:
         array = _draw(op, draw, input.shape, input.dtype if dtype is None else dtype, generator)
         return finish(array, input._names, requires_grad, input.device)
@@ -104,12 +109,12 @@ randn_like = _like(
 
 def randint(
     low: int,
-    high: Any = None,
-    size: Any = (),
+    high: int | Sequence[int] | None = None,
+    size: Sequence[int] = (),
     *,
-    names: Any = None,
-    dtype: Any = None,
-    device: Any = None,
+    names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
     generator: Generator | None = None,
     requires_grad: bool = False,
     **dims: int,
@@ -121,9 +126,10 @@ def randint(
     >>> randint(5, 6, (2,))
     tensor([5, 5])
     """
+    last: Any = high
     if isinstance(high, tuple | list):
-        high, size = None, high  # randint(high, size)
-    first, last = (0, low) if high is None else (low, high)
+        last, size = None, high  # randint(high, size)
+    first, last = (0, low) if last is None else (low, last)
     if first >= last:
         raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}")
     sizes, names = sizes_of("randint", () if dims and not size else (tuple(size),), names, dims)
@@ -132,14 +138,19 @@ def randint(
 
 
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, generator: Generator | None = None
+    input: Tensor,
+    low: int,
+    high: int | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Return whole numbers drawn evenly from [low, high), with the dims and names of `input`."""
     drawn = randint(low, high, input.shape, dtype=dtype or input.dtype, generator=generator)
     return finish(drawn.payload, input._names, False, input.device)
 
 
-def randperm(n: int, *, dtype: Any = None, generator: Generator | None = None) -> Tensor:
+def randperm(n: int, *, dtype: DTypeLike | None = None, generator: Generator | None = None) -> Tensor:
     """Return 0 … n-1 in random order. Raises ValueError for a negative `n`."""
     if n < 0:
         raise ValueError(f"n must be non-negative, got {n}")
@@ -179,11 +190,11 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
-    size: Any = None,
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    size: Size | None = None,
     *,
-    names: Any = None,
+    names: Sequence[str | None] | None = None,
     generator: Generator | None = None,
     **dims: int,
 ) -> Tensor:
@@ -200,7 +211,7 @@ def normal(
     sizes, names = sizes_of("normal", given, names, dims)
     noise = randn(sizes, names=names, generator=generator)
     with dispatch.no_grad():
-        return noise * std + mean  # type: ignore[no-any-return]
+        return noise * std + mean
 
 
 def _plain(value: Any) -> Any:
@@ -250,7 +261,7 @@ def _refilled(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Te
 
     def method(self: Tensor, *arguments: Any, generator: Generator | None = None, **keywords: Any) -> Tensor:
         array = np.asarray(draw(_stream(generator), self.shape, self, *arguments, **keywords))
-        return write(self, name, lambda old: new(array.astype(self.payload.dtype, copy=False)))  # type: ignore[no-any-return]
+        return write(self, name, lambda old: new(array.astype(self.payload.dtype, copy=False)))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
@@ -296,7 +307,7 @@ def _draw_log_normal(stream: Any, sizes: Any, like: Tensor, mean: float = 1.0, s
     return np.exp(stream.normal(mean, std, sizes))
 
 
-def _draw_bernoulli(stream: Any, sizes: Any, like: Tensor, p: Any = 0.5) -> Any:
+def _draw_bernoulli(stream: Any, sizes: Any, like: Tensor, p: Tensor | float = 0.5) -> Any:
     chance = _probabilities("bernoulli_", p) if isinstance(p, Tensor) else p
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")

@@ -102,13 +102,13 @@ class Tensor(Methods, Operators, Interchange):
     @property
     def T(self) -> Tensor:
         """All dims in reverse order."""
-        return shapes.permute(self, tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
+        return shapes.permute(self, tuple(reversed(range(self.ndim))))
 
     @property
     def mT(self) -> Tensor:
         """The last two dims exchanged: each matrix of a batch transposed."""
         self._check_matrix("mT")
-        return shapes.transpose(self, -2, -1)  # type: ignore[no-any-return]
+        return shapes.transpose(self, -2, -1)
 
     @property
     def H(self) -> Tensor:
@@ -125,7 +125,7 @@ class Tensor(Methods, Operators, Interchange):
     def mH(self) -> Tensor:
         """The last two dims exchanged and values conjugated."""
         self._check_matrix("mH")
-        return ops.conj(shapes.transpose(self, -2, -1))  # type: ignore[no-any-return]
+        return ops.conj(shapes.transpose(self, -2, -1))
 
     def _check_matrix(self, name: str) -> None:
         if self.ndim < 2:
@@ -144,7 +144,7 @@ class Tensor(Methods, Operators, Interchange):
         """The imaginary parts, in shared memory; only complex tensors have them."""
         if not self.dtype.is_complex:
             raise DTypeError("imag is not implemented for tensors with non-complex dtypes.")
-        return ops.imag(self)  # type: ignore[no-any-return]
+        return ops.imag(self)
 
     @property
     def is_quantized(self) -> bool:
@@ -172,7 +172,7 @@ class Tensor(Methods, Operators, Interchange):
     # ---------------------------------------------------------------------------------- values by place
 
     def __getitem__(self, key: Any) -> Tensor:
-        return indexing.getitem(self, key)  # type: ignore[no-any-return]
+        return indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         # What has names is checked like any op.
@@ -307,7 +307,7 @@ class Tensor(Methods, Operators, Interchange):
     def detach(self) -> Tensor:
         """Return the same values off the tape; memory is shared."""
         if isinstance(self.payload, Abstract):
-            return ops.detach(self)  # type: ignore[no-any-return]  # a graph must know that gradients end here
+            return ops.detach(self)  # a graph must know that gradients end here
         other: Tensor = new(self.payload, self._names)
         if self._labels is not None:
             other._labels = self._labels
@@ -353,7 +353,7 @@ class Tensor(Methods, Operators, Interchange):
         if not isinstance(value, Tensor) and plainly(self):
             overwrite(self, "fill_", np.asarray(value))
             return self
-        return write(self, "fill_", lambda old: fill(old, value))  # type: ignore[no-any-return]
+        return write(self, "fill_", lambda old: fill(old, value))
 
     def zero_(self) -> Tensor:
         """Set every value to 0."""
@@ -368,7 +368,7 @@ class Tensor(Methods, Operators, Interchange):
             cast = value if there.dtype == here.dtype else ops.to(value, dtype=here.dtype)
             return cast if there.shape == here.shape else ops.expand(cast, sizes=tuple(here.shape))
 
-        return write(self, "copy_", copied)  # type: ignore[no-any-return]
+        return write(self, "copy_", copied)
 
 
 PLAIN.add(Tensor)

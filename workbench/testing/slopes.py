@@ -105,7 +105,7 @@ def check_rule_without_numbers(op: Op, sample: Sample) -> None:
     """The gradient rule on values that have dims and types only: one that reaches for numbers fails here."""
     inputs = inputs_of(sample, requires_grad=True)
     with interpreting(WithoutNumbers()):
-        empty = []
+        empty: list[Any] = []
         for one in inputs:
             if isinstance(one, Tensor):
                 value = new(Abstract(one.shape, one.payload.dtype), one._names)

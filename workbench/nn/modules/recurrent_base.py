@@ -238,11 +238,13 @@ class RNNBase(Module):
         way = {"reverse": reverse, "batch_sizes": batch_sizes}
         if self.mode == "GRU":
             pre = LINEAR(input, w_ih, *biases[:1])
-            return GRU_LAYER(pre, *states, w_hh, *biases[1:], **way)[:2]  # type: ignore[no-any-return]
+            out = GRU_LAYER(pre, *states, w_hh, *biases[1:], **way)
+            return tuple(out)[:2]
         pre = LINEAR(input, w_ih, ops.add(*biases)) if biases else LINEAR(input, w_ih)
         if self.mode == "LSTM":
-            return LSTM_LAYER(pre, *states, w_hh, *projection, **way)[:3]  # type: ignore[no-any-return]
-        return RNN_LAYER(pre, *states, w_hh, relu=self.mode == "RNN_RELU", **way)  # type: ignore[no-any-return]
+            out = LSTM_LAYER(pre, *states, w_hh, *projection, **way)
+            return tuple(out)[:3]
+        return tuple(RNN_LAYER(pre, *states, w_hh, relu=self.mode == "RNN_RELU", **way))
 
     def _given(self, hx: Any) -> tuple[Any, ...]:
         """Return the first states that were given, one after the other."""

@@ -46,7 +46,7 @@ def get_total_norm(
             "`error_if_nonfinite=False`"
         )
     kind = np.result_type(*{_real(one) for one in values})
-    return new(np.asarray(total, kind))  # type: ignore[no-any-return]
+    return new(np.asarray(total, kind))
 
 
 def _real(value: Tensor) -> Any:

@@ -17,11 +17,11 @@ _mv: Any = FUNCTIONS["mv"]
 def lengths(weight: Tensor, dim: int) -> Tensor:
     """Return the norm of the weight at each position of `dim`, with dims of size 1 for the others; of all for -1."""
     if dim == -1:
-        return vector_norm(weight)  # type: ignore[no-any-return]
+        return vector_norm(weight)
     others = [i for i in range(weight.ndim) if i != dim % weight.ndim]
     if not others:
         return weight.abs()
-    return vector_norm(weight, dim=others, keepdim=True)  # type: ignore[no-any-return]
+    return vector_norm(weight, dim=others, keepdim=True)
 
 
 def direction_times_length(direction: Tensor, length: Tensor, dim: int) -> Tensor:

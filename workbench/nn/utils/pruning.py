@@ -192,7 +192,7 @@ class CustomFromMask(BasePruningMethod):
         """Return what both masks leave. Raises ValueError for a mask of another size."""
         if tuple(self.mask.shape) != tuple(t.shape):
             raise ValueError(f"the mask has shape {list(self.mask.shape)}, what it prunes {list(t.shape)}")
-        return new(default_mask.payload * self.mask.payload.astype(default_mask.payload.dtype))  # type: ignore[no-any-return]
+        return new(default_mask.payload * self.mask.payload.astype(default_mask.payload.dtype))
 
 
 class _Counted(BasePruningMethod):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from workbench.base.dims import Dims, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import bare, named
 from workbench.ops.linalg.matrices import column
@@ -16,7 +16,7 @@ from workbench.ops.offer import offered
 
 
 @offered("nn.functional")
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
 
     Shapes: input1 [..., in1_features], input2 [..., in2_features], weight [out_features, in1_features, in2_features].

@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
+from workbench.core.typing import Scalar, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import (
     check_batches,
@@ -18,10 +19,8 @@ from workbench.ops.contract.products import (
 from workbench.ops.linalg.matrices import shape
 from workbench.ops.offer import offered
 
-Scalar = int | float | complex
 
-
-def _scaled(x: Any, factor: Scalar) -> Any:
+def _scaled(x: Tensor, factor: Scalar) -> Tensor:
     """Return x times a factor, of which integers take the whole part, as PyTorch's products do."""
     if x.payload.dtype.kind in "biu" and isinstance(factor, float):
         factor = int(factor)
@@ -42,7 +41,7 @@ def _check_factors(op: str, value: Any, alpha: Scalar, beta: Scalar) -> None:
             )
 
 
-def _added(op: str, input: Any, product: Any, alpha: Scalar, beta: Scalar) -> Any:
+def _added(op: str, input: Tensor, product: Tensor, alpha: Scalar, beta: Scalar) -> Tensor:
     """Return β·input + α·product, of the size of the product; with β = 0 the numbers of `input` are not looked at."""
     _check_factors(op, product, alpha, beta)
     sizes = shape(product)
@@ -64,7 +63,7 @@ def _added(op: str, input: Any, product: Any, alpha: Scalar, beta: Scalar) -> An
 
 
 @offered(out=True, in_place="Tensor")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add a matrix product: y = β·input + α·(a @ b). Names of `input` unify with those of the product.
 
     >>> import workbench as wb
@@ -78,7 +77,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Scalar = 1, alpha: Scalar =
 
 
 @offered(out=True, in_place=True)
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add the product of a matrix and a vector: y = β·input + α·(A @ x).
 
     >>> import workbench as wb
@@ -89,7 +88,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Scalar = 1, alpha: Scalar = 1
 
 
 @offered(out=True, in_place="Tensor")
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add an outer product: y = β·input + α·(a ⊗ b).
 
     >>> import workbench as wb
@@ -110,7 +109,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Scalar = 1, alpha: Scalar = 
 
 
 @offered(out=True, in_place="Tensor")
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add matrix products of two batches: y[b] = β·input[b] + α·(a[b] @ c[b]).
 
     >>> import workbench as wb
@@ -122,7 +121,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Sc
 
 
 @offered(out=True, in_place="Tensor")
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add the sum of the matrix products of two batches: y = β·input + α·Σ_b a[b] @ c[b].
 
     >>> import workbench as wb

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import check_rank
 from workbench.ops.linalg.matrices import column, row, shape
@@ -38,7 +39,7 @@ def _best_order(sizes: list[int]) -> list[list[int]]:
 
 
 @offered("linalg")
-def multi_dot(tensors: Sequence[Any]) -> Any:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Product of several matrices, in the order that needs the fewest multiplications.
 
     The first may be a vector, taken as a row, and the last one, taken as a column.
@@ -89,14 +90,14 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
 
 
 @offered("workbench", out=True)
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Tensor | Sequence[Tensor]) -> Tensor:
     """Product of matrices, in the order that needs the fewest multiplications; see `linalg.multi_dot`.
 
     >>> import workbench as wb
     >>> wb.chain_matmul(wb.ones(N=2, C=3), wb.ones(C=3, K=4)).names
     ('N', 'K')
     """
-    given = (
+    given: list[Any] = (
         list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], list | tuple) else list(matrices)
     )
     if not given:

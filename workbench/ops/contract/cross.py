@@ -7,11 +7,12 @@ from typing import Any
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 
 
-def _cross(op: str, input: Any, other: Any, dim: int | str) -> Any:
+def _cross(op: str, input: Any, other: Any, dim: int | str) -> Tensor:
     a, b = dims_of(input), dims_of(other)
     if len(a.sizes) != len(b.sizes):
         raise DimensionError(
@@ -39,7 +40,7 @@ def _cross(op: str, input: Any, other: Any, dim: int | str) -> Any:
 
 
 @offered("linalg", name="cross", out=True)
-def linalg_cross(input: Any, other: Any, *, dim: int | str = -1) -> Any:
+def linalg_cross(input: Tensor, other: Tensor, *, dim: Dim = -1) -> Tensor:
     """Cross product of vectors of three values along a dim: y = a × b. Other dims broadcast.
 
     >>> import workbench as wb
@@ -50,7 +51,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int | str = -1) -> Any:
 
 
 @offered(out=True)
-def cross(input: Any, other: Any, dim: int | str | None = None) -> Any:
+def cross(input: Tensor, other: Tensor, dim: Dim | None = None) -> Tensor:
     """Cross product along a dim, or without one along the first that has size 3; see `linalg.cross`.
 
     >>> import workbench as wb

@@ -11,6 +11,7 @@ from workbench.base.dims import Dims, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.outcome import seen_dims
+from workbench.core.typing import Tensor
 from workbench.ops.linalg.matrices import shape
 from workbench.ops.offer import offered
 
@@ -386,7 +387,7 @@ def _order(
 
 
 @offered("workbench")
-def einsum(*args: Any) -> Any:
+def einsum(*args: str | Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     """Sum of products of tensors, by an equation that names their dims: ``einsum("ij,jk->ik", a, b)``.
 
     A subscript is a letter, or a word where they are set apart by spaces: ``"batch time, time out -> batch out"``.
@@ -415,7 +416,7 @@ def einsum(*args: Any) -> Any:
             "subscripts list"
         )
     if isinstance(args[0], str):
-        equation, operands = args[0], list(args[1:])
+        equation, operands = args[0], list[Any](args[1:])
         if len(operands) == 1 and isinstance(operands[0], list | tuple):
             operands = list(operands[0])
     else:

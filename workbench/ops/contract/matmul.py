@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.contract import batching
 from workbench.ops.elementwise.complex import conjugate
@@ -272,7 +273,7 @@ LINEAR = Op(
 
 
 @offered("workbench", "Tensor", "linalg", out=True)
-def matmul(input: Any, other: Any) -> Any:
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product over the last two dims, batches at the left: y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n].
 
     >>> import workbench as wb
@@ -283,7 +284,7 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 @offered("workbench", "nn.functional")
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Affine map of the last dim: y[…, o] = Σ_i x[…, i]·w[o, i] + b[o].
 
     Shapes: input [..., in_features], weight [out_features, in_features], bias [out_features]; a weight [in_features]
@@ -296,7 +297,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @offered("workbench")
-def contract(a: Any, b: Any, *names: str) -> Any:
+def contract(a: Tensor, b: Tensor, *names: str) -> Tensor:
     """Sum of products over the dims called `names`, which both tensors must have, whatever their positions.
 
     Other dims that both have go along together; the result has those first, then the rest of `a`, the rest of `b`.
@@ -347,4 +348,5 @@ def contract(a: Any, b: Any, *names: str) -> Any:
         ops.reshape(right.rename(None), sizes=(*batch, inner, math.prod(sizes[n] for n in rest_b))),
     )
     out = tuple(str(name) for name in (*shared, *rest_a, *rest_b))
-    return ops.reshape(product, sizes=tuple(sizes[name] for name in out)).rename(*out)
+    named: Tensor = ops.reshape(product, sizes=tuple(sizes[name] for name in out)).rename(*out)
+    return named

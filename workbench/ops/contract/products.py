@@ -9,7 +9,8 @@ from typing import Any
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
-from workbench.core.value import dims_of
+from workbench.core.typing import Dim, Tensor
+from workbench.core.value import Value, dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.linalg.matrices import column
 from workbench.ops.offer import offered
@@ -33,7 +34,7 @@ def check_same_dtype(message: str, a: Any, b: Any) -> None:
 
 
 @offered(out=True)
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix product of two matrices: y[n, p] = Σ_m a[n, m]·b[m, p].
 
     >>> import workbench as wb
@@ -47,7 +48,7 @@ def mm(input: Any, mat2: Any) -> Any:
 
 
 @offered(out=True)
-def mv(input: Any, vec: Any) -> Any:
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix and a vector: y[n] = Σ_m a[n, m]·x[m].
 
     >>> import workbench as wb
@@ -91,7 +92,7 @@ def _check_vectors(op: str, input: Any, other: Any) -> None:
 
 
 @offered(out=True)
-def dot(input: Any, tensor: Any) -> Any:
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Dot product of two vectors, without conjugation: y = Σ_i a[i]·b[i].
 
     >>> import workbench as wb
@@ -103,7 +104,7 @@ def dot(input: Any, tensor: Any) -> Any:
 
 
 @offered(out=True)
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Dot product of two vectors, the first conjugated: y = Σ_i conj(a[i])·b[i].
 
     >>> import workbench as wb
@@ -115,7 +116,7 @@ def vdot(input: Any, other: Any) -> Any:
 
 
 @offered(out=True)
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix products of two batches of one size: y[b, n, p] = Σ_m a[b, n, m]·c[b, m, p].
 
     >>> import workbench as wb
@@ -141,7 +142,7 @@ def check_batches(op: str, batch1: Any, batch2: Any) -> None:
 
 
 @offered(aliases=["ger"], out=True)
-def outer(input: Any, vec2: Any) -> Any:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of the values of two vectors: y[i, j] = a[i]·b[j].
 
     >>> import workbench as wb
@@ -167,7 +168,7 @@ def _distinct(a: Any, b: Any) -> Any:
 
 
 @offered(out=True)
-def inner(input: Any, other: Any) -> Any:
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """Dot products along the last dims of two tensors: y[i…, j…] = Σ_k a[i…, k]·b[j…, k].
 
     >>> import workbench as wb
@@ -188,7 +189,7 @@ def inner(input: Any, other: Any) -> Any:
 
 
 @offered("workbench", out=True)
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[Dim]] | Tensor = 2) -> Tensor:
     """Sum of products over several dims: the last `dims` of `a` with the first of `b`, or a list for each.
 
     Dims are given by position or by name. The result has the other dims of `a`, then those of `b`.
@@ -198,7 +199,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     ('N', 'C', 'K')
     """
     own, other = dims_of(a), dims_of(b)
-    if hasattr(dims, "payload"):
+    if isinstance(dims, Value):
         dims = dims.tolist()
     if isinstance(dims, int):
         if not 0 <= dims <= min(len(own.sizes), len(other.sizes)):
@@ -238,7 +239,7 @@ def _listed(dims: Any) -> Sequence[int | str]:
     return (dims,) if isinstance(dims, int | str) else tuple(dims)
 
 
-def summed_over(a: Any, b: Any, left: tuple[int, ...], right: tuple[int, ...]) -> Any:
+def summed_over(a: Any, b: Any, left: tuple[int, ...], right: tuple[int, ...]) -> Tensor:
     own, other = dims_of(a), dims_of(b)
     rest_a = tuple(i for i in range(len(own.sizes)) if i not in left)
     rest_b = tuple(i for i in range(len(other.sizes)) if i not in right)
@@ -264,12 +265,12 @@ def bare(x: Any) -> Any:
     return x if x._names is None else ops.rename(x, names=None)
 
 
-def named(x: Any, names: tuple[str | None, ...]) -> Any:
+def named(x: Any, names: tuple[str | None, ...]) -> Tensor:
     return ops.rename(x, names=names) if any(names) else x
 
 
 @offered(out=True)
-def kron(input: Any, other: Any) -> Any:
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: every value of `input` times the whole of `other`.
 
     Dims meet from the right; one keeps its name where the other tensor has size 1 or no such dim.
@@ -296,7 +297,7 @@ def kron(input: Any, other: Any) -> Any:
 
 
 @offered("linalg")
-def vecdot(x: Any, y: Any, *, dim: int | str = -1) -> Any:
+def vecdot(x: Tensor, y: Tensor, *, dim: Dim = -1) -> Tensor:
     """Dot products along a dim, `x` conjugated: y = Σ conj(x)·y. Names unify, sizes broadcast.
 
     >>> import workbench as wb

@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Operand, Scalar, Tensor
 from workbench.core.value import Value
 from workbench.ops.elementwise.complex import MAGNITUDE, conjugate, real_only, zeros
 from workbench.ops.elementwise.sign import sign_of
@@ -295,7 +296,7 @@ def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Add: y = a + alpha·b. Names unify from the right, sizes broadcast.
 
     >>> import workbench as wb
@@ -306,7 +307,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 @offered(aliases=["subtract"], out=True, in_place="Tensor")
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast.
 
     >>> import workbench as wb
@@ -317,7 +318,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 @offered("workbench")
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Tensor, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Subtract from the other: y = b - alpha·a. Names unify from the right, sizes broadcast.
 
     >>> import workbench as wb
@@ -331,7 +332,7 @@ _ROUNDED = {"floor": DIV_FLOOR, "trunc": DIV_TRUNC}
 
 
 @offered(aliases=["divide"], out=True, in_place="Tensor")
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """Divide: y = a/b, rounded down with "floor" and towards 0 with "trunc". Names unify, sizes broadcast.
 
     Without rounding integers give floats; with it they stay integers, and dividing one by 0 raises RuntimeError.
@@ -350,7 +351,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def true_divide(input: Any, other: Any) -> Any:
+def true_divide(input: Operand, other: Operand) -> Tensor:
     """Divide: y = a/b; integers give floats. Names unify from the right, sizes broadcast.
 
     >>> import workbench as wb
@@ -361,7 +362,7 @@ def true_divide(input: Any, other: Any) -> Any:
 
 
 @offered()
-def positive(input: Any) -> Any:
+def positive(input: Tensor) -> Tensor:
     """Return the tensor itself: y = +x. Raises `DTypeError` for bool.
 
     >>> import workbench as wb

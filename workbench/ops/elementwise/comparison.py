@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, binary, comparison, unary
 from workbench.core.op import Op, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import UNNAMED, Value
 from workbench.ops.elementwise.complex import is_complex_value, real_only
 from workbench.ops.offer import offer, offered
@@ -164,7 +165,9 @@ offer(FMIN, _SOME, "tensor([1.0000, 2.0000])", out=True)
 
 
 @offered()
-def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """True where two are nearly equal: |a - b| ≤ atol + rtol·|b|. Names unify from the right, sizes broadcast.
 
     Raises RuntimeError for tensors of different types and ValueError for negative tolerances.
@@ -195,7 +198,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
 
 @offered()
 def allclose(
-    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Say whether all values of two are nearly equal, see `isclose`.
 
@@ -207,7 +210,7 @@ def allclose(
 
 
 @offered()
-def equal(input: Any, other: Any) -> bool:
+def equal(input: Tensor, other: Tensor) -> bool:
     """Say whether two tensors have the same names, sizes and values.
 
     >>> import workbench as wb
@@ -227,7 +230,7 @@ def _names(value: Value) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Step from 0 to 1: y = 0 below 0, `values` at 0, 1 above. Names unify from the right, sizes broadcast.
 
     >>> import workbench as wb
@@ -238,7 +241,7 @@ def heaviside(input: Any, values: Any) -> Any:
 
 
 @offered()
-def isreal(input: Any) -> Any:
+def isreal(input: Tensor) -> Tensor:
     """True where the imaginary part is 0: everywhere in a real tensor. Names and sizes pass through.
 
     >>> import workbench as wb

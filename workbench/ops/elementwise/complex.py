@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid, per_value, unary, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import Value
 from workbench.ops.offer import offered
 
@@ -50,16 +51,19 @@ def real_only(op: str, rule: DTypeRule = PROMOTE) -> DTypeRule:
     return DTypeRule(rule.name, common, rule.result, rule.skip)
 
 
+_Value = TypeVar("_Value", bound=Any)
+
+
 def is_complex_value(value: Any) -> bool:
     """Say whether a tensor has complex values."""
     return bool(value.payload.dtype.kind == "c")
 
 
-def conjugate(value: Any) -> Any:
+def conjugate(value: _Value) -> _Value:
     """Return the conjugate for a gradient rule: nothing is recorded for what is real."""
     if not isinstance(value, Value):
-        return value.conjugate()
-    return ops.conj(value) if value.payload.dtype.kind == "c" else value
+        return value.conjugate()  # type: ignore[no-any-return]
+    return ops.conj(value) if value.payload.dtype.kind == "c" else value  # type: ignore[return-value]
 
 
 def zeros(gradient: Any) -> Any:
@@ -216,7 +220,7 @@ COMPLEX = Op(
 
 
 @offered()
-def conj(input: Any) -> Any:
+def conj(input: Tensor) -> Tensor:
     """Complex conjugate: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through.
 
     >>> import workbench as wb
@@ -227,7 +231,7 @@ def conj(input: Any) -> Any:
 
 
 @offered(out=True, in_place=True)
-def conj_physical(input: Any) -> Any:
+def conj_physical(input: Tensor) -> Tensor:
     """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is.
 
     >>> import workbench as wb
@@ -238,19 +242,19 @@ def conj_physical(input: Any) -> Any:
 
 
 @offered()
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Tensor) -> Tensor:
     """Return the tensor itself: conjugates are computed when they are asked for, none is pending."""
     return input
 
 
 @offered()
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input: Tensor) -> Tensor:
     """Return the tensor itself: negatives are computed when they are asked for, none is pending."""
     return input
 
 
 @offered("workbench")
-def real(input: Any) -> Any:
+def real(input: Tensor) -> Tensor:
     """Real part of a complex tensor, as a view: y = Re x; a real tensor is returned as it is.
 
     >>> import workbench as wb
@@ -261,7 +265,7 @@ def real(input: Any) -> Any:
 
 
 @offered("workbench")
-def imag(input: Any) -> Any:
+def imag(input: Tensor) -> Tensor:
     """Imaginary part of a complex tensor, as a view: y = Im x. Raises `DTypeError` for a real tensor.
 
     >>> import workbench as wb
@@ -277,7 +281,7 @@ def imag(input: Any) -> Any:
 
 
 @offered("workbench")
-def view_as_real(input: Any) -> Any:
+def view_as_real(input: Tensor) -> Tensor:
     """View complex numbers [...] as pairs [..., 2] of real and imaginary part, in the same memory.
 
     Names pass through, the new dim has none. Raises `DTypeError` for a real tensor.
@@ -295,7 +299,7 @@ def view_as_real(input: Any) -> Any:
 
 
 @offered("workbench")
-def view_as_complex(input: Any) -> Any:
+def view_as_complex(input: Tensor) -> Tensor:
     """View pairs [..., 2] as complex numbers [...], in the same memory where pairs are adjacent.
 
     The name of the last dim goes. Raises `DimensionError` unless its size is 2, `DTypeError` unless the numbers are
@@ -310,7 +314,7 @@ def view_as_complex(input: Any) -> Any:
 
 
 @offered("workbench", out=True)
-def complex(real: Any, imag: Any) -> Any:
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers from real and imaginary parts of one type: y = a + i·b. Names unify, sizes broadcast.
 
     >>> import workbench as wb
@@ -322,7 +326,7 @@ def complex(real: Any, imag: Any) -> Any:
 
 
 @offered("workbench", out=True)
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from absolute values and angles in radians: y = r·cos φ + i·r·sin φ. Names unify.
 
     >>> import workbench as wb

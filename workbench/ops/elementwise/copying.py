@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid, per_value, unary
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import DTypeLike, Tensor
 from workbench.ops.elementwise.arithmetic import (
     ABS,
     ADD,
@@ -105,7 +106,7 @@ CLONE = unary(
 
 
 @offered()
-def clone(input: Any, *, memory_format: Any = None) -> Any:
+def clone(input: Tensor, *, memory_format: object = None) -> Tensor:
     """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original.
 
     >>> import workbench as wb
@@ -116,13 +117,13 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
 
 
 @offered("Tensor")
-def contiguous(input: Any, memory_format: Any = None) -> Any:
+def contiguous(input: Tensor, memory_format: object = None) -> Tensor:
     """Return the tensor if its values lie in row-major order in memory, else a copy for which that is so."""
     flags = getattr(input.payload, "flags", None)
     return input if flags is None or flags.c_contiguous else CLONE(input)
 
 
-def to(input: Any, dtype: Any) -> Any:
+def to(input: Any, dtype: Any) -> Tensor:
     """Cast to another data type; a tensor that has it already is returned as it is. Names and sizes pass through."""
     target = as_dtype(dtype).numpy
     return input if input.payload.dtype == target else TO(input, dtype=target)
@@ -135,8 +136,12 @@ _TYPE_WORDS = {
 }  # fmt: skip
 
 
+@overload
+def type(input: Tensor) -> str: ...
+@overload
+def type(input: Tensor, dtype: DTypeLike, non_blocking: bool = False) -> Tensor: ...
 @offered("Tensor")
-def type(input: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type(input: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = False) -> Tensor | str:
     """Cast to another data type; without one, say which it is.
 
     >>> import workbench as wb
@@ -152,7 +157,7 @@ def type(input: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 @offered("Tensor")
-def type_as(input: Any, other: Any) -> Any:
+def type_as(input: Tensor, other: Tensor) -> Tensor:
     """Cast to the data type of another tensor.
 
     >>> import workbench as wb
@@ -163,7 +168,7 @@ def type_as(input: Any, other: Any) -> Any:
 
 
 def _cast(word: str, name: str) -> Callable[..., Any]:
-    def method(self: Any, memory_format: Any = None) -> Any:
+    def method(self: Tensor, memory_format: object = None) -> Tensor:
         return to(self, dtype=name)
 
     method.__name__ = word
@@ -184,7 +189,7 @@ for _word, _name in {
 
 
 @offered("workbench")
-def detach(input: Any) -> Any:
+def detach(input: Tensor) -> Tensor:
     """The same values off the tape: memory is shared.
 
     >>> import workbench as wb

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.base.devices import Device
 from workbench.base.dtypes import as_dtype, is_dtype
 from workbench.core.backend import device_of, move
@@ -11,6 +9,7 @@ from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.typing import DeviceLike, DTypeLike, Tensor
 from workbench.core.value import Value
 from workbench.ops.offer import offered
 
@@ -35,7 +34,7 @@ TO_DEVICE = Op(
 
 
 @offered("Tensor")
-def cpu(input: Any) -> Any:
+def cpu(input: Tensor) -> Tensor:
     """Return the tensor on the CPU; itself if it is there.
 
     >>> import workbench as wb
@@ -45,7 +44,14 @@ def cpu(input: Any) -> Any:
     return input if device_of(input.payload) == "cpu" else TO_DEVICE(input, device="cpu")
 
 
-def move_or_cast(input: Any, *targets: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
+@offered("Tensor")
+def to(
+    input: Tensor,
+    *targets: DTypeLike | DeviceLike | Tensor,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    copy: bool = False,
+) -> Tensor:
     """Return the tensor in another type, on another device, or both; itself if it is so already, unless `copy`.
 
     Targets are a type (``x.to(wb.float64)``), a device (``x.to("cuda:0")``), both, or a tensor to be like. Names stay.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.base.dims import unify_names
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import is_complex_value
 from workbench.ops.offer import offered
 
 
 @offered()
-def is_complex(input: Any) -> bool:
+def is_complex(input: Tensor) -> bool:
     """Say whether the values are complex.
 
     >>> import workbench as wb
@@ -22,7 +21,7 @@ def is_complex(input: Any) -> bool:
 
 
 @offered()
-def is_floating_point(input: Any) -> bool:
+def is_floating_point(input: Tensor) -> bool:
     """Say whether the values are real floating point numbers.
 
     >>> import workbench as wb
@@ -33,7 +32,7 @@ def is_floating_point(input: Any) -> bool:
 
 
 @offered()
-def is_signed(input: Any) -> bool:
+def is_signed(input: Tensor) -> bool:
     """Say whether the type of the values has negative numbers.
 
     >>> import workbench as wb
@@ -44,19 +43,19 @@ def is_signed(input: Any) -> bool:
 
 
 @offered()
-def is_conj(input: Any) -> bool:
+def is_conj(input: Tensor) -> bool:
     """Say whether a conjugate is pending: never, they are computed when they are asked for."""
     return False
 
 
 @offered()
-def is_neg(input: Any) -> bool:
+def is_neg(input: Tensor) -> bool:
     """Say whether a negative is pending: never, they are computed when they are asked for."""
     return False
 
 
 @offered()
-def is_nonzero(input: Any) -> bool:
+def is_nonzero(input: Tensor) -> bool:
     """Say whether the one value of a tensor is not 0. Raises where it has more or none.
 
     >>> import workbench as wb
@@ -67,7 +66,7 @@ def is_nonzero(input: Any) -> bool:
 
 
 @offered()
-def is_same_size(input: Any, other: Any) -> bool:
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Say whether two tensors have the same sizes, whatever their types; their names must go together.
 
     >>> import workbench as wb
@@ -81,7 +80,7 @@ def is_same_size(input: Any, other: Any) -> bool:
 
 
 @offered("workbench")
-def is_inference(input: Any) -> bool:
+def is_inference(input: Tensor) -> bool:
     """Say whether a tensor was made in `inference_mode`, and can never be part of a gradient.
 
     >>> import workbench as wb

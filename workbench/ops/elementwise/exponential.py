@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import binary, unary
 from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
 from workbench.ops.elementwise.filling import clamp
 from workbench.ops.elementwise.precision import rounded_once
@@ -188,7 +189,7 @@ offer(LOGADDEXP2, ("[1.0, 100.0]", "[1.0, 100.0]"), "tensor([  2.0000, 101.0000]
 
 @offered("workbench", "Tensor", "special", out=True, in_place=True)
 @rounded_once
-def logit(input: Any, eps: float | None = None) -> Any:
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """Inverse of the logistic function: y = ln(x/(1 - x)), with x kept within [eps, 1 - eps] where `eps` is given.
 
     Names and sizes pass through. Outside of [0, 1] the result is NaN.

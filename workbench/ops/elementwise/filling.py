@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Operand, Scalar, Tensor
 from workbench.core.value import Value, new
 from workbench.ops.elementwise.complex import real_only, zeros
 from workbench.ops.offer import offered
@@ -171,7 +172,7 @@ NAN_TO_NUM = Op(
 
 
 @offered("workbench", out=True)
-def where(condition: Any, input: Any, other: Any) -> Any:
+def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast.
 
     >>> import workbench as wb
@@ -185,13 +186,13 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 
 
 @offered("Tensor", name="where")
-def _where_method(self: Any, condition: Any, other: Any) -> Any:
+def _where_method(self: Tensor, condition: Tensor, other: Tensor | Scalar) -> Tensor:
     """Keep the values where `condition` is True, and take those of `other` elsewhere: y = condition ? x : other."""
     return where(condition, self, other)
 
 
 @offered(aliases=["clip"], out=True, in_place=True)
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Keep values within [min, max]: y = min(max(x, low), high). Bounds are numbers or tensors that broadcast.
 
     Names pass through, those of bounds unify with them. At a bound the gradient is the value's.
@@ -223,7 +224,7 @@ def _in_range(bound: int, dtype: np.dtype[Any]) -> bool:
 
 
 @offered(out=True, in_place=True)
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Tensor, min: Operand) -> Tensor:
     """Keep values from a bound up: y = max(x, low). Names of a tensor of bounds unify, sizes broadcast.
 
     >>> import workbench as wb
@@ -234,7 +235,7 @@ def clamp_min(input: Any, min: Any) -> Any:
 
 
 @offered(out=True, in_place=True)
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Tensor, max: Operand) -> Tensor:
     """Keep values up to a bound: y = min(x, high). Names of a tensor of bounds unify, sizes broadcast.
 
     >>> import workbench as wb
@@ -245,7 +246,7 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 
 @offered("workbench")
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Tensor, value: Operand) -> Tensor:
     """As many values as there were, all of them one number: y = value. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -258,7 +259,7 @@ def fill(input: Any, value: Any) -> Any:
 
 
 @offered(in_place="Tensor")
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     """Put one number where `mask` is True: y = mask ? value : x. Names unify, sizes broadcast, the type stays.
 
     Raises `DTypeError` unless the mask is bool, and for a complex value in a real tensor.
@@ -299,8 +300,8 @@ def _as_type(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
 
 @offered(out=True, in_place=True)
 def nan_to_num(
-    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Any:
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """Put numbers in the place of NaN (0 by default) and of infinities (by default the largest of the type).
 
     Names and sizes pass through; no gradient goes to what was replaced.

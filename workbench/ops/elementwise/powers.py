@@ -12,6 +12,7 @@ from workbench.base.dtypes import complex128, float64
 from workbench.core.families import binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Operand, Tensor
 from workbench.core.value import Value
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, zeros
 from workbench.ops.offer import offer, offered
@@ -105,7 +106,7 @@ POW = binary(
 
 
 @offered(out=True, in_place="Tensor")
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input: Operand, exponent: Operand) -> Tensor:
     """Raise to a power: y = a^b. Names unify from the right, sizes broadcast.
 
     Raises RuntimeError for integers to the power of a negative Python integer.
@@ -118,7 +119,7 @@ def pow(input: Any, exponent: Any) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input: Operand, exponent: Operand) -> Tensor:
     """Raise to a power in double precision: y = a^b as float64, or complex128 where one is complex. Names unify.
 
     >>> import workbench as wb
@@ -134,7 +135,7 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 
 @offered(out=True, in_place=True)
-def square(input: Any) -> Any:
+def square(input: Tensor) -> Tensor:
     """Square: y = x². Names and sizes pass through.
 
     >>> import workbench as wb
@@ -145,7 +146,7 @@ def square(input: Any) -> Any:
 
 
 @offered(out=True, in_place=True)
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Tensor, other: Operand) -> Tensor:
     """Multiply by a power of 2: y = a·2^b. Names unify from the right, sizes broadcast.
 
     >>> import workbench as wb

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.core.families import unary
 from workbench.core.op import Op, Saves, ops
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import real_only, zeros
 from workbench.ops.offer import offer, offered
 
@@ -34,7 +35,7 @@ ROUND = _rounding("round", "Nearest integer, halves to even.", "y = rne(x)", np.
 
 
 @offered("workbench", "Tensor", "special", out=True, in_place=True)
-def round(input: Any, *, decimals: int = 0) -> Any:
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d.
 
     Names and sizes pass through. The gradient is 0.
@@ -52,7 +53,7 @@ def round(input: Any, *, decimals: int = 0) -> Any:
 
 
 @offered(out=True, in_place=True)
-def frac(input: Any) -> Any:
+def frac(input: Tensor) -> Tensor:
     """Fractional part, with the sign of the value: y = x - sgn(x)·⌊|x|⌋. Names and sizes pass through.
 
     >>> import workbench as wb

@@ -10,6 +10,7 @@ from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import unary
 from workbench.core.op import DTypeRule, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import is_complex_value, real_type, zeros
 from workbench.ops.offer import offered
 
@@ -77,7 +78,7 @@ ANGLE = unary(
 
 
 @offered(out=True, in_place="Tensor")
-def sgn(input: Any) -> Any:
+def sgn(input: Tensor) -> Tensor:
     """Sign; of a complex number, its direction: y = x/|x|, 0 at 0. Names pass through.
 
     >>> import workbench as wb
@@ -88,7 +89,7 @@ def sgn(input: Any) -> Any:
 
 
 @offered(out=True)
-def angle(input: Any) -> Any:
+def angle(input: Tensor) -> Tensor:
     """Angle to the positive real axis in radians: y = atan2(Im x, Re x); π for negative numbers. Names pass through.
 
     >>> import workbench as wb

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.base.errors import DTypeError
 from workbench.core.op import ops
+from workbench.core.typing import Scalar, Tensor
 from workbench.core.value import Value
 from workbench.ops.elementwise.arithmetic import ABS, ADD, DIV, MUL, SUB, scaled
 from workbench.ops.elementwise.precision import rounded_once
@@ -14,7 +13,7 @@ from workbench.ops.offer import offered
 
 @offered(out=True, in_place="Tensor")
 @rounded_once
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
 
     >>> import workbench as wb
@@ -26,7 +25,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 @offered(out=True, in_place="Tensor")
 @rounded_once
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
 
     Raises `DTypeError` for two integers.
@@ -45,7 +44,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 @offered(out=True, in_place="Tensor")
 @rounded_once
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Tensor, end: Tensor | float, weight: Tensor | float) -> Tensor:
     """Go from one to the other: y = a + w·(b - a). Names of all three unify from the right, sizes broadcast.
 
     From half of the way on it is reckoned from the end, so that a weight of 1 gives exactly the end.

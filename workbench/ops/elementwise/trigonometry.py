@@ -11,6 +11,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
 from workbench.ops.offer import offer, offered
 
@@ -205,7 +206,7 @@ offer(
 
 
 @offered(out=True, in_place=True)
-def deg2rad(input: Any) -> Any:
+def deg2rad(input: Tensor) -> Tensor:
     """Angles in degrees as radians: y = x·π/180. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -216,7 +217,7 @@ def deg2rad(input: Any) -> Any:
 
 
 @offered(out=True, in_place=True)
-def rad2deg(input: Any) -> Any:
+def rad2deg(input: Tensor) -> Tensor:
     """Angles in radians as degrees: y = x·180/π. Names and sizes pass through.
 
     >>> import workbench as wb

@@ -8,10 +8,9 @@ from typing import Any
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, DimsLike, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.fft.transform_ops import SWAPPED
-
-Dim = int | str
 
 
 def norm_of(norm: str | None) -> str:
@@ -36,7 +35,7 @@ def _checked(x: Any, op: str, real: bool = False) -> Any:
 
 
 def _dims(
-    x: Dims, s: Sequence[int] | None, dim: Dim | Sequence[Dim] | None, op: str
+    x: Dims, s: Sequence[int] | None, dim: DimsLike | None, op: str
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return which dims are transformed, and how many points each has; -1 where it stays as it is."""
     ndim = len(x.sizes)
@@ -84,7 +83,7 @@ def _sized(x: Any, axes: tuple[int, ...], points: Sequence[int], op: str) -> Any
     return ops.pad(x, padding=tuple(widths), value=0.0) if any(after for _, after in widths) else x
 
 
-def full_spectrum(input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, op: str) -> Any:
+def full_spectrum(input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, op: str) -> Tensor:
     axes, points = _dims(dims_of(input), s, dim, op)
     x = _sized(_checked(input, op), axes, points, op)
     return ops.fft_c2c(x, dim=axes, inverse=inverse, norm=norm_of(norm))
@@ -96,13 +95,13 @@ def _some(axes: tuple[int, ...], op: str) -> tuple[int, ...]:
     return axes
 
 
-def half_spectrum(input: Any, s: Any, dim: Any, norm: str | None, op: str) -> Any:
+def half_spectrum(input: Any, s: Any, dim: Any, norm: str | None, op: str) -> Tensor:
     axes, points = _dims(dims_of(input), s, dim, op)
     x = _sized(_checked(input, op, real=True), _some(axes, op), points, op)
     return ops.fft_r2c(x, dim=axes, norm=norm_of(norm))
 
 
-def from_half(input: Any, s: Any, dim: Any, norm: str | None, op: str) -> Any:
+def from_half(input: Any, s: Any, dim: Any, norm: str | None, op: str) -> Tensor:
     dims = dims_of(input)
     axes, points = _dims(dims, s, dim, op)
     last = _some(axes, op)[-1]

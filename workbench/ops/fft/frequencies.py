@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ from workbench.base.dims import dim_index
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionIndexError
 from workbench.core.op import ops
+from workbench.core.typing import DeviceLike, DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of, new
-from workbench.ops.fft.axes import Dim
 from workbench.ops.offer import offered
 
 
-def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool) -> Any:
+def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool) -> Tensor:
     wanted = get_default_dtype() if dtype is None else as_dtype(dtype)
     result = new((values / (n * d)).astype(wanted.numpy))
     return result.requires_grad_() if requires_grad else result
@@ -24,8 +23,13 @@ def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool)
 
 @offered("fft")
 def fftfreq(
-    n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Return the frequencies of `fft` for `n` points a time `d` apart: [0, 1, …, -2, -1] / (n·d).
 
     >>> import workbench as wb
@@ -38,8 +42,13 @@ def fftfreq(
 
 @offered("fft")
 def rfftfreq(
-    n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Return the frequencies of `rfft` for `n` points a time `d` apart: [0, 1, …, n/2] / (n·d).
 
     >>> import workbench as wb
@@ -49,7 +58,7 @@ def rfftfreq(
     return _frequencies(np.arange(n // 2 + 1), n, d, dtype, requires_grad)
 
 
-def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Any:
+def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Tensor:
     dims = dims_of(input)
     if not dims.sizes:
         dim = None  # none of those given is there
@@ -67,7 +76,7 @@ def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Any:
 
 
 @offered("fft")
-def fftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
+def fftshift(input: Tensor, dim: DimsLike | None = None) -> Tensor:
     """Put frequency 0 in the middle of some dims, of all by default.
 
     >>> import workbench as wb
@@ -78,7 +87,7 @@ def fftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
 
 
 @offered("fft")
-def ifftshift(input: Any, dim: Dim | Sequence[Dim] | None = None) -> Any:
+def ifftshift(input: Tensor, dim: DimsLike | None = None) -> Tensor:
     """Put frequency 0 first again: the inverse of `fftshift`.
 
     >>> import workbench as wb

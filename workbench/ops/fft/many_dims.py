@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from workbench.core.typing import DimsLike, Tensor
 from workbench.ops.elementwise.complex import conjugate
-from workbench.ops.fft.axes import Dim, from_half, full_spectrum, half_spectrum, norm_of
+from workbench.ops.fft.axes import from_half, full_spectrum, half_spectrum, norm_of
 from workbench.ops.fft.transform_ops import SWAPPED
 from workbench.ops.offer import offered
 
 
 @offered("fft", out=True)
 def fft2(
-    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
-) -> Any:
+    input: Tensor, s: Sequence[int] | None = None, dim: DimsLike = (-2, -1), norm: str | None = None
+) -> Tensor:
     """Discrete Fourier transform over two dims.
 
     `s` gives the points of each dim of `dim`.
@@ -29,8 +29,8 @@ def fft2(
 
 @offered("fft", out=True)
 def ifft2(
-    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
-) -> Any:
+    input: Tensor, s: Sequence[int] | None = None, dim: DimsLike = (-2, -1), norm: str | None = None
+) -> Tensor:
     """Inverse discrete Fourier transform over two dims.
 
     `s` gives the points of each dim of `dim`.
@@ -45,8 +45,8 @@ def ifft2(
 
 @offered("fft", out=True)
 def rfft2(
-    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
-) -> Any:
+    input: Tensor, s: Sequence[int] | None = None, dim: DimsLike = (-2, -1), norm: str | None = None
+) -> Tensor:
     """Discrete Fourier transform of real values, half of it along the last dim, over two dims.
 
     `s` gives the points of each dim of `dim`.
@@ -61,8 +61,8 @@ def rfft2(
 
 @offered("fft", out=True)
 def irfft2(
-    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
-) -> Any:
+    input: Tensor, s: Sequence[int] | None = None, dim: DimsLike = (-2, -1), norm: str | None = None
+) -> Tensor:
     """Real values from a spectrum, half of which is given along the last dim, over two dims.
 
     `s` gives the points of each dim of `dim`.
@@ -77,8 +77,8 @@ def irfft2(
 
 @offered("fft", out=True)
 def hfft2(
-    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
-) -> Any:
+    input: Tensor, s: Sequence[int] | None = None, dim: DimsLike = (-2, -1), norm: str | None = None
+) -> Tensor:
     """Real spectrum of a Hermitian signal, half of which is given along the last dim, over two dims.
 
     `s` gives the points of each dim of `dim`.
@@ -93,8 +93,8 @@ def hfft2(
 
 @offered("fft", out=True)
 def ihfft2(
-    input: Any, s: Sequence[int] | None = None, dim: Dim | Sequence[Dim] = (-2, -1), norm: str | None = None
-) -> Any:
+    input: Tensor, s: Sequence[int] | None = None, dim: DimsLike = (-2, -1), norm: str | None = None
+) -> Tensor:
     """Half of the Hermitian signal along the last dim whose spectrum is real, over two dims.
 
     `s` gives the points of each dim of `dim`.
@@ -109,11 +109,11 @@ def ihfft2(
 
 @offered("fft", out=True)
 def fftn(
-    input: Any,
+    input: Tensor,
     s: Sequence[int] | None = None,
-    dim: Dim | Sequence[Dim] | None = None,
+    dim: DimsLike | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Tensor:
     """Discrete Fourier transform over several dims.
 
     `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
@@ -128,11 +128,11 @@ def fftn(
 
 @offered("fft", out=True)
 def ifftn(
-    input: Any,
+    input: Tensor,
     s: Sequence[int] | None = None,
-    dim: Dim | Sequence[Dim] | None = None,
+    dim: DimsLike | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Tensor:
     """Inverse discrete Fourier transform over several dims.
 
     `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
@@ -147,11 +147,11 @@ def ifftn(
 
 @offered("fft", out=True)
 def rfftn(
-    input: Any,
+    input: Tensor,
     s: Sequence[int] | None = None,
-    dim: Dim | Sequence[Dim] | None = None,
+    dim: DimsLike | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Tensor:
     """Discrete Fourier transform of real values, half of it along the last dim, over several dims.
 
     `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
@@ -166,11 +166,11 @@ def rfftn(
 
 @offered("fft", out=True)
 def irfftn(
-    input: Any,
+    input: Tensor,
     s: Sequence[int] | None = None,
-    dim: Dim | Sequence[Dim] | None = None,
+    dim: DimsLike | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Tensor:
     """Real values from a spectrum, half of which is given along the last dim, over several dims.
 
     `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
@@ -185,11 +185,11 @@ def irfftn(
 
 @offered("fft", out=True)
 def hfftn(
-    input: Any,
+    input: Tensor,
     s: Sequence[int] | None = None,
-    dim: Dim | Sequence[Dim] | None = None,
+    dim: DimsLike | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Tensor:
     """Real spectrum of a Hermitian signal, half of which is given along the last dim, over several dims.
 
     `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.
@@ -204,11 +204,11 @@ def hfftn(
 
 @offered("fft", out=True)
 def ihfftn(
-    input: Any,
+    input: Tensor,
     s: Sequence[int] | None = None,
-    dim: Dim | Sequence[Dim] | None = None,
+    dim: DimsLike | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Tensor:
     """Half of the Hermitian signal along the last dim whose spectrum is real, over several dims.
 
     `s` gives the points of each dim of `dim`, or of the last ones; without either all dims are transformed.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from workbench.core.typing import Dim, Tensor
 from workbench.ops.elementwise.complex import conjugate
-from workbench.ops.fft.axes import Dim, from_half, full_spectrum, half_spectrum, norm_of
+from workbench.ops.fft.axes import from_half, full_spectrum, half_spectrum, norm_of
 from workbench.ops.fft.transform_ops import SWAPPED
 from workbench.ops.offer import offered
 
@@ -18,7 +18,7 @@ def _one(n: int | None) -> Sequence[int] | None:
 
 
 @offered("fft", out=True)
-def fft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
+def fft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Discrete Fourier transform along a dim.
 
     y_k = Σ_t x_t e^{-2πi·kt/n}
@@ -34,7 +34,7 @@ def fft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None
 
 
 @offered("fft", out=True)
-def ifft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
+def ifft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Inverse of `fft`.
 
     y_t = 1/n · Σ_k x_k e^{2πi·kt/n}
@@ -50,7 +50,7 @@ def ifft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
 
 
 @offered("fft", out=True)
-def rfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
+def rfft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Discrete Fourier transform of real values: frequencies 0 to n/2.
 
     y_k = Σ_t x_t e^{-2πi·kt/n} for k ≤ n/2; the others are conjugates of these
@@ -66,7 +66,7 @@ def rfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
 
 
 @offered("fft", out=True)
-def irfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
+def irfft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Inverse of `rfft`: real values from half a spectrum.
 
     y_t = 1/n · Σ_k x_k e^{2πi·kt/n}; n is 2·(size - 1) unless given
@@ -82,7 +82,7 @@ def irfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = No
 
 
 @offered("fft", out=True)
-def hfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
+def hfft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Spectrum, which is real, of a signal of which half is given and the rest is conjugate.
 
     y_k = Σ_t x_t e^{-2πi·kt/n}; n is 2·(size - 1) unless given
@@ -98,7 +98,7 @@ def hfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = Non
 
 
 @offered("fft", out=True)
-def ihfft(input: Any, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Any:
+def ihfft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Inverse of `hfft`: half of the signal whose spectrum is real.
 
     y_t = 1/n · Σ_k x_k e^{2πi·kt/n} for t ≤ n/2

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.complex import is_complex_value, real_type
 from workbench.ops.offer import offered
@@ -45,18 +46,18 @@ def _one_sided(onesided: bool | None, complex_values: bool) -> bool:
 
 @offered()
 def stft(
-    input: Any,
+    input: Tensor,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Tensor | None = None,
     center: bool = True,
     pad_mode: str = "reflect",
     normalized: bool = False,
     onesided: bool | None = None,
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Short-time Fourier transform of [T] or [N, T]: the spectrum of every stretch of `n_fft` values.
 
     y[f, m] = Σ_k w[k]·x[m·hop + k] e^{-2πi·kf/n_fft}, [n_fft / 2 + 1, frames] or, two-sided, [n_fft, frames]
@@ -122,17 +123,17 @@ def stft(
 
 @offered()
 def istft(
-    input: Any,
+    input: Tensor,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Tensor | None = None,
     center: bool = True,
     normalized: bool = False,
     onesided: bool | None = None,
     length: int | None = None,
     return_complex: bool = False,
-) -> Any:
+) -> Tensor:
     """Inverse of `stft`: the signal whose spectra come nearest to those given, [T] or [N, T].
 
     x = Σ_m w·x_m / Σ_m w², the pieces x_m of each frame laid where they belong

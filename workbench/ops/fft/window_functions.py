@@ -9,13 +9,14 @@ import numpy as np
 
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.typing import DeviceLike, DTypeLike, Tensor
 from workbench.core.value import new
 from workbench.ops.offer import offered
 
 
 def _window(
     op: str, length: int, periodic: bool, dtype: Any, requires_grad: bool, values: Callable[[Any], Any]
-) -> Any:
+) -> Tensor:
     """Return `values` at `length` points from 0 to 1; a periodic window would repeat with its next point."""
     wanted = get_default_dtype() if dtype is None else as_dtype(dtype)
     if not wanted.is_floating_point:
@@ -33,12 +34,12 @@ def bartlett_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    layout: object = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
-) -> Any:
+) -> Tensor:
     """Return a triangle: w_n = 1 - |2n / (N - 1) - 1|, where N is one more than the length if `periodic`.
 
     >>> import workbench as wb
@@ -55,12 +56,12 @@ def blackman_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    layout: object = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
-) -> Any:
+) -> Tensor:
     """Return w_n = 0.42 - 0.5 cos(2πn / (N - 1)) + 0.08 cos(4πn / (N - 1)), N one more than the length if `periodic`.
 
     >>> import workbench as wb
@@ -81,12 +82,12 @@ def hamming_window(
     alpha: float = 0.54,
     beta: float = 0.46,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    layout: object = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
-) -> Any:
+) -> Tensor:
     """Return w_n = α - β cos(2πn / (N - 1)), where N is one more than the length if `periodic`.
 
     >>> import workbench as wb
@@ -108,12 +109,12 @@ def hann_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    layout: object = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
-) -> Any:
+) -> Tensor:
     """Return w_n = sin²(πn / (N - 1)), where N is one more than the length if `periodic`.
 
     >>> import workbench as wb
@@ -136,12 +137,12 @@ def kaiser_window(
     periodic: bool = True,
     beta: float = 12.0,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    layout: object = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
-) -> Any:
+) -> Tensor:
     """Return w_n = I₀(β √(1 - (2n / (N - 1) - 1)²)) / I₀(β), where N is one more than the length if `periodic`.
 
     >>> import workbench as wb

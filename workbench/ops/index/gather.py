@@ -13,6 +13,7 @@ from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, Operand, Scalar, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index import batching
 from workbench.ops.offer import offered
@@ -272,7 +273,7 @@ def _with_dims(value: Any) -> Any:
 
 
 @offered(out=True)
-def gather(input: Any, dim: int | str, index: Any, *, sparse_grad: bool = False) -> Any:
+def gather(input: Tensor, dim: Dim, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j].
 
     `index` has as many dims as `input`, and the result its sizes. Gradients are dense, whatever `sparse_grad` says.
@@ -293,7 +294,7 @@ def gather(input: Any, dim: int | str, index: Any, *, sparse_grad: bool = False)
 
 
 @offered(out=True)
-def take_along_dim(input: Any, indices: Any, dim: int | str | None = None) -> Any:
+def take_along_dim(input: Tensor, indices: Tensor, dim: Dim | None = None) -> Tensor:
     """Pick values along `dim` by indices that broadcast with `input`; without `dim` both are taken as flat.
 
     >>> import workbench as wb
@@ -332,8 +333,14 @@ def _one_at(dims: Dims, at: int) -> Dims:
 
 @offered(out=True, in_place="Tensor")
 def scatter(
-    input: Any, dim: int | str, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
-) -> Any:
+    input: Tensor,
+    dim: Dim,
+    index: Tensor,
+    src: Operand | None = None,
+    *,
+    value: Scalar | None = None,
+    reduce: str | None = None,
+) -> Tensor:
     """A copy of `input` in which the value at each index along `dim` is replaced by one of `src`, or by a number.
 
     ``reduce="add"`` or ``"multiply"`` combines with what is there instead. `src` may be larger than `index`.
@@ -401,7 +408,7 @@ def _multiplied(input: Any, index: Any, src: Any, dim: int) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def scatter_add(input: Any, dim: int | str, index: Any, src: Any) -> Any:
+def scatter_add(input: Tensor, dim: Dim, index: Tensor, src: Tensor) -> Tensor:
     """A copy of `input` to which each value of `src` is added at its index along `dim`.
 
     >>> import workbench as wb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import grid
 from workbench.core.inplace import writable
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index import batching
 from workbench.ops.index.advanced import checked, fronted, pick_dims, shapes, together
@@ -284,7 +286,7 @@ def shows_all(key: tuple[Any, ...]) -> bool:
     return all(isinstance(one, slice) and one == slice(None) for one in key)
 
 
-def getitem(input: Any, key: Any) -> Any:
+def getitem(input: Any, key: Any) -> Tensor:
     """``input[key]`` with integers, slices, ``...``, None, bools, and tensors, arrays or lists of indices or bools.
 
     Without tensors a view. Dims of tensors of indices stand where they pick from, or first where those dims are no
@@ -304,7 +306,7 @@ def getitem(input: Any, key: Any) -> Any:
     return ops.pick(part, *picks, dims=dims)
 
 
-def setitem(input: Any, key: Any, value: Any) -> Any:
+def setitem(input: Any, key: Any, value: Any) -> Tensor:
     """Return what `input` is after ``input[key] = value``: a new tensor, with gradients for both.
 
     The value is cast to the type of `input`; its sizes broadcast and its names unify with those of ``input[key]``.
@@ -343,7 +345,9 @@ def as_written(
 
 
 @offered(in_place=True)
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
     """A copy of `input` with `values` written (or, with `accumulate`, added) at tensors of indices, one a dim.
 
     An entry of `indices` may be None, for all of a dim, or a mask. Values broadcast to what ``input[indices]`` is.

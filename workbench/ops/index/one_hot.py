@@ -12,6 +12,7 @@ from workbench.core.batch_rules import as_it_is
 from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape.movement import NOTHING
@@ -51,7 +52,7 @@ ONE_HOT = Op(
 
 
 @offered("workbench", "nn.functional")
-def one_hot(input: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim.
 
     >>> import workbench as wb

@@ -15,6 +15,7 @@ from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.index import batching
@@ -227,8 +228,8 @@ def _check_index(op: str, index: Any) -> None:
 
 @offered(out=True, in_place="Tensor")
 def scatter_reduce(
-    input: Any, dim: int | str, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> Any:
+    input: Tensor, dim: Dim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """A copy of `input` into which each value of `src` is put at its index along `dim`.
 
     `reduce` says how values meet: ``sum``, ``prod``, ``mean``, ``amax`` or ``amin``. Without `include_self`
@@ -257,8 +258,8 @@ def scatter_reduce(
 
 @offered(out=True, in_place="Tensor")
 def index_reduce(
-    input: Any, dim: int | str, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> Any:
+    input: Tensor, dim: Dim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """A copy of `input` into which the entries of `source` along `dim` are put at the entries that `index` names.
 
     `reduce` says how values meet: ``prod``, ``mean``, ``amax`` or ``amin``; see `scatter_reduce`.
@@ -300,8 +301,12 @@ def index_reduce(
 
 @offered()
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | str | None = None, *, output_size: int | None = None
-) -> Any:
+    input: Tensor,
+    repeats: Tensor | int | None = None,
+    dim: Dim | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
     """Each entry along `dim` (without it, of all values in a row) repeated as often as `repeats` says, for all or each.
 
     With one tensor of counts only, the indices 0, 1, … each as often as its count.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.typing import Dim, Operand, Size, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import getitem
 from workbench.ops.offer import offered
@@ -102,14 +103,14 @@ ISIN = Op(
 
 @offered("workbench", out=True)
 def searchsorted(
-    sorted_sequence: Any,
-    input: Any,
+    sorted_sequence: Tensor,
+    input: Operand,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
-    sorter: Any = None,
-) -> Any:
+    sorter: Tensor | None = None,
+) -> Tensor:
     """Where the values of `input` would be put into the sorted sequence: the first place, or with `right` the last.
 
     The sequence is a vector, or has the leading dims of `input` and one sequence for each. `side` is
@@ -132,7 +133,7 @@ def searchsorted(
 
 
 @offered("workbench", out=True)
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(input: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Index of the bucket of each value between sorted boundaries: b[y - 1] < x ≤ b[y].
 
     With `right`, b[y - 1] ≤ x < b[y].
@@ -151,7 +152,9 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 
 
 @offered(out=True)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(
+    elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Whether each element is one of the test elements; with `invert`, whether it is none.
 
     >>> import workbench as wb
@@ -162,8 +165,12 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return ISIN(values, test_elements, invert=invert)
 
 
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @offered()
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Indices (int64) of the values that are not zero, one a row; with `as_tuple` one vector a dim.
 
     >>> import workbench as wb
@@ -185,12 +192,14 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 @offered()
-def argwhere(input: Any) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """Indices (int64) of the values that are not zero, one a row."""
     return nonzero(input)
 
 
-def _given(values: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
+def _given(
+    values: Tensor, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool
+) -> Tensor | tuple[Tensor, ...]:
     """Return what was asked for: the values alone, or a tuple."""
     asked = [values]
     if return_inverse:
@@ -225,14 +234,30 @@ def _chosen(input: Any, places: Any, at: int) -> Any:
     return getitem(input, (*(slice(None),) * at, places))
 
 
-@offered()
+@overload
 def unique(
-    input: Any,
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: Dim | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-    dim: int | str | None = None,
-) -> Any:
+    dim: Dim | None = None,
+) -> Tensor | tuple[Tensor, ...]: ...
+@offered()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: Dim | None = None,
+) -> Tensor | tuple[Tensor, ...]:
     """The distinct values in order, or with `dim` the distinct entries along it.
 
     With `return_inverse` also which of them each value is; with `return_counts` also how often each occurs.
@@ -257,10 +282,21 @@ def unique(
     )
 
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: Dim | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Dim | None = None
+) -> Tensor | tuple[Tensor, ...]: ...
 @offered()
 def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | str | None = None
-) -> Any:
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Dim | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """The values without those equal to the one before them, or with `dim` the entries along it; see `unique`.
 
     >>> import workbench as wb
@@ -278,7 +314,7 @@ def unique_consecutive(
 
 
 @offered("workbench")
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: Tensor, shape: Size) -> tuple[Tensor, ...]:
     """Places in a tensor of sizes `shape` from places in its values in a row: one tensor of indices a dim.
 
     Raises IndexError for a place that is not there.

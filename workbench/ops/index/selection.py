@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError, DTypeErro
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.outcome import seen_dims
+from workbench.core.typing import Dim, Operand, Scalar, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import index_put, index_tensor
 from workbench.ops.offer import offered
@@ -45,7 +46,7 @@ def _at_least_one(value: Any) -> Any:
 
 
 @offered(out=True)
-def index_select(input: Any, dim: int | str, index: Any) -> Any:
+def index_select(input: Tensor, dim: Dim, index: Tensor) -> Tensor:
     """Pick entries along one dim by a vector of indices; the dim keeps its name, or takes the index's.
 
     >>> import workbench as wb
@@ -59,7 +60,7 @@ def index_select(input: Any, dim: int | str, index: Any) -> Any:
 
 
 @offered(in_place="Tensor")
-def index_fill(input: Any, dim: int | str, index: Any, value: Any) -> Any:
+def index_fill(input: Tensor, dim: Dim, index: Tensor, value: Operand) -> Tensor:
     """A copy of `input` in which entries of a dim are one number (or that of a tensor without dims).
 
     >>> import workbench as wb
@@ -89,7 +90,7 @@ def index_fill(input: Any, dim: int | str, index: Any, value: Any) -> Any:
     return _put(input, at, index, value)
 
 
-def _put(input: Any, at: int, index: Any, value: Any) -> Any:
+def _put(input: Any, at: int, index: Any, value: Any) -> Tensor:
     """Write at entries of a dim; a tensor without dims counts as one of a single entry."""
     if dims_of(input).sizes:
         return ops.index_put(input, value, index, dims=(at,))
@@ -117,7 +118,7 @@ def _source(input: Any, at: int, index: Any, source: Any, op: str) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def index_copy(input: Any, dim: int | str, index: Any, source: Any) -> Any:
+def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` in which entries of a dim are those of `source`.
 
     >>> import workbench as wb
@@ -129,7 +130,7 @@ def index_copy(input: Any, dim: int | str, index: Any, source: Any) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def index_add(input: Any, dim: int | str, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+def index_add(input: Tensor, dim: Dim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy of `input` to which entries of `source`, times alpha, are added at entries of a dim.
 
     >>> import workbench as wb
@@ -149,7 +150,7 @@ def index_add(input: Any, dim: int | str, index: Any, source: Any, *, alpha: Any
 
 
 @offered(out=True)
-def take(input: Any, index: Any) -> Any:
+def take(input: Tensor, index: Tensor) -> Tensor:
     """Values of the tensor taken as flat, in the shape (and with the names) of `index`.
 
     >>> import workbench as wb
@@ -164,7 +165,7 @@ def _flat(input: Any) -> Any:
 
 
 @offered(in_place="Tensor")
-def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input`, taken as flat, with `source` written (or, with `accumulate`, added) at positions.
 
     >>> import workbench as wb
@@ -199,7 +200,7 @@ def _mask(mask: Any, op: str) -> Any:
 
 
 @offered(out=True)
-def masked_select(input: Any, mask: Any) -> Any:
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The values where a mask is true, in row-major order, as one dim; mask and input broadcast.
 
     >>> import workbench as wb
@@ -213,7 +214,7 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 @offered(in_place="Tensor")
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` in which the values where a mask is true are those of `source`, one after another.
 
     Mask and input broadcast. Raises `DimensionError` where `source` has fewer values than the mask asks for.

@@ -12,6 +12,7 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Size, Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.index.indexing import index_dims
 from workbench.ops.offer import offered
@@ -52,7 +53,7 @@ def _check_whole_numbers(value: Any, most: int, what: str, op: str) -> None:
 
 
 @offered()
-def select(input: Any, dim: int | str, index: int) -> Any:
+def select(input: Tensor, dim: Dim, index: int) -> Tensor:
     """One entry of a dim, which goes with its name: a view.
 
     >>> import workbench as wb
@@ -77,15 +78,15 @@ def _selecting(input: Any, dim: int | str, index: int) -> tuple[Any, ...]:
 
 
 @offered()
-def select_scatter(input: Any, src: Any, dim: int | str, index: int) -> Any:
+def select_scatter(input: Tensor, src: Tensor, dim: Dim, index: int) -> Tensor:
     """A copy of `input` in which one entry of a dim is replaced by `src`."""
     return _write(input, src, _selecting(input, dim, index), "select_scatter")
 
 
 @offered("workbench")
 def slice(
-    input: Any, dim: int | str = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
+    input: Tensor, dim: Dim = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """The entries of a dim from `start` up to `end`, every `step`-th, as Python slices them: a view.
 
     >>> import workbench as wb
@@ -109,13 +110,13 @@ def _slicing(
 
 @offered()
 def slice_scatter(
-    input: Any, src: Any, dim: int | str = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
+    input: Tensor, src: Tensor, dim: Dim = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """A copy of `input` in which what `slice` shows is replaced by `src`."""
     return _write(input, src, _slicing(input, dim, start, end, step, "slice_scatter"), "slice_scatter")
 
 
-def _write(input: Any, src: Any, key: tuple[Any, ...], op: str) -> Any:
+def _write(input: Any, src: Any, key: tuple[Any, ...], op: str) -> Tensor:
     part = index_dims(dims_of(input), key)
     if part.sizes != dims_of(src).sizes:
         raise DimensionError(
@@ -128,7 +129,7 @@ def _write(input: Any, src: Any, key: tuple[Any, ...], op: str) -> Any:
 
 
 @offered()
-def narrow(input: Any, dim: int | str, start: Any, length: int) -> Any:
+def narrow(input: Tensor, dim: Dim, start: int | Tensor, length: int) -> Tensor:
     """The `length` entries of a dim from `start` on; both are checked. A view.
 
     >>> import workbench as wb
@@ -164,7 +165,7 @@ offered()(copying(narrow))
 
 
 @offered()
-def unbind(input: Any, dim: int | str = 0) -> tuple[Any, ...]:
+def unbind(input: Tensor, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Every entry of a dim by itself: a tuple of views.
 
     >>> import workbench as wb
@@ -183,7 +184,7 @@ def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, .
 
 
 @offered()
-def split(tensor: Any, split_size_or_sections: Any, dim: int | str = 0) -> tuple[Any, ...]:
+def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views.
 
     >>> import workbench as wb
@@ -209,7 +210,7 @@ offered("workbench")(copying(split))
 
 
 @offered()
-def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int | str = 0) -> tuple[Any, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
     at = _dim(input, dim, "split_with_sizes")
     length = dims_of(input).sizes[at]
@@ -229,7 +230,7 @@ offered("workbench")(copying(split_with_sizes))
 
 
 @offered()
-def chunk(input: Any, chunks: int, dim: int | str = 0) -> tuple[Any, ...]:
+def chunk(input: Tensor, chunks: int, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into at most `chunks` parts of equal size, the last one smaller: a tuple of views."""
     if chunks <= 0:
         raise DimensionError(f"chunk expects `chunks` to be greater than 0, got: {chunks}", op="chunk")
@@ -241,7 +242,7 @@ def chunk(input: Any, chunks: int, dim: int | str = 0) -> tuple[Any, ...]:
 
 
 @offered()
-def tensor_split(input: Any, indices_or_sections: Any, dim: int | str = 0) -> tuple[Any, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Size | Tensor, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim before each of the given indices, or into as many parts, the first ones longer by one.
 
     >>> import workbench as wb
@@ -271,19 +272,19 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int | str = 0) -> tu
 
 
 @offered()
-def hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+def hsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the second dim (of one dim: that) at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 1 if len(dims_of(input).sizes) > 1 else 0, 1, "hsplit")
 
 
 @offered()
-def vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+def vsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the first of at least two dims at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 0, 2, "vsplit")
 
 
 @offered()
-def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+def dsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the third dim at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 2, 3, "dsplit")
 

@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg import lapack, lapack_factors
 from workbench.ops.linalg.matrices import (
@@ -31,8 +32,8 @@ from workbench.ops.offer import offered
 class CholeskyWithInfo(NamedTuple):
     """A Cholesky factor, and 0 for each that exists."""
 
-    L: Any
-    info: Any
+    L: Tensor
+    info: Tensor
 
 
 # ------------------------------------------------------------------------------------------------- Cholesky
@@ -90,7 +91,7 @@ CHOLESKY: Op = matrix_op(
 
 
 @offered("linalg", out=True)
-def cholesky(A: Any, *, upper: bool = False) -> Any:
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """Triangular square root of Hermitian positive-definite matrices: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
     One triangle of A is read. Raises `LinAlgError` where A is not positive-definite.
@@ -105,7 +106,7 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:
 
 
 @offered("linalg", out=True)
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> CholeskyWithInfo:
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyWithInfo:
     """Cholesky factors, and for each the order of the leading minor that is not positive-definite, or 0.
 
     >>> import workbench as wb
@@ -118,7 +119,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> C
 
 
 @offered(name="cholesky", out=True)
-def cholesky_method(input: Any, upper: bool = False) -> Any:
+def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
     """Triangular square root of Hermitian positive-definite matrices; see `linalg.cholesky`.
 
     >>> import workbench as wb
@@ -169,7 +170,7 @@ CHOLESKY_SOLVE: Op = matrix_op(
 
 
 @offered(out=True)
-def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """Solution X of A X = B given the Cholesky factor of A: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
     >>> import workbench as wb
@@ -216,7 +217,7 @@ CHOLESKY_INVERSE: Op = matrix_op(
 
 
 @offered(out=True)
-def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """Inverse of A given its Cholesky factor: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
     >>> import workbench as wb

@@ -11,6 +11,7 @@ from workbench.base.errors import AutogradError
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.linalg import lapack_spectra
 from workbench.ops.linalg.matrices import (
@@ -29,15 +30,15 @@ from workbench.ops.offer import offered
 class EighResult(NamedTuple):
     """Eigenvalues in ascending order, and eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class EigResult(NamedTuple):
     """Eigenvalues, and eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 def check_phase(words: str, turned: Any) -> None:
@@ -141,7 +142,7 @@ def _check_uplo(UPLO: str) -> str:
 
 
 @offered("linalg", out=True)
-def eigh(A: Any, UPLO: str = "L") -> EighResult:
+def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
     """Eigenvalues (real, ascending) and eigenvectors (columns) of Hermitian matrices: A = Q diag(λ) Qᴴ.
 
     Only the triangle `UPLO` (L or U) is read. The gradient assumes that A is Hermitian, and is infinite where
@@ -156,7 +157,7 @@ def eigh(A: Any, UPLO: str = "L") -> EighResult:
 
 
 @offered("linalg", out=True)
-def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, real and ascending; see `linalg.eigh`.
 
     >>> import workbench as wb
@@ -216,7 +217,7 @@ EIGVALS: Op = matrix_op(
 
 
 @offered("linalg", out=True)
-def eig(A: Any) -> EigResult:
+def eig(A: Tensor) -> EigResult:
     """Eigenvalues and eigenvectors (columns of length one) of square matrices, complex: A = V diag(λ) V⁻¹.
 
     The order is arbitrary, and so is the phase of each eigenvector: a gradient through either is refused.
@@ -230,7 +231,7 @@ def eig(A: Any) -> EigResult:
 
 
 @offered("linalg", out=True)
-def eigvals(A: Any) -> Any:
+def eigvals(A: Tensor) -> Tensor:
     """Eigenvalues of square matrices, complex, in arbitrary order.
 
     >>> import workbench as wb

@@ -8,6 +8,7 @@ from workbench.base.dims import dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import bare, named
 from workbench.ops.linalg.matrices import column, shape
@@ -15,7 +16,7 @@ from workbench.ops.offer import offered
 
 
 @offered("linalg")
-def vander(x: Any, N: int | None = None) -> Any:
+def vander(x: Tensor, N: int | None = None) -> Tensor:
     """Powers of every value, from 0 to N - 1: y[…, i, j] = x[…, i]ʲ.
 
     >>> import workbench as wb
@@ -42,7 +43,7 @@ def vander(x: Any, N: int | None = None) -> Any:
 
 
 @offered("linalg", name="diagonal")
-def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int | str = -2, dim2: int | str = -1) -> Any:
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: Dim = -2, dim2: Dim = -1) -> Tensor:
     """Diagonals of matrices, as the last dim: y[…, i] = A[…, i, i + offset].
 
     >>> import workbench as wb
@@ -59,7 +60,7 @@ def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int | str = -2, dim2: int 
     return diagonal_of(ops.permute(A, dim=(*rest, i, j)), offset)
 
 
-def diagonal_of(x: Any, offset: int = 0) -> Any:
+def diagonal_of(x: Any, offset: int = 0) -> Tensor:
     """Return the diagonal `offset` of every matrix, as a last dim without a name."""
     sizes, names = shape(x), dims_of(x).names
     rows, columns = sizes[-2:]

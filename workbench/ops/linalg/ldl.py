@@ -10,6 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import Absent, DTypeRule, Op, Sample, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg import lapack, lapack_factors
 from workbench.ops.linalg.matrices import (
@@ -28,16 +29,16 @@ from workbench.ops.offer import offered
 class LDLFactors(NamedTuple):
     """L and D in one matrix, and the pivots."""
 
-    LD: Any
-    pivots: Any
+    LD: Tensor
+    pivots: Tensor
 
 
 class LDLFactorsWithInfo(NamedTuple):
     """L and D in one matrix, the pivots, and 0 for each that was factored."""
 
-    LD: Any
-    pivots: Any
-    info: Any
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
 
 
 def _ldl_dims(a: Dims, hermitian: bool, check: bool) -> tuple[Dims, Dims, Dims]:
@@ -100,7 +101,7 @@ LDL_SOLVE: Op = matrix_op(
 
 
 @offered("linalg", out=True)
-def ldl_factor(A: Any, *, hermitian: bool = False) -> LDLFactors:
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactors:
     """Factors of a symmetric (or Hermitian) matrix, A = L D Lᵀ, and pivots; the lower triangle is read.
 
     >>> import workbench as wb
@@ -113,7 +114,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> LDLFactors:
 
 
 @offered("linalg", out=True)
-def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorsWithInfo:
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorsWithInfo:
     """Factors and pivots as of `linalg.ldl_factor`, and the position of the first zero on D's diagonal, or 0.
 
     >>> import workbench as wb
@@ -125,7 +126,7 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
 
 
 @offered("linalg", out=True)
-def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """Solution X of A X = B given what `linalg.ldl_factor` made of A.
 
     >>> import workbench as wb

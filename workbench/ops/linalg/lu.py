@@ -12,6 +12,7 @@ from workbench.core.batch_rules import all_whole
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import DTypeRule, Op, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg import lapack
 from workbench.ops.linalg.matrices import (
@@ -39,24 +40,24 @@ from workbench.ops.offer import offered
 class LUFactors(NamedTuple):
     """L and U in one matrix, and the pivots."""
 
-    LU: Any
-    pivots: Any
+    LU: Tensor
+    pivots: Tensor
 
 
 class LUFactorsWithInfo(NamedTuple):
     """L and U in one matrix, the pivots, and 0 for each U without a zero on its diagonal."""
 
-    LU: Any
-    pivots: Any
-    info: Any
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 
 class PLU(NamedTuple):
     """The three factors of A = P L U."""
 
-    P: Any
-    L: Any
-    U: Any
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 
 def _lu_dims(a: Dims, check: bool) -> tuple[Dims, Dims, Dims]:
@@ -172,7 +173,7 @@ def _check_pivoting(pivot: bool) -> None:
 
 
 @offered("linalg", out=True)
-def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactors:
     """Triangular factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 
     Raises `LinAlgError` where U has a zero on its diagonal, with which nothing can be solved.
@@ -189,7 +190,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
 
 
 @offered("linalg", out=True)
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> LUFactorsWithInfo:
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorsWithInfo:
     """Triangular factors in one matrix, the row exchanges, and the position of the first zero on U's diagonal, or 0.
 
     >>> import workbench as wb
@@ -204,7 +205,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> L
 
 
 @offered("linalg")
-def lu(A: Any, *, pivot: bool = True) -> PLU:
+def lu(A: Tensor, *, pivot: bool = True) -> PLU:
     """The factors of A = P L U: a permutation, a unit lower and an upper triangular matrix.
 
     Shapes: A [..., M, N]; P [..., M, M], L [..., M, K], U [..., K, N] with K = min(M, N).
@@ -226,7 +227,7 @@ def lu(A: Any, *, pivot: bool = True) -> PLU:
 
 
 @offered(name="lu")
-def lu_of(input: Any, pivot: bool = True, get_infos: bool = False) -> LUFactors | LUFactorsWithInfo:
+def lu_of(input: Tensor, pivot: bool = True, get_infos: bool = False) -> LUFactors | LUFactorsWithInfo:
     """Triangular factors in one matrix, and the row exchanges; see `linalg.lu_factor`.
 
     >>> import workbench as wb
@@ -237,7 +238,9 @@ def lu_of(input: Any, pivot: bool = True, get_infos: bool = False) -> LUFactors 
 
 
 @offered("workbench", out=True)
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> PLU:
     """The factors of A = P L U from what `linalg.lu_factor` returned; what is not unpacked is empty.
 
     >>> import workbench as wb
@@ -268,7 +271,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 
 
 @offered("linalg", out=True)
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """Solution X of A X = B given what `linalg.lu_factor` made of A.
 
     With ``left=False`` of X A = B, with `adjoint` of Aᴴ X = B (X Aᴴ = B).
@@ -320,7 +323,7 @@ def _lu_solved(factors: Any, pivots: Any, b: Any, left: bool, adjointed: bool) -
 
 
 @offered(name="lu_solve", out=True)
-def lu_solve_of(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
+def lu_solve_of(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solution X of A X = `input` given what `linalg.lu_factor` made of A; see `linalg.lu_solve`.
 
     >>> import workbench as wb

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import matrices
 from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import DTypeRule, Op, Saves, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.complex import complex_type, conjugate, is_complex_value, real_type
 
@@ -39,7 +40,7 @@ def real(x: Any) -> Any:
     return ops.real(x) if is_complex_value(x) else x
 
 
-def swap(x: Any) -> Any:
+def swap(x: Any) -> Tensor:
     """Exchange the last two dims."""
     ndim = len(shape(x))
     return ops.permute(x, dim=(*range(ndim - 2), ndim - 1, ndim - 2))

@@ -9,6 +9,7 @@ import numpy as np
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.contract.products import named
 from workbench.ops.elementwise.complex import conjugate, is_complex_value
@@ -36,8 +37,8 @@ from workbench.ops.offer import offered
 class SlogdetResult(NamedTuple):
     """Signs (or phases) of determinants, and the logarithms of their moduli."""
 
-    sign: Any
-    logabsdet: Any
+    sign: Tensor
+    logabsdet: Tensor
 
 
 # ---------------------------------------------------------------------------------------------- determinants
@@ -135,7 +136,7 @@ COFACTORS: Op = matrix_op(
 
 
 @offered("workbench", "Tensor", "linalg", out=True)
-def det(A: Any) -> Any:
+def det(A: Tensor) -> Tensor:
     """Determinants of square matrices.
 
     >>> import workbench as wb
@@ -179,7 +180,7 @@ SLOGDET: Op = matrix_op(
 
 
 @offered("workbench", "Tensor", "linalg", out=True)
-def slogdet(A: Any) -> SlogdetResult:
+def slogdet(A: Tensor) -> SlogdetResult:
     """Signs (or phases) of determinants, and the logarithms of their moduli: 0 and -∞ for singular matrices.
 
     >>> import workbench as wb
@@ -191,7 +192,7 @@ def slogdet(A: Any) -> SlogdetResult:
 
 
 @offered()
-def logdet(input: Any) -> Any:
+def logdet(input: Tensor) -> Tensor:
     """Logarithms of determinants: -∞ where one is zero, NaN where one is negative.
 
     >>> import workbench as wb
@@ -209,7 +210,7 @@ def logdet(input: Any) -> Any:
 
 
 @offered("workbench", "Tensor", "linalg", out=True)
-def matrix_power(A: Any, n: int) -> Any:
+def matrix_power(A: Tensor, n: int) -> Tensor:
     """Powers of square matrices: A multiplied n times, its inverse for negative n, the identity for 0.
 
     >>> import workbench as wb
@@ -264,7 +265,7 @@ MATRIX_EXP: Op = matrix_op(
 
 
 @offered("workbench", "Tensor", "linalg")
-def matrix_exp(A: Any) -> Any:
+def matrix_exp(A: Tensor) -> Tensor:
     """Exponentials of square matrices: Y = Σ_k Aᵏ / k!.
 
     >>> import workbench as wb

@@ -12,12 +12,10 @@ from workbench.base.dims import dim_index, dim_indices
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, DimsLike, DTypeLike, Order, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import check_floating, check_matrix, check_square, column, shape
 from workbench.ops.offer import offered
-
-Order = int | float | str | None
-Dim = int | str | Sequence[int | str] | None
 
 
 def _as(input: Any, dtype: Any, op: str) -> Any:
@@ -34,8 +32,13 @@ def _as(input: Any, dtype: Any, op: str) -> Any:
 
 @offered("linalg", out=True)
 def vector_norm(
-    x: Any, ord: int | float = 2, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    x: Tensor,
+    ord: int | float = 2,
+    dim: DimsLike | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """Norm of vectors: (Σ |x|ᵖ)^{1/p}; for p = ±∞ the largest or smallest |x|, for 0 how many are not zero.
 
     Without `dim` the values of all dims are one vector. Where the norm is 0 its gradient is 0.
@@ -73,7 +76,7 @@ def _matrix_axes(input: Any, dim: Any, op: str) -> tuple[int, int]:
     return first, second
 
 
-def _check_order(order: Order) -> float | str:
+def _check_order(order: Order | None) -> float | str:
     if isinstance(order, str):
         if order not in ("fro", "nuc"):
             raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
@@ -85,8 +88,13 @@ def _check_order(order: Order) -> float | str:
 
 @offered("linalg", out=True)
 def matrix_norm(
-    A: Any, ord: Order = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    A: Tensor,
+    ord: Order | None = "fro",
+    dim: Sequence[Dim] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """Norm of matrices: fro √(Σ|a|²), nuc Σ σ, ±2 largest or smallest σ, ±1 column sums, ±∞ row sums of |a|.
 
     `dim` says which two dims are rows and columns.
@@ -141,7 +149,14 @@ def _kept(result: Any, A: Any, axes: tuple[int, int]) -> Any:
 
 
 @offered("linalg")
-def norm(A: Any, ord: Order = None, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def norm(
+    A: Tensor,
+    ord: Order | None = None,
+    dim: DimsLike | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """Norm of a vector or a matrix; see `linalg.vector_norm` and `linalg.matrix_norm` for the orders.
 
     One `dim` (or one-dimensional input) makes it a vector's, two a matrix's. Without `ord` and `dim`, or without
@@ -174,7 +189,7 @@ def norm(A: Any, ord: Order = None, dim: Dim = None, keepdim: bool = False, *, d
 
 
 @offered("linalg", out=True)
-def cond(A: Any, p: Order = None) -> Any:
+def cond(A: Tensor, p: Order | None = None) -> Tensor:
     """Condition number: ‖A‖·‖A⁻¹‖ in the norm `p`; without one, or for ±2, the ratio of singular values.
 
     It is infinite for singular matrices.
@@ -204,13 +219,13 @@ def cond(A: Any, p: Order = None) -> Any:
 
 @offered("linalg", out=True)
 def matrix_rank(
-    A: Any,
-    tol: Any = None,
+    A: Tensor,
+    tol: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
-) -> Any:
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+) -> Tensor:
     """Number of singular values greater than max(atol, σ₁·rtol); rtol is max(M, N)·ε where neither is given.
 
     With `hermitian` A is taken for Hermitian, and the moduli of its eigenvalues count.

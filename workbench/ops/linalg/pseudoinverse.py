@@ -12,6 +12,7 @@ from workbench.core.batch_rules import all_whole
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg import lapack_spectra
 from workbench.ops.linalg.matrices import (
@@ -34,10 +35,10 @@ from workbench.ops.offer import offered
 class LstsqResult(NamedTuple):
     """What `linalg.lstsq` returns; what a driver does not tell is empty."""
 
-    solution: Any
-    residuals: Any
-    rank: Any
-    singular_values: Any
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 
 # -------------------------------------------------------------------------------------------- pseudoinverse
@@ -105,7 +106,14 @@ PINV: Op = matrix_op(
 
 
 @offered("linalg", out=True)
-def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def pinv(
+    A: Tensor,
+    rcond: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+) -> Tensor:
     """Pseudoinverse (Moore, Penrose) of matrices: singular values up to max(atol, σ₁·rtol) are taken for zeros.
 
     rtol (also called `rcond`) is max(M, N)·ε where neither is given. With `hermitian` the lower triangle is read.
@@ -135,7 +143,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
 
 
 @offered()
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """Pseudoinverse of matrices; see `linalg.pinv`.
 
     >>> import workbench as wb
@@ -187,7 +195,7 @@ LSTSQ: Op = matrix_op(
 
 
 @offered("linalg")
-def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LstsqResult:
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> LstsqResult:
     """Least squares solution X = argmin ‖A X - B‖, the one of least norm where there are many.
 
     `driver` is gels (A has full rank), gelsy, gelss or gelsd. Residuals Σ|A X - B|² are given where M > N, A has full

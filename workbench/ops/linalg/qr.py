@@ -12,6 +12,7 @@ from workbench.core.batch_rules import matrices
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.linalg import lapack_factors
 from workbench.ops.linalg.matrices import (
@@ -39,8 +40,8 @@ from workbench.ops.offer import offered
 class QRResult(NamedTuple):
     """A = Q R."""
 
-    Q: Any
-    R: Any
+    Q: Tensor
+    R: Tensor
 
 
 # ------------------------------------------------------------------------------------------------------- QR
@@ -112,7 +113,7 @@ QR: Op = matrix_op(
 
 
 @offered("linalg", out=True)
-def qr(A: Any, mode: str = "reduced") -> QRResult:
+def qr(A: Tensor, mode: str = "reduced") -> QRResult:
     """Orthonormal and upper triangular factor: A = Q R; `mode` is reduced, complete, or r (Q is empty).
 
     Shapes: A [..., M, N]; Q [..., M, K], R [..., K, N] with K = min(M, N), or M if complete.
@@ -131,7 +132,7 @@ def qr(A: Any, mode: str = "reduced") -> QRResult:
 
 
 @offered(name="qr", out=True)
-def old_qr(input: Any, some: bool = True) -> QRResult:
+def old_qr(input: Tensor, some: bool = True) -> QRResult:
     """Orthonormal and upper triangular factor, reduced or (without `some`) complete; see `linalg.qr`.
 
     >>> import workbench as wb
@@ -147,8 +148,8 @@ def old_qr(input: Any, some: bool = True) -> QRResult:
 class Reflectors(NamedTuple):
     """R with the reflectors of Q below it, and their factors."""
 
-    a: Any
-    tau: Any
+    a: Tensor
+    tau: Tensor
 
 
 GEQRF: Op = matrix_op(
@@ -169,7 +170,7 @@ GEQRF: Op = matrix_op(
 
 
 @offered(out=True)
-def geqrf(input: Any) -> Reflectors:
+def geqrf(input: Tensor) -> Reflectors:
     """R with the reflectors of Q below it, and their factors, as `linalg.householder_product` takes them.
 
     >>> import workbench as wb
@@ -212,7 +213,7 @@ def _reflections(A: Any, tau: Any) -> tuple[Any, Any]:
 
 @offered(name="orgqr", out=True)
 @offered("linalg", out=True)
-def householder_product(A: Any, tau: Any) -> Any:
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflectors: H₁ H₂ … H_k with H_i = I - τ_i v_i v_iᴴ.
 
     v_i is what stands below the diagonal in column i of A, under a one. Shapes: A [..., M, N], tau [..., K], K ≤ N ≤ M.
@@ -236,7 +237,7 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 
 @offered(out=True)
-def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Product of the whole Q that reflectors make with another matrix: Q C, or C Q; with `transpose` Qᴴ for Q.
 
     >>> import workbench as wb

@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.contract.products import named
 from workbench.ops.linalg import lapack
@@ -38,22 +39,22 @@ from workbench.ops.offer import offered
 class InverseWithInfo(NamedTuple):
     """Inverses, and 0 for each that exists."""
 
-    inverse: Any
-    info: Any
+    inverse: Tensor
+    info: Tensor
 
 
 class SolutionWithInfo(NamedTuple):
     """Solutions, and 0 for each that exists."""
 
-    result: Any
-    info: Any
+    result: Tensor
+    info: Tensor
 
 
 class TriangularSolution(NamedTuple):
     """What `triangular_solve` returns."""
 
-    solution: Any
-    cloned_coefficient: Any
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 
 def square(n: int, *batch: int, seed: int = 0) -> Any:
@@ -119,7 +120,7 @@ INVERSE: Op = matrix_op(
 
 @offered(name="inverse", out=True)
 @offered("linalg")
-def inv(A: Any) -> Any:
+def inv(A: Tensor) -> Tensor:
     """Inverses of square matrices: Y = A⁻¹. Raises `LinAlgError` for a singular one.
 
     Shapes: A [..., M, N] with M = N; the result is [..., N, M].
@@ -134,7 +135,7 @@ def inv(A: Any) -> Any:
 
 
 @offered("linalg")
-def inv_ex(A: Any, *, check_errors: bool = False) -> InverseWithInfo:
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseWithInfo:
     """Inverses of square matrices, and for each the position of the pivot that is zero, or 0.
 
     >>> import workbench as wb
@@ -205,7 +206,7 @@ def _check_system(op: str, a: Any, b: Any, left: bool) -> None:
         )
 
 
-def _solved(A: Any, B: Any, left: bool, check: bool) -> tuple[Any, Any]:
+def _solved(A: Any, B: Any, left: bool, check: bool) -> tuple[Tensor, Tensor]:
     check_square(A, "linalg.solve")
     check_floating(B, "linalg.solve")
     if not shape(B):
@@ -226,7 +227,7 @@ def _solved(A: Any, B: Any, left: bool, check: bool) -> tuple[Any, Any]:
 
 
 @offered("linalg")
-def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """Solutions of square systems: A X = B, or with ``left=False`` X A = B. Raises `LinAlgError` for a singular A.
 
     Shapes: A [..., M, N] with M = N, B [..., M, K] or [..., M]; X is [..., N, K] or [..., N].
@@ -239,7 +240,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 
 
 @offered("linalg")
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> SolutionWithInfo:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> SolutionWithInfo:
     """Solutions of square systems, and for each the position of the pivot that is zero, or 0.
 
     >>> import workbench as wb
@@ -284,7 +285,9 @@ TRIANGULAR: Op = matrix_op(
 )
 
 
-def triangular_system(a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def triangular_system(
+    a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     """Solve A X = B, or X A = B, where A is triangular, without any check."""
     if not left:
         return swap(
@@ -294,7 +297,9 @@ def triangular_system(a: Any, b: Any, *, upper: bool, left: bool = True, unitria
 
 
 @offered("linalg")
-def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     """Solutions of triangular systems: A X = B, or with ``left=False`` X A = B.
 
     Only one triangle of A is read; with `unitriangular` its diagonal is taken for ones. Zeros on it give infinities.
@@ -315,7 +320,7 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
 
 @offered(out=True)
 def triangular_solve(
-    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolution:
     """Solutions of A X = B with A triangular (or its transpose), and A again; see `linalg.solve_triangular`.
 
@@ -336,7 +341,7 @@ def triangular_solve(
 
 
 @offered("linalg")
-def tensorinv(A: Any, ind: int = 2) -> Any:
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """Inverse of a tensor for `tensordot`: its first `ind` dims taken as rows, the others as columns.
 
     >>> import workbench as wb
@@ -362,7 +367,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
 
 
 @offered("linalg")
-def tensorsolve(A: Any, B: Any, dims: Sequence[int | str] | None = None) -> Any:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int | str] | None = None) -> Tensor:
     """Solution X of ``tensordot(A, X, X.ndim) = B``: the first dims of A are those of B, the others those of X.
 
     `dims` of A are moved to its end first.

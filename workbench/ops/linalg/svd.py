@@ -10,6 +10,7 @@ from workbench.base.dims import Dims
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import is_complex_value
 from workbench.ops.linalg import lapack_spectra
 from workbench.ops.linalg.eigen import check_phase, differences, skew
@@ -34,17 +35,17 @@ from workbench.ops.offer import offered
 class SVDResult(NamedTuple):
     """A = U diag(S) Vh."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 
 class OldSVDResult(NamedTuple):
     """A = U diag(S) Vᴴ."""
 
-    U: Any
-    S: Any
-    V: Any
+    U: Tensor
+    S: Tensor
+    V: Tensor
 
 
 SINGULAR_PHASE = (
@@ -149,7 +150,7 @@ def _check_driver(op: str, driver: str | None) -> None:
 
 
 @offered("linalg", out=True)
-def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> SVDResult:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> SVDResult:
     """Singular value decomposition: A = U diag(S) Vh, singular values descending.
 
     Shapes: A [..., M, N]; U [..., M, M], S [..., K], Vh [..., N, N] with K = min(M, N); without `full_matrices`
@@ -166,7 +167,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> SVD
 
 
 @offered("linalg", out=True)
-def svdvals(A: Any, *, driver: str | None = None) -> Any:
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending.
 
     >>> import workbench as wb
@@ -180,7 +181,7 @@ def svdvals(A: Any, *, driver: str | None = None) -> Any:
 
 
 @offered(name="svd", out=True)
-def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> OldSVDResult:
+def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldSVDResult:
     """Singular value decomposition A = U diag(S) Vᴴ with V itself; see `linalg.svd`.
 
     Without `compute_uv` U and V are zeros of the full sizes.

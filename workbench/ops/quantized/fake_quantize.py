@@ -17,6 +17,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.quantized.quantize import REFERENCE, along, channel_dims, listed
@@ -158,8 +159,8 @@ FAKE_QUANTIZE_PER_CHANNEL_GRADIENT = _gradient_op(
 
 @offered()
 def fake_quantize_per_tensor_affine(
-    input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
-) -> Any:
+    input: Tensor, scale: Tensor | float, zero_point: Tensor | int, quant_min: int, quant_max: int
+) -> Tensor:
     """Round to the numbers that codes can stand for: y = (clamp(rne(x·(1/s)) + z, qmin, qmax) - z)·s.
 
     The gradient passes straight through where nothing is clamped.
@@ -176,8 +177,8 @@ def fake_quantize_per_tensor_affine(
 
 @offered()
 def fake_quantize_per_channel_affine(
-    input: Any, scale: Any, zero_point: Any, axis: int | str, quant_min: int, quant_max: int
-) -> Any:
+    input: Tensor, scale: Tensor | float, zero_point: Tensor | int, axis: Dim, quant_min: int, quant_max: int
+) -> Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each entry of `axis`."""
     zeros = tuple(int(one) for one in listed(zero_point))
     for zero in zeros:

@@ -17,6 +17,7 @@ from workbench.base.errors import DimensionError, DTypeError, QuantizationError
 from workbench.base.quantized_array import QScheme, QuantizedArray, code_range
 from workbench.core.families import grid, per_value
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.typing import Dim, DTypeLike, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.offer import offered
 
@@ -278,14 +279,14 @@ def _range(dtype: DType, quant_min: int | None, quant_max: int | None) -> tuple[
 
 @offered()
 def quantize_per_tensor(
-    input: Any,
-    scale: Any,
-    zero_point: Any,
-    dtype: Any,
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int,
+    dtype: DTypeLike,
     *,
     quant_min: int | None = None,
     quant_max: int | None = None,
-) -> Any:
+) -> Tensor:
     """Quantize float32 values: q = clamp(rne(x·(1/scale) + zero_point)).
 
     `quant_min` and `quant_max` narrow the codes, e.g. 0 to 15 for 4 bits. Raises `DTypeError` for other types than
@@ -307,15 +308,15 @@ def quantize_per_tensor(
 
 @offered()
 def quantize_per_channel(
-    input: Any,
-    scales: Any,
-    zero_points: Any,
-    axis: int | str,
-    dtype: Any,
+    input: Tensor,
+    scales: Tensor,
+    zero_points: Tensor,
+    axis: Dim,
+    dtype: DTypeLike,
     *,
     quant_min: int | None = None,
     quant_max: int | None = None,
-) -> Any:
+) -> Tensor:
     """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name.
 
     >>> import workbench as wb
@@ -345,13 +346,13 @@ def listed(values: Any) -> Any:
 
 
 @offered()
-def dequantize(input: Any) -> Any:
+def dequantize(input: Tensor) -> Tensor:
     """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
     return ops.dequantize(input)
 
 
 @offered()
-def int_repr(input: Any) -> Any:
+def int_repr(input: Tensor) -> Tensor:
     """Return a copy of the codes of a quantized tensor as plain integers."""
     if not getattr(input.payload.dtype, "quantized", False):
         _payload(input, "int_repr")
@@ -377,26 +378,26 @@ def _payload(input: Any, what: str, per_channel: bool | None = None) -> Quantize
 
 
 @offered()
-def q_scale(input: Any) -> float:
+def q_scale(input: Tensor) -> float:
     """Return the scale of a tensor that is quantized per tensor."""
     return float(_payload(input, "q_scale", False).scale)
 
 
 @offered()
-def q_zero_point(input: Any) -> int:
+def q_zero_point(input: Tensor) -> int:
     """Return the zero point of a tensor that is quantized per tensor."""
     return int(_payload(input, "q_zero_point", False).zero_point)
 
 
 @offered()
-def q_per_channel_scales(input: Any) -> Any:
+def q_per_channel_scales(input: Tensor) -> Tensor:
     """Return the scales of a tensor that is quantized per channel: float64, one a channel."""
     payload = _payload(input, "q_per_channel_scales", True)
     return new(np.array(payload.scale), _channel_name(input, payload))
 
 
 @offered()
-def q_per_channel_zero_points(input: Any) -> Any:
+def q_per_channel_zero_points(input: Tensor) -> Tensor:
     """Return the zero points of a tensor that is quantized per channel: int64, one a channel."""
     payload = _payload(input, "q_per_channel_zero_points", True)
     return new(np.array(payload.zero_point), _channel_name(input, payload))
@@ -408,7 +409,7 @@ def _channel_name(input: Any, payload: QuantizedArray) -> tuple[str | None] | No
 
 
 @offered()
-def q_per_channel_axis(input: Any) -> int:
+def q_per_channel_axis(input: Tensor) -> int:
     """Return the position of the dim each entry of which has a scale of its own."""
     axis = _payload(input, "q_per_channel_axis", True).axis
     assert axis is not None
@@ -416,6 +417,6 @@ def q_per_channel_axis(input: Any) -> int:
 
 
 @offered()
-def qscheme(input: Any) -> QScheme:
+def qscheme(input: Tensor) -> QScheme:
     """Return how a tensor is quantized."""
     return _payload(input, "qscheme").qscheme

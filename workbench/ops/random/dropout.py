@@ -14,6 +14,7 @@ from workbench.base.errors import DimensionError
 from workbench.base.random import Generator, default_generator
 from workbench.core.inplace import write
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.offer import offered
 from workbench.ops.random.counter_based import seed_from
@@ -31,13 +32,13 @@ def _float(input: Any) -> Any:
     return dtype if dtype.kind in "fcV" else np.dtype(np.float32)
 
 
-def _run(function: Callable[[Any], Any], input: Any, name: str, inplace: bool) -> Any:
+def _run(function: Callable[[Any], Tensor], input: Any, name: str, inplace: bool) -> Tensor:
     return write(input, name, function) if inplace else function(input)
 
 
 def _dropped(
     input: Any, drawn: int, p: float, generator: Generator | None, inplace: bool, name: str = "dropout"
-) -> Any:
+) -> Tensor:
     """Drop values that differ in one of the first `drawn` dims each for itself."""
     places = (0, min(drawn, len(input.payload.shape)))
     params = {"p": float(p), "seed": seed_from(generator), "drawn": places, **_NUMBERS[name](p)}
@@ -65,13 +66,13 @@ _NUMBERS = {"dropout": _of_dropout, "alpha_dropout": _of_alpha_dropout}
 
 @offered("nn.functional")
 def dropout(
-    input: Any,
+    input: Tensor,
     p: float = 0.5,
     training: bool = True,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Set each value to 0 with probability `p` and scale the rest by 1 / (1 - p), if `training`.
 
     >>> import workbench as wb
@@ -86,13 +87,13 @@ def dropout(
 
 @offered("nn.functional")
 def dropout1d(
-    input: Any,
+    input: Tensor,
     p: float = 0.5,
     training: bool = True,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Set whole channels of [N, C, L] or [C, L] to 0 with probability `p`, and scale the rest, if `training`."""
     _check(p)
     ndim = len(dims_of(input).sizes)
@@ -110,13 +111,13 @@ def dropout1d(
 
 @offered("nn.functional")
 def dropout2d(
-    input: Any,
+    input: Tensor,
     p: float = 0.5,
     training: bool = True,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Set whole channels of [N, C, H, W] to 0 with probability `p`, and scale the rest, if `training`.
 
     Input of three dims is taken for [N, C, L], as in PyTorch.
@@ -137,13 +138,13 @@ def dropout2d(
 
 @offered("nn.functional")
 def dropout3d(
-    input: Any,
+    input: Tensor,
     p: float = 0.5,
     training: bool = True,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Set whole channels of [N, C, D, H, W] or [C, D, H, W] to 0 with probability `p`, and scale the rest."""
     _check(p)
     ndim = len(dims_of(input).sizes)
@@ -161,13 +162,13 @@ def dropout3d(
 
 @offered("nn.functional")
 def alpha_dropout(
-    input: Any,
+    input: Tensor,
     p: float = 0.5,
     training: bool = False,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Set values to selu's floor with probability `p`, keeping mean 0 and variance 1. Klambauer et al. 2017."""
     _check(p)
     if not training or p == 0:
@@ -177,13 +178,13 @@ def alpha_dropout(
 
 @offered("nn.functional")
 def feature_alpha_dropout(
-    input: Any,
+    input: Tensor,
     p: float = 0.5,
     training: bool = False,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """`alpha_dropout` of whole channels of [N, C, …]."""
     _check(p)
     if not training or p == 0:
@@ -199,14 +200,14 @@ def feature_alpha_dropout(
 
 @offered("nn.functional")
 def rrelu(
-    input: Any,
+    input: Tensor,
     lower: float = 1.0 / 8,
     upper: float = 1.0 / 3,
     training: bool = False,
     inplace: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Value x where x > 0, a·x elsewhere, with the slope a drawn evenly from [lower, upper] for each value.
 
     Without `training` the slope is (lower + upper)/2. Xu et al. 2015.
@@ -229,14 +230,14 @@ def rrelu(
 
 @offered("nn.functional")
 def gumbel_softmax(
-    logits: Any,
+    logits: Tensor,
     tau: float = 1,
     hard: bool = False,
     eps: float = 1e-10,
-    dim: int | str = -1,
+    dim: Dim = -1,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """A draw from the classes along `dim`, made differentiable: softmax((logits + Gumbel noise) / τ).
 
     With `hard`, 1 for the class drawn and 0 for others, with the soft draw's gradient. `eps` has no effect.

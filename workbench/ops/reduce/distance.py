@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.offer import offered
@@ -240,8 +241,8 @@ _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "dono
 
 @offered("workbench")
 def cdist(
-    x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
-) -> Any:
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
     """Distance of each row to each: y[…, i, j] = (Σ_k |x₁[…, i, k] - x₂[…, j, k]|^p)^(1/p).
 
     Shapes: x1 [..., P, M], x2 [..., R, M] -> [..., P, R]. `compute_mode` says whether Euclidean distances are taken by
@@ -271,7 +272,7 @@ def _refuse_other_types(op: str, *values: Any) -> None:
 
 
 @offered("workbench", "nn.functional")
-def pdist(input: Any, p: float = 2) -> Any:
+def pdist(input: Tensor, p: float = 2) -> Tensor:
     """Distance of each row of `input` [N, M] to each later row, in one row of N·(N - 1)/2 values.
 
     >>> import workbench as wb
@@ -294,7 +295,7 @@ def pdist(input: Any, p: float = 2) -> Any:
     return ops.gather(every, new(rows * count + later), dim=0)
 
 
-def norm_along(x: Any, p: float, axes: tuple[int, ...], keepdim: bool) -> Any:
+def norm_along(x: Any, p: float, axes: tuple[int, ...], keepdim: bool) -> Tensor:
     """Return the p-norm over dims, whose gradient is 0 where the norm is 0."""
     if p == 2 and x.payload.dtype.kind != "c":
         total = ops.sum(ops.mul(x, x), dim=axes, keepdim=keepdim)
@@ -312,14 +313,16 @@ def norm_along(x: Any, p: float, axes: tuple[int, ...], keepdim: bool) -> Any:
     return _root(total, lambda value: ops.pow(value, 1.0 / p))
 
 
-def _root(total: Any, root: Any) -> Any:
+def _root(total: Any, root: Any) -> Tensor:
     """Take a root that has no slope at 0."""
     none = ops.eq(total, 0.0)
     return ops.where(none, 0.0, root(ops.where(none, 1.0, total)))
 
 
 @offered("workbench", "nn.functional")
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """Distance of rows pair by pair: the p-norm of x₁ - x₂ + ε over the last dim. [N, D], [N, D] -> [N].
 
     >>> import workbench as wb
@@ -332,7 +335,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 
 
 @offered("workbench", "nn.functional")
-def cosine_similarity(x1: Any, x2: Any, dim: int | str = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: Dim = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along `dim`: x₁·x₂ / (max(‖x₁‖, ε)·max(‖x₂‖, ε)). Sizes broadcast.
 
     >>> import workbench as wb

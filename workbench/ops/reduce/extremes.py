@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from workbench.core.dtype_rules import INDEX, KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, DimsLike, Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.offer import offered
 from workbench.ops.reduce.reductions import (
     EVERYTHING,
-    Dim,
     kept,
     nonempty_axes,
     reduced_dims,
@@ -30,15 +30,15 @@ from workbench.ops.reduce.reductions import (
 class ValuesIndices(NamedTuple):
     """Values picked along a dim, and where along it they stood."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
 
 class MinMax(NamedTuple):
     """The smallest and the largest value."""
 
-    min: Any
-    max: Any
+    min: Tensor
+    max: Tensor
 
 
 # ------------------------------------------------------------------------------------- over several dims
@@ -117,7 +117,7 @@ MIN = overall("min", "Smallest of all values.", "y = min x", np.min, by_dim="ami
 PICKED = DTypeRule("values as the input, indices int64", None, lambda dtype, params: (dtype, np.dtype("i8")))
 
 
-def index_pair(result: tuple[Any, Any]) -> ValuesIndices:
+def index_pair(result: Any) -> ValuesIndices:
     """Return values and indices by name; no gradient goes through an index."""
     values, indices = result
     return ValuesIndices(values, indices.detach() if indices._requires_grad else indices)
@@ -244,7 +244,7 @@ def ordered(input: Any, name: str) -> None:
 
 
 @offered(out=True)
-def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+def amax(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> Tensor:
     """Largest value over dims; the gradient is shared evenly between ties.
 
     >>> import workbench as wb
@@ -256,14 +256,14 @@ def amax(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
 
 
 @offered(out=True)
-def amin(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+def amin(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> Tensor:
     """Smallest value over dims; the gradient is shared evenly between ties."""
     ordered(input, "amin")
     return ops.amin(input, dim=nonempty_axes(input, dim, "amin"), keepdim=keepdim)
 
 
 @offered(out=True)
-def aminmax(input: Any, *, dim: int | str | None = None, keepdim: bool = False) -> MinMax:
+def aminmax(input: Tensor, *, dim: Dim | None = None, keepdim: bool = False) -> MinMax:
     """Smallest and largest value, of all or along one dim, as a named tuple ``(min, max)``.
 
     >>> import workbench as wb
@@ -275,7 +275,7 @@ def aminmax(input: Any, *, dim: int | str | None = None, keepdim: bool = False) 
     return MinMax(ops.amin(input, dim=axes, keepdim=keepdim), ops.amax(input, dim=axes, keepdim=keepdim))
 
 
-def pick_all(op: Op, input: Any) -> Any:
+def pick_all(op: Op, input: Any) -> Tensor:
     """Pick one of all values; there must be some."""
     dims = dims_of(input)
     if dims.numel == 0:
@@ -295,8 +295,18 @@ def pick_along(op: Op, input: Any, dim: int | str, keepdim: bool, name: str, **p
     return index_pair(op(input, dim=at, keepdim=keepdim, **params))
 
 
+@overload
+def max(input: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 @offered(out=True)
-def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def max(
+    input: Tensor, dim: Dim | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None
+) -> Tensor | ValuesIndices:
     """Largest of all values; with `dim`, largest along it as a named tuple ``(values, indices)``.
 
     The gradient of the largest of all is shared between ties; along a dim the first has it.
@@ -309,8 +319,18 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
     return _extreme("max", MAX, MAX_DIM, "maximum", input, dim, keepdim, other)
 
 
+@overload
+def min(input: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 @offered(out=True)
-def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def min(
+    input: Tensor, dim: Dim | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None
+) -> Tensor | ValuesIndices:
     """Smallest of all values; with `dim`, smallest along it as a named tuple ``(values, indices)``.
 
     The gradient of the smallest of all is shared between ties; along a dim the first has it.
@@ -321,16 +341,17 @@ def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
 def _extreme(
     name: str, whole: Op, one: Op, pair: str, input: Any, dim: Any, keepdim: bool, other: Any
-) -> Any:
+) -> Tensor | ValuesIndices:
     if isinstance(dim, Value):
         dim, other = None, dim
     if other is not None:
-        return getattr(ops, pair)(input, other)
+        larger: Tensor = getattr(ops, pair)(input, other)
+        return larger
     ordered(input, name)
     return pick_all(whole, input) if dim is None else pick_along(one, input, dim, keepdim, name)
 
 
-def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
+def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Tensor:
     ordered(input, op)
     dims = dims_of(input)
     if dim is None:
@@ -341,14 +362,15 @@ def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Any:
                 op=op,
                 operands=(dims.operand("input"),),
             )
-        found = getattr(ops, op)(ops.reshape(input, sizes=(dims.numel,)), dim=(0,), keepdim=False)
+        found: Tensor = getattr(ops, op)(ops.reshape(input, sizes=(dims.numel,)), dim=(0,), keepdim=False)
         return ops.reshape(found, sizes=(1,) * len(dims.sizes)) if keepdim else found
     axes = nonempty_axes(input, dim, op)
-    return getattr(ops, op)(input, dim=axes, keepdim=keepdim)
+    places: Tensor = getattr(ops, op)(input, dim=axes, keepdim=keepdim)
+    return places
 
 
 @offered(out=True)
-def argmax(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
+def argmax(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor:
     """Index (int64) of the largest value along a dim, or of all values laid out in a row; the first of several.
 
     >>> import workbench as wb
@@ -359,6 +381,6 @@ def argmax(input: Any, dim: int | str | None = None, keepdim: bool = False) -> A
 
 
 @offered(out=True)
-def argmin(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
+def argmin(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor:
     """Index (int64) of the smallest value along a dim, or of all values laid out in a row; the first of several."""
     return _index_of("argmin", input, dim, keepdim)

@@ -8,17 +8,20 @@ from typing import Any
 from workbench.base.dims import dim_index, dim_indices
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Scalar, Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.offer import offered
 
 
-def part(x: Any, dim: int, start: int | None, stop: int | None) -> Any:
+def part(x: Any, dim: int, start: int | None, stop: int | None) -> Tensor:
     """Return the entries from `start` to `stop` along `dim`."""
     return ops.index(x, key=(slice(None),) * dim + (slice(start, stop),))
 
 
 @offered(out=True)
-def diff(input: Any, n: int = 1, dim: int | str = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    input: Tensor, n: int = 1, dim: Dim = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     """Differences of neighbours along a dim, `n` times over: y_i = x_{i+1} - x_i. Of bools: whether they differ.
 
     `prepend` and `append` are put before and after the input first.
@@ -58,6 +61,10 @@ def _slope(x: Any, at: int, spacing: Any, edge_order: int) -> Any:
     def at_place(i: int) -> Any:
         return part(x, at, i, i + 1 if i != -1 else None)
 
+    one: Any
+    two: Any
+    both: Any
+    weights: Any
     if isinstance(spacing, Value) and spacing.payload.shape:
         steps = diff(ops.rename(spacing, names=None))
         one, two = (_beside(part(steps, 0, *cut), at, ndim) for cut in ((None, -1), (1, None)))
@@ -97,12 +104,12 @@ def _slope(x: Any, at: int, spacing: Any, edge_order: int) -> Any:
 
 @offered("workbench")
 def gradient(
-    input: Any,
+    input: Tensor,
     *,
-    spacing: Any = 1,
+    spacing: Scalar | Tensor | Sequence[Scalar | Tensor] | None = 1,
     dim: int | str | Sequence[int | str] | None = None,
     edge_order: int = 1,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """Estimate the slope along each dim by differences: y_i = (x_{i+1} - x_{i-1}) / 2h inside.
 
     `spacing` is the step h, one step a dim, or one vector of places a dim. At both ends the slope is that
@@ -172,7 +179,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int | str) -> tuple[Any, int
 
 
 @offered("workbench", aliases=["trapz"])
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | str = -1) -> Any:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Scalar | None = None, dim: Dim = -1) -> Tensor:
     """Area under the values along a dim by trapezoids: Σ (y_i + y_{i+1})·(x_{i+1} - x_i)/2.
 
     The places are `x`, or one step `dx` (1) apart.
@@ -186,7 +193,9 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | str = -1) -> 
 
 
 @offered("workbench")
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int | str = -1) -> Any:
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Scalar | None = None, dim: Dim = -1
+) -> Tensor:
     """Area under the values along a dim up to each place but the first, by trapezoids; see `trapezoid`.
 
     >>> import workbench as wb

@@ -13,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.offer import offered
 
@@ -20,8 +21,8 @@ from workbench.ops.offer import offered
 class Histogram(NamedTuple):
     """How much there is in each bin, and where the bins begin and end."""
 
-    hist: Any
-    bin_edges: Any
+    hist: Tensor
+    bin_edges: Tensor
 
 
 def _histc(x: Any, bins: int, low: float, high: float) -> Any:
@@ -118,7 +119,7 @@ HISTOGRAM = Op(
 
 
 @offered(out=True)
-def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Count the values in `bins` bins of equal width between `min` and `max`, or if these are equal, over all values.
 
     >>> import workbench as wb
@@ -134,11 +135,11 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 @offered()
 def histogram(
-    input: Any,
-    bins: Any,
+    input: Tensor,
+    bins: int | Tensor,
     *,
     range: Sequence[float] | None = None,
-    weight: Any = None,
+    weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogram:
     """Count the values in bins, as a named tuple ``(hist, bin_edges)``.
@@ -175,7 +176,7 @@ def histogram(
 
 
 @offered()
-def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count how often each of 0, 1, 2, … occurs in a vector, or add up the weights of its occurrences.
 
     >>> import workbench as wb

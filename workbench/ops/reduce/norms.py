@@ -12,10 +12,11 @@ from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg.svd import svdvals
 from workbench.ops.offer import offered
-from workbench.ops.reduce.reductions import EVERYTHING, Dim, axes_of, kept, reduction, reduction_samples
+from workbench.ops.reduce.reductions import EVERYTHING, axes_of, kept, reduction, reduction_samples
 from workbench.ops.reduce.statistics import REAL
 
 
@@ -79,7 +80,7 @@ VECTOR_NORM = reduction(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def vector_norm(input: Any, p: float, axes: tuple[int, ...], keepdim: bool, name: str) -> Any:
+def vector_norm(input: Any, p: float, axes: tuple[int, ...], keepdim: bool, name: str) -> Tensor:
     """Return the p-norm over the dims at the positions `axes`."""
     if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
@@ -99,13 +100,13 @@ def vector_norm(input: Any, p: float, axes: tuple[int, ...], keepdim: bool, name
 
 @offered()
 def norm(
-    input: Any,
+    input: Tensor,
     p: float | str | None = "fro",
-    dim: Dim = None,
+    dim: DimsLike | None = None,
     keepdim: bool = False,
-    out: Any = None,
-    dtype: Any = None,
-) -> Any:
+    out: Tensor | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """Norm of all values or over dims: (Σ |x|^p)^{1/p}; ``"fro"`` is p = 2, ``"nuc"`` the sum of singular values.
 
     >>> import workbench as wb
@@ -124,7 +125,7 @@ def norm(
     return result if out is None else out.copy_(result)
 
 
-def _nuclear(input: Any, dim: Dim, keepdim: bool) -> Any:
+def _nuclear(input: Any, dim: DimsLike | None, keepdim: bool) -> Any:
     dims = dims_of(input)
     axes = axes_of(input, dim, "norm")
     if len(axes) != 2:
@@ -141,7 +142,7 @@ def _nuclear(input: Any, dim: Dim, keepdim: bool) -> Any:
 
 
 @offered()
-def dist(input: Any, other: Any, p: float = 2) -> Any:
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """Distance of two tensors: the p-norm of their difference, over all dims.
 
     >>> import workbench as wb
@@ -153,7 +154,7 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def renorm(input: Any, p: float, dim: int | str, maxnorm: float) -> Any:
+def renorm(input: Tensor, p: float, dim: int | str, maxnorm: float) -> Tensor:
     """Scale down the parts along `dim` whose p-norm is larger than `maxnorm`, to that norm.
 
     >>> import workbench as wb
@@ -180,7 +181,9 @@ def renorm(input: Any, p: float, dim: int | str, maxnorm: float) -> Any:
 
 
 @offered("nn.functional")
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: DimsLike = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """Values divided by their p-norm over `dim`: y = x / max(‖x‖_p, ε). Shapes and names pass through.
 
     >>> import workbench as wb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.offer import offered
 
@@ -55,7 +57,9 @@ def _between(rows: Any, ranks: Any, interpolation: str) -> Any:
     return ops.add(low, ops.mul(ops.sub(high, low), share))
 
 
-def _quantile(name: str, input: Any, q: Any, dim: int | str | None, keepdim: bool, interpolation: str) -> Any:
+def _quantile(
+    name: str, input: Any, q: Any, dim: int | str | None, keepdim: bool, interpolation: str
+) -> Tensor:
     q = _check(name, input, q, interpolation)
     dims = dims_of(input)
     ndim = len(dims.sizes)
@@ -105,13 +109,13 @@ def _quantile(name: str, input: Any, q: Any, dim: int | str | None, keepdim: boo
 
 @offered(out=True)
 def quantile(
-    input: Any,
-    q: Any,
-    dim: int | str | None = None,
+    input: Tensor,
+    q: Tensor | float | Sequence[float],
+    dim: Dim | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Any:
+) -> Tensor:
     """The q-th quantile along a dim, or of all values: the value at rank q·(n - 1) of the sorted ones.
 
     `q` is a number in [0, 1] or a vector of them, whose dim (and name) comes first. Between two ranks `interpolation`
@@ -126,13 +130,13 @@ def quantile(
 
 @offered(out=True)
 def nanquantile(
-    input: Any,
-    q: Any,
-    dim: int | str | None = None,
+    input: Tensor,
+    q: Tensor | float | Sequence[float],
+    dim: Dim | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Any:
+) -> Tensor:
     """The q-th quantile of the values that are numbers, see `quantile`; NaN where there is none.
 
     >>> import workbench as wb

@@ -15,11 +15,10 @@ from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import DimsLike, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.offer import offered
-
-Dim = int | str | Sequence[int | str] | None
 
 EVERYTHING = Saves(None, output=True)
 
@@ -101,12 +100,12 @@ def count(x: Any, dim: tuple[int, ...]) -> int:
     return math.prod(x.payload.shape[i] for i in dim)
 
 
-def axes_of(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
+def axes_of(input: Any, dim: DimsLike | None, op: str) -> tuple[int, ...]:
     """Return the positions of the dims to reduce, all of them for None."""
     return dim_indices(dims_of(input), dim, op)
 
 
-def nonempty_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
+def nonempty_axes(input: Any, dim: DimsLike | None, op: str) -> tuple[int, ...]:
     """Return the positions of the dims to reduce; refuse those of size 0, which have no result."""
     axes = axes_of(input, dim, op)
     dims = dims_of(input)
@@ -251,7 +250,7 @@ LOGSUMEXP = reduction(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _reduced(op: Op, input: Any, dim: Dim, keepdim: bool, dtype: Any) -> Any:
+def _reduced(op: Op, input: Any, dim: DimsLike | None, keepdim: bool, dtype: Any) -> Tensor:
     """Sum or product in the type asked for: values are cast before, so that nothing overflows on the way."""
     axes = axes_of(input, dim, op.name)
     if dtype is None:
@@ -261,7 +260,9 @@ def _reduced(op: Op, input: Any, dim: Dim, keepdim: bool, dtype: Any) -> Any:
 
 
 @offered(out=True)
-def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def sum(
+    input: Tensor, dim: DimsLike | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Sum over one dim, several or all: y = Σ x. Integers are summed as int64.
 
     Dims are given by position or by name; a reduced name goes, or stays with size 1 under `keepdim`.
@@ -276,7 +277,9 @@ def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 
 
 @offered(out=True)
-def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def mean(
+    input: Tensor, dim: DimsLike | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Arithmetic mean over one dim, several or all: y = Σ x / n. Integers need a floating `dtype`.
 
     >>> import workbench as wb
@@ -294,7 +297,9 @@ def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 @offered(out=True)
-def prod(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(
+    input: Tensor, dim: DimsLike | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Product over one dim, several or all: y = Π x. Integers are multiplied as int64.
 
     >>> import workbench as wb
@@ -312,7 +317,9 @@ def _without_nan(input: Any) -> Any:
 
 
 @offered(out=True)
-def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nansum(
+    input: Tensor, dim: DimsLike | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Sum over dims of the values that are numbers: NaN counts as 0.
 
     >>> import workbench as wb
@@ -323,7 +330,9 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
 
 
 @offered(out=True)
-def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nanmean(
+    input: Tensor, dim: DimsLike | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Mean over dims of the values that are numbers; NaN where there is none.
 
     >>> import workbench as wb
@@ -342,13 +351,13 @@ def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     return ops.div(ops.sum(_without_nan(input), dim=axes, keepdim=keepdim), numbers)
 
 
-def _named_axes(input: Any, dim: Dim, op: str) -> tuple[int, ...]:
+def _named_axes(input: Any, dim: DimsLike | None, op: str) -> tuple[int, ...]:
     """Return the positions of the dims to reduce, where an empty list means none (and None still all)."""
     return () if dim is not None and not isinstance(dim, int | str) and not dim else axes_of(input, dim, op)
 
 
 @offered(out=True)
-def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+def any(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> Tensor:
     """True where any value over the dims is non-zero.
 
     >>> import workbench as wb
@@ -359,7 +368,7 @@ def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
 
 
 @offered(out=True)
-def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+def all(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> Tensor:
     """True where all values over the dims are non-zero.
 
     >>> import workbench as wb
@@ -370,7 +379,7 @@ def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:
 
 
 @offered()
-def count_nonzero(input: Any, dim: Dim = None) -> Any:
+def count_nonzero(input: Tensor, dim: DimsLike | None = None) -> Tensor:
     """Count (int64) the values over the dims that are not zero.
 
     >>> import workbench as wb
@@ -381,7 +390,7 @@ def count_nonzero(input: Any, dim: Dim = None) -> Any:
 
 
 @offered(out=True)
-def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
+def logsumexp(input: Tensor, dim: DimsLike | None, keepdim: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x.
 
     >>> import workbench as wb
@@ -392,14 +401,15 @@ def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
 
 
 @offered("Tensor")
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Tensor, *size: Size) -> Tensor:
     """Sum over the dims along which a tensor of the given size would be stretched to this one.
 
     >>> import workbench as wb
     >>> wb.ones(N=2, C=3).sum_to_size(1, 3)
     tensor([[2.0000, 2.0000, 2.0000]], names=('N', 'C'))
     """
-    sizes = tuple(int(one) for one in (size[0] if len(size) == 1 and not isinstance(size[0], int) else size))
+    given: Any = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    sizes = tuple(int(one) for one in given)
     own = dims_of(input)
     extra = len(own.sizes) - len(sizes)
     pairs = zip(sizes, own.sizes[max(extra, 0) :], strict=False)

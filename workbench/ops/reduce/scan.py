@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import FLOAT, PROMOTE, SUM
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, DTypeLike, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.offer import offered
@@ -242,7 +243,7 @@ LOGCUMSUMEXP = scan(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _run(op: Op, input: Any, dim: int | str, dtype: Any = None) -> Any:
+def _run(op: Op, input: Any, dim: int | str, dtype: Any = None) -> Tensor:
     at = dim_index(dims_of(input), dim, op.name)
     if dtype is None:
         return op(input, dim=at)
@@ -251,7 +252,7 @@ def _run(op: Op, input: Any, dim: int | str, dtype: Any = None) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def cumsum(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
+def cumsum(input: Tensor, dim: Dim, *, dtype: DTypeLike | None = None) -> Tensor:
     """Running sum along a dim: y_i = Σ_{j ≤ i} x_j. Integers are summed as int64.
 
     >>> import workbench as wb
@@ -262,7 +263,7 @@ def cumsum(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def cumprod(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
+def cumprod(input: Tensor, dim: Dim, *, dtype: DTypeLike | None = None) -> Tensor:
     """Running product along a dim: y_i = Π_{j ≤ i} x_j. Integers are multiplied as int64.
 
     >>> import workbench as wb
@@ -273,7 +274,7 @@ def cumprod(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
 
 
 @offered(out=True)
-def cummax(input: Any, dim: int | str) -> ValuesIndices:
+def cummax(input: Tensor, dim: Dim) -> ValuesIndices:
     """Running maximum along a dim and where it stands last, as a named tuple ``(values, indices)``.
 
     >>> import workbench as wb
@@ -285,14 +286,14 @@ def cummax(input: Any, dim: int | str) -> ValuesIndices:
 
 
 @offered(out=True)
-def cummin(input: Any, dim: int | str) -> ValuesIndices:
+def cummin(input: Tensor, dim: Dim) -> ValuesIndices:
     """Running minimum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
     ordered(input, "cummin")
     return index_pair(_run(CUMMIN, input, dim))
 
 
 @offered(out=True)
-def logcumsumexp(input: Any, dim: int | str) -> Any:
+def logcumsumexp(input: Tensor, dim: Dim) -> Tensor:
     """Logarithm of the running sum of exponentials along a dim, without overflow: y_i = ln Σ_{j ≤ i} e^{x_j}.
 
     >>> import workbench as wb

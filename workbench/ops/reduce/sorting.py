@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.reduce.extremes import (
@@ -230,7 +231,7 @@ NANMEDIAN = overall(
 
 
 @offered(out=True)
-def sort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
+def sort(input: Tensor, dim: Dim = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """Values along a dim in order and where they stood, as a named tuple ``(values, indices)``.
 
     NaN is larger than all. Equal values keep their order, whether `stable` asks for it or not.
@@ -244,7 +245,7 @@ def sort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool
 
 
 @offered(out=True)
-def argsort(input: Any, dim: int | str = -1, descending: bool = False, stable: bool = False) -> Any:
+def argsort(input: Tensor, dim: Dim = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Indices (int64) that sort the values along a dim; equal values keep their order.
 
     >>> import workbench as wb
@@ -255,7 +256,7 @@ def argsort(input: Any, dim: int | str = -1, descending: bool = False, stable: b
 
 
 @offered(out=True)
-def msort(input: Any) -> Any:
+def msort(input: Tensor) -> Tensor:
     """Values along the first dim in order.
 
     >>> import workbench as wb
@@ -266,7 +267,7 @@ def msort(input: Any) -> Any:
 
 
 @offered(out=True)
-def topk(input: Any, k: int, dim: int | str = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
+def topk(input: Tensor, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The `k` largest (or smallest) values along a dim and where they stood, as a named tuple ``(values, indices)``.
 
     They come in order, whether `sorted` asks for it or not.
@@ -282,7 +283,7 @@ def topk(input: Any, k: int, dim: int | str = -1, largest: bool = True, sorted: 
 
 
 @offered(out=True)
-def kthvalue(input: Any, k: int, dim: int | str = -1, keepdim: bool = False) -> ValuesIndices:
+def kthvalue(input: Tensor, k: int, dim: Dim = -1, keepdim: bool = False) -> ValuesIndices:
     """The `k`-th smallest value along a dim (from 1) and where it stands, as a named tuple ``(values, indices)``.
 
     >>> import workbench as wb
@@ -302,15 +303,19 @@ def kthvalue(input: Any, k: int, dim: int | str = -1, keepdim: bool = False) -> 
     return pick_along(KTHVALUE, input, dim, keepdim, "kthvalue", k=int(k))
 
 
-def _central(whole: Op, one: Op, input: Any, dim: int | str | None, keepdim: bool) -> Any:
+def _central(whole: Op, one: Op, input: Any, dim: Dim | None, keepdim: bool) -> Tensor | ValuesIndices:
     ordered(input, whole.name)
     if dim is not None:
         return pick_along(one, input, dim, keepdim, whole.name)
     return whole(input) if input.payload.dtype.kind in "fV" else pick_all(whole, input)
 
 
+@overload
+def median(input: Tensor) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
 @offered(out=True)
-def median(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
+def median(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
     """Middle value, the lower of two; with `dim`, along it as a named tuple ``(values, indices)``.
 
     NaN where there is one. The gradient of the middle of all is shared between values equal to it.
@@ -322,8 +327,12 @@ def median(input: Any, dim: int | str | None = None, keepdim: bool = False) -> A
     return _central(MEDIAN, MEDIAN_DIM, input, dim, keepdim)
 
 
+@overload
+def nanmedian(input: Tensor) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
 @offered(out=True)
-def nanmedian(input: Any, dim: int | str | None = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
     """Middle of the values that are numbers, see `median`; NaN where there is none.
 
     >>> import workbench as wb
@@ -334,7 +343,7 @@ def nanmedian(input: Any, dim: int | str | None = None, keepdim: bool = False) -
 
 
 @offered(out=True)
-def mode(input: Any, dim: int | str = -1, keepdim: bool = False) -> ValuesIndices:
+def mode(input: Tensor, dim: Dim = -1, keepdim: bool = False) -> ValuesIndices:
     """Most frequent value along a dim and where it stands last, as a named tuple ``(values, indices)``.
 
     Of several the smallest.

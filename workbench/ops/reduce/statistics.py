@@ -11,11 +11,12 @@ import numpy as np
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import DimsLike, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.index.indexing import getitem
 from workbench.ops.offer import offered
-from workbench.ops.reduce.reductions import Dim, axes_of, count, kept, reduction, reduction_samples
+from workbench.ops.reduce.reductions import axes_of, count, kept, reduction, reduction_samples
 
 
 def _real(dtype: np.dtype[Any], params: Mapping[str, Any]) -> np.dtype[Any]:
@@ -84,7 +85,7 @@ STD = reduction(
 
 def _spread(
     op: Op, name: str, input: Any, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
-) -> tuple[Any, tuple[int, ...]]:
+) -> tuple[Tensor, tuple[int, ...]]:
     """Sort out the two signatures of PyTorch, and return the spread and the dims it was taken over."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -103,13 +104,13 @@ def _spread(
 
 @offered(out=True)
 def var(
-    input: Any,
-    dim: Dim | bool = None,
+    input: Tensor,
+    dim: DimsLike | bool | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
-) -> Any:
+) -> Tensor:
     """Variance over dims: y = Σ |x - x̄|² / (n - correction).
 
     `correction` is 1 unless given; ``unbiased=False`` is the older word for ``correction=0``.
@@ -123,13 +124,13 @@ def var(
 
 @offered(out=True)
 def std(
-    input: Any,
-    dim: Dim | bool = None,
+    input: Tensor,
+    dim: DimsLike | bool | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
-) -> Any:
+) -> Tensor:
     """Standard deviation over dims: y = √(Σ |x - x̄|² / (n - correction)).
 
     `correction` is 1 unless given; ``unbiased=False`` is the older word for ``correction=0``.
@@ -139,13 +140,13 @@ def std(
 
 @offered("workbench")
 def var_mean(
-    input: Any,
-    dim: Dim | bool = None,
+    input: Tensor,
+    dim: DimsLike | bool | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     """Variance and mean over dims, see `var`."""
     result, axes = _spread(VAR, "var_mean", input, dim, unbiased, keepdim, correction)
     return result, ops.mean(input, dim=axes, keepdim=keepdim)
@@ -153,13 +154,13 @@ def var_mean(
 
 @offered("workbench")
 def std_mean(
-    input: Any,
-    dim: Dim | bool = None,
+    input: Tensor,
+    dim: DimsLike | bool | None = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: float | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean over dims, see `std`."""
     result, axes = _spread(STD, "std_mean", input, dim, unbiased, keepdim, correction)
     return result, ops.mean(input, dim=axes, keepdim=keepdim)
@@ -185,7 +186,9 @@ def _weights(input: Any, weights: Any, name: str, floating: bool) -> Any:
 
 
 @offered()
-def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """Covariance of the variables in rows over the observations in columns: y_ij = Σ_k (x_ik - x̄_i)·(x_jk - x̄_j)* / n.
 
     n is the number (with weights: the weight) of observations less `correction`; `fweights` are how often an
@@ -233,7 +236,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 @offered()
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Tensor) -> Tensor:
     """Correlation of the variables in rows over the observations in columns: y_ij = c_ij / √(c_ii·c_jj).
 
     The result has no names.

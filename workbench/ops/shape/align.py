@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.base.errors import DimensionError
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 
@@ -12,7 +14,7 @@ __all__ = ["align_tensors"]
 
 
 @offered("workbench")
-def align_tensors(*tensors: Any) -> tuple[Any, ...]:
+def align_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Give all tensors the dims of the longest, of size 1 where they lack one: views.
 
     The names of each must be a subsequence of the longest's; a dim without a name keeps its place from the right.

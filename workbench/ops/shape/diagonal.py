@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.batch_rules import matrices
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.typing import DeviceLike, Dim, DTypeLike, Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.filling import masked_fill
 from workbench.ops.index.view_scatter import writer
@@ -148,13 +149,13 @@ TRIU = _triangle_op("triu", "The upper triangle, zeros below.", "y_ij = [j - i â
 
 @offered()
 def diagonal(
-    input: Any,
+    input: Tensor,
     offset: int = 0,
-    dim1: int | str = 0,
-    dim2: int | str = 1,
+    dim1: Dim = 0,
+    dim2: Dim = 1,
     *,
     outdim: str | None = None,
-) -> Any:
+) -> Tensor:
     """The diagonal of two dims as the last dim, `offset` above (or, negative, below) the main one: a view.
 
     The two dims go with their names; the new one is called `outdim`, if given.
@@ -184,7 +185,7 @@ def _plane(input: Any, dim1: int | str, dim2: int | str, op: str) -> tuple[int, 
 
 
 @offered()
-def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int | str = 0, dim2: int | str = 1) -> Any:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: Dim = 0, dim2: Dim = 1) -> Tensor:
     """A copy of `input` in which the diagonal of two dims is replaced by `src`."""
     a, b = _plane(input, dim1, dim2, "diagonal_scatter")
     part = _diagonal_dims(dims_of(input), offset, a, b)
@@ -199,7 +200,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int | str = 0,
 
 
 @offered()
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dim on the diagonals of square matrices of zeros, whose dims stand at `dim1` and `dim2`.
 
     Other dims keep their names.
@@ -225,7 +226,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 
 @offered(out=True)
-def diag(input: Any, diagonal: int = 0) -> Any:
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Of a vector the matrix with it on a diagonal, of a matrix that diagonal.
 
     >>> import workbench as wb
@@ -243,13 +244,13 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 
 
 @offered()
-def diagflat(input: Any, offset: int = 0) -> Any:
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix with all values of a tensor, taken as flat, on a diagonal."""
     return diag_embed(ops.reshape(input, sizes=(dims_of(input).numel,)), offset)
 
 
 @offered()
-def trace(input: Any) -> Any:
+def trace(input: Tensor) -> Tensor:
     """The sum of the main diagonal of a matrix.
 
     >>> import workbench as wb
@@ -266,7 +267,7 @@ def trace(input: Any) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def tril(input: Any, diagonal: int = 0) -> Any:
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of the last two dims, up to a diagonal above the main one; zeros elsewhere.
 
     >>> import workbench as wb
@@ -277,7 +278,7 @@ def tril(input: Any, diagonal: int = 0) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-def triu(input: Any, diagonal: int = 0) -> Any:
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the last two dims, from a diagonal above the main one on; zeros elsewhere."""
     return ops.triu(_matrices(input, "triu"), diagonal=int(diagonal))
 
@@ -290,7 +291,7 @@ def _matrices(input: Any, op: str) -> Any:
     return input
 
 
-def _triangle_indices(rows: Any, dtype: Any, row: int, col: int) -> Any:
+def _triangle_indices(rows: Any, dtype: Any, row: int, col: int) -> Tensor:
     if row < 0 or col < 0:
         raise DimensionError(f"row and col must be non-negative, got {row} and {col}")
     kind = as_dtype(dtype if dtype is not None else "int64").numpy
@@ -298,7 +299,9 @@ def _triangle_indices(rows: Any, dtype: Any, row: int, col: int) -> Any:
 
 
 @offered("workbench")
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Tensor:
     """Rows and columns of the lower triangle of a matrix, [2, count], row by row.
 
     >>> import workbench as wb
@@ -309,13 +312,15 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 
 @offered("workbench")
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Tensor:
     """Rows and columns of the upper triangle of a matrix, [2, count], row by row."""
     return _triangle_indices(np.triu_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
 
 
 @offered("Tensor", in_place="Tensor")
-def fill_diagonal(input: Any, fill_value: float, wrap: bool = False) -> Any:
+def fill_diagonal(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """A copy with a number on the main diagonal; with `wrap` it goes on below, after a row without, in tall matrices.
 
     >>> import workbench as wb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -14,6 +15,7 @@ from workbench.core.bases import eager
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
@@ -120,7 +122,7 @@ REPEAT = move(
 
 
 @offered()
-def expand(input: Any, *sizes: Any, size: Any = None) -> Any:
+def expand(input: Tensor, *sizes: Size, size: Size | None = None) -> Tensor:
     """Stretch dims of size 1 without copying, and add dims at the left; -1 keeps a size.
 
     Stretched dims keep their names, new ones have none. Its values share memory: one number can be
@@ -147,19 +149,19 @@ offered("workbench")(copying(expand))
 
 
 @offered("Tensor")
-def expand_as(input: Any, other: Any) -> Any:
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Stretch to the sizes of `other`: a view."""
     return ops.expand(input, sizes=dims_of(other).sizes)
 
 
 @offered()
-def broadcast_to(input: Any, size: Any) -> Any:
+def broadcast_to(input: Tensor, size: Size) -> Tensor:
     """Stretch to the sizes `size`: `expand` by another name."""
     return expand(input, size)
 
 
 @offered("workbench")
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: Size) -> tuple[int, ...]:
     """Return the sizes that shapes (or numbers, for one dim) broadcast to together.
 
     >>> broadcast_shapes((2, 1), (3,), 1)
@@ -179,7 +181,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 @offered("workbench")
-def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Stretch tensors to the sizes that they have together: views; each keeps its own names.
 
     >>> import workbench as wb
@@ -195,7 +197,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 
 @offered("Tensor")
-def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
+def repeat(input: Tensor, *sizes: Size, repeats: Size | None = None) -> Tensor:
     """The tensor several times along each dim: `repeats` counts from the left, new dims come first. A copy.
 
     Names stay with their dims.
@@ -210,14 +212,14 @@ def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
 
 
 @offered()
-def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
+def tile(input: Tensor, *sizes: Size, dims: Size | None = None) -> Tensor:
     """The tensor several times along each dim: `dims` counts from the right, what is missing is 1. A copy."""
     counts = sizes_from(sizes if dims is None else (dims,))
     ndim = len(dims_of(input).sizes)
     return _repeat(input, (1,) * (ndim - len(counts)) + counts, "tile")
 
 
-def _repeat(input: Any, counts: tuple[int, ...], op: str) -> Any:
+def _repeat(input: Any, counts: tuple[int, ...], op: str) -> Tensor:
     own = dims_of(input)
     extra = len(counts) - len(own.sizes)
     if extra < 0:

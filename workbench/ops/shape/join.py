@@ -16,6 +16,7 @@ from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
@@ -136,7 +137,7 @@ batch=batching.stack,
 
 
 @offered("workbench", out=True)
-def cat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
+def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     """Put tensors one after another along a dim; names unify, other sizes are equal.
 
     An empty tensor of one dim goes with any other, as in PyTorch.
@@ -176,19 +177,19 @@ def _several(tensors: Any, op: str) -> list[Any]:
 
 
 @offered("workbench", out=True)
-def concat(tensors: Sequence[Any], dim: int | str = 0) -> Any:
+def concat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     """Put tensors one after another: `cat` by another name."""
     return cat(tensors, dim)
 
 
 @offered("workbench", out=True)
-def concatenate(tensors: Sequence[Any], dim: int | str = 0) -> Any:
+def concatenate(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     """Put tensors one after another: `cat` by another name."""
     return cat(tensors, dim)
 
 
 @offered("workbench", out=True)
-def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
+def stack(tensors: Sequence[Tensor], dim: int = 0, name: str | None = None) -> Tensor:
     """Put tensors of equal sizes one after another along a new dim, under `name` if given.
 
     >>> import workbench as wb
@@ -207,14 +208,14 @@ def stack(tensors: Sequence[Any], dim: int = 0, name: str | None = None) -> Any:
 
 
 @offered("workbench", out=True)
-def hstack(tensors: Sequence[Any]) -> Any:
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Put tensors side by side: along the second dim, or the first of vectors."""
     several = atleast_1d(_several(tensors, "hstack"))
     return cat(several, 0 if len(dims_of(several[0]).sizes) == 1 else 1)
 
 
 @offered("workbench", out=True)
-def vstack(tensors: Sequence[Any]) -> Any:
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Put tensors below each other: along the first dim; vectors become rows.
 
     >>> import workbench as wb
@@ -225,19 +226,19 @@ def vstack(tensors: Sequence[Any]) -> Any:
 
 
 @offered("workbench", out=True)
-def row_stack(tensors: Sequence[Any]) -> Any:
+def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Put tensors below each other: `vstack` by another name."""
     return vstack(tensors)
 
 
 @offered("workbench", out=True)
-def dstack(tensors: Sequence[Any]) -> Any:
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Put tensors behind each other: along the third dim."""
     return cat(atleast_3d(_several(tensors, "dstack")), 2)
 
 
 @offered("workbench", out=True)
-def column_stack(tensors: Sequence[Any]) -> Any:
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Put tensors side by side: along the second dim; vectors and numbers become columns."""
     columns = [
         ops.reshape(one, sizes=(dims_of(one).numel, 1)) if len(dims_of(one).sizes) <= 1 else one
@@ -247,7 +248,7 @@ def column_stack(tensors: Sequence[Any]) -> Any:
 
 
 @offered("workbench")
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Tensor) -> Tensor:
     """The matrix with the given matrices along its diagonal and zeros elsewhere; vectors count as rows.
 
     >>> import workbench as wb
@@ -273,7 +274,7 @@ def block_diag(*tensors: Any) -> Any:
 
 
 @offered("workbench")
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
     """Stretch vectors to the grid of all of their values: as many tensors, each varying along its own dim.
 
     ``indexing="xy"`` exchanges the first two dims. The dims have the names of the vectors.
@@ -283,7 +284,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     >>> x.tolist(), y.shape
     ([[0, 0, 0], [1, 1, 1]], (2, 3))
     """
-    several = (
+    several: list[Any] = (
         list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
     )
     if not several:
@@ -335,7 +336,7 @@ def _check_axes(several: Sequence[Any]) -> None:
 
 
 @offered("workbench")
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one value of each vector, as rows, the last one varying fastest.
 
     >>> import workbench as wb
@@ -356,7 +357,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 
 @offered("workbench")
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of `r` values of a vector, as rows, in the order of `itertools`.
 
     >>> import workbench as wb

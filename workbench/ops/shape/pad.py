@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.base.sizes import check_memory
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
@@ -97,7 +98,7 @@ _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped
 
 
 @offered("workbench", "nn.functional")
-def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Pad: `pad` lists (before, after) from the last dim backwards; negative widths cut. Names pass through.
 
     `mode` is ``constant`` (with `value`, 0 by default), ``reflect``, ``replicate`` or ``circular``; the last three pad
@@ -150,6 +151,6 @@ def _check_border(dims: Dims, dim: int, before: int, after: int, mode: str) -> N
 
 
 @offered("workbench")
-def constant_pad_nd(input: Any, pad: Sequence[int], value: float = 0) -> Any:
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """Pad with a constant: `pad` with its default mode, by another name."""
     return ops.pad(input, padding=_pairs(input, pad, "constant_pad_nd"), value=value)

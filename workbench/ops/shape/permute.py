@@ -11,6 +11,7 @@ from workbench.base.dims import Dims, dim_index, dim_indices
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
+from workbench.core.typing import Dim, DimsLike, Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
@@ -74,7 +75,7 @@ ROLL = move(
 
 
 @offered()
-def permute(input: Any, *order: Any, dims: Any = None) -> Any:
+def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Tensor:
     """The dims in another order, by position or by name: a view.
 
     Raises `DimensionError` unless each dim is named once.
@@ -83,13 +84,14 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     >>> wb.zeros(N=2, H=4, C=3).permute("N", "C", "H").shape
     (2, 3, 4)
     """
+    given: Any = dims
     if dims is None:
-        dims = order[0] if len(order) == 1 and not isinstance(order[0], int | str) else order
+        given = order[0] if len(order) == 1 and not isinstance(order[0], int | str) else order
     own = dims_of(input)
-    positions = tuple(dim_index(own, dim, "permute") for dim in dims)
+    positions = tuple(dim_index(own, dim, "permute") for dim in given)
     if sorted(positions) != list(range(len(own.sizes))):
         raise DimensionError(
-            f"permute(dims): {list(dims)} must name each of the {len(own.sizes)} dims once.",
+            f"permute(dims): {list(given)} must name each of the {len(own.sizes)} dims once.",
             op="permute",
             operands=(own.operand(),),
         )
@@ -100,7 +102,7 @@ offered("workbench")(copying(permute))
 
 
 @offered(inplace_view=True)
-def transpose(input: Any, dim0: int | str, dim1: int | str) -> Any:
+def transpose(input: Tensor, dim0: Dim, dim1: Dim) -> Tensor:
     """Exchange two dims: a view.
 
     >>> import workbench as wb
@@ -119,19 +121,19 @@ offered("workbench")(copying(transpose))
 
 
 @offered(inplace_view=True)
-def swapaxes(input: Any, axis0: int | str, axis1: int | str) -> Any:
+def swapaxes(input: Tensor, axis0: Dim, axis1: Dim) -> Tensor:
     """Exchange two dims: `transpose` by another name."""
     return transpose(input, axis0, axis1)
 
 
 @offered(inplace_view=True)
-def swapdims(input: Any, dim0: int | str, dim1: int | str) -> Any:
+def swapdims(input: Tensor, dim0: Dim, dim1: Dim) -> Tensor:
     """Exchange two dims: `transpose` by another name."""
     return transpose(input, dim0, dim1)
 
 
 @offered()
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: Tensor, source: DimsLike, destination: DimsLike) -> Tensor:
     """Move the dims `source`, one or several, to the positions `destination`; the others keep their order. A view.
 
     >>> import workbench as wb
@@ -139,9 +141,8 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ('N', 'H', 'C')
     """
     dims = dims_of(input)
-    sources, targets = (
-        list(one) if isinstance(one, list | tuple) else [one] for one in (source, destination)
-    )
+    both: tuple[Any, Any] = (source, destination)
+    sources, targets = (list(one) if isinstance(one, list | tuple) else [one] for one in both)
     if len(sources) != len(targets):
         raise DimensionError(
             f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
@@ -169,13 +170,13 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 
 
 @offered()
-def moveaxis(input: Any, source: Any, destination: Any) -> Any:
+def moveaxis(input: Tensor, source: DimsLike, destination: DimsLike) -> Tensor:
     """Move dims to other positions: `movedim` by another name."""
     return movedim(input, source, destination)
 
 
 @offered(inplace_view=True)
-def t(input: Any) -> Any:
+def t(input: Tensor) -> Tensor:
     """Transpose a tensor of at most two dims: a view."""
     dims = dims_of(input)
     if len(dims.sizes) > 2:
@@ -192,7 +193,7 @@ offered("workbench")(copying(t))
 
 
 @offered()
-def adjoint(input: Any) -> Any:
+def adjoint(input: Tensor) -> Tensor:
     """The last two dims exchanged, and complex values conjugated: Aᴴ.
 
     >>> import workbench as wb
@@ -212,7 +213,7 @@ def _matrix_transposed(input: Any, what: str) -> Any:
     return transpose(input, -2, -1)
 
 
-def _conjugate_transposed(input: Any) -> Any:
+def _conjugate_transposed(input: Tensor) -> Tensor:
     """Return a matrix transposed and conjugated."""
     dims = dims_of(input)
     if len(dims.sizes) not in (0, 2):
@@ -236,7 +237,7 @@ offered("Tensor", name="mT")(
 
 
 @offered()
-def flip(input: Any, *order: Any, dims: Any = None) -> Any:
+def flip(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Tensor:
     """Reverse the order of entries along the given dims: a copy.
 
     >>> import workbench as wb
@@ -244,21 +245,22 @@ def flip(input: Any, *order: Any, dims: Any = None) -> Any:
     tensor([[2, 1],
             [4, 3]], names=('N', 'C'))
     """
+    given: Any = dims
     if dims is None:
-        dims = order[0] if len(order) == 1 else order
-    several = (dims,) if isinstance(dims, int | str) else tuple(dims)
+        given = order[0] if len(order) == 1 else order
+    several = (given,) if isinstance(given, int | str) else tuple(given)
     return ops.flip(input, dim=dim_indices(dims_of(input), several, "flip") if several else ())
 
 
 @offered()
-def fliplr(input: Any) -> Any:
+def fliplr(input: Tensor) -> Tensor:
     """Reverse the second dim: left and right change places."""
     _at_least(input, 2, "fliplr()", "2-d")
     return flip(input, 1)
 
 
 @offered()
-def flipud(input: Any) -> Any:
+def flipud(input: Tensor) -> Tensor:
     """Reverse the first dim: up and down change places."""
     _at_least(input, 1, "flipud()", "1-d")
     return flip(input, 0)
@@ -271,7 +273,7 @@ def _at_least(input: Any, ndim: int, what: str, words: str) -> None:
 
 
 @offered()
-def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
+def roll(input: Tensor, shifts: Size, dims: DimsLike | None = None) -> Tensor:
     """Move entries along dims by `shifts`; what leaves at one end enters at the other.
 
     Without `dims` the tensor is rolled as if it were flat. Raises `DimensionError` unless there is one shift a dim.
@@ -300,7 +302,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 
 @offered()
-def rot90(input: Any, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Any:
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Tensor:
     """Rotate by k quarter turns in the plane of two dims, from the first towards the second: a copy.
 
     >>> import workbench as wb

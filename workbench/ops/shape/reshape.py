@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
+from workbench.core.typing import Dim, DimsLike, Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
@@ -273,7 +274,7 @@ DETACH = move(
 
 
 @offered()
-def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
+def reshape(input: Tensor, *sizes: Size, shape: Size | None = None) -> Tensor:
     """The same values in row-major order under other sizes, one of which may be -1.
 
     Names stay with the unchanged dims at the start and the end. Shares memory where strides allow it.
@@ -287,19 +288,19 @@ def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
 
 
 @offered("Tensor")
-def reshape_as(input: Any, other: Any) -> Any:
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The same values under the sizes of `other`."""
     return ops.reshape(input, sizes=dims_of(other).sizes)
 
 
 @offered()
-def ravel(input: Any) -> Any:
+def ravel(input: Tensor) -> Tensor:
     """All values in row-major order as one dim; shares memory where strides allow it."""
     return ops.reshape(input, sizes=(dims_of(input).numel,))
 
 
 @offered()
-def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | None = None) -> Any:
+def flatten(input: Tensor, start_dim: DimsLike = 0, end_dim: Dim = -1, out_dim: str | None = None) -> Tensor:
     """Lay several neighbouring dims out as one: ``flatten(1)``, or by name ``flatten(['C', 'H', 'W'], 'features')``.
 
     >>> import workbench as wb
@@ -322,7 +323,8 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | No
         return ops.flatten(input, start=positions[0], end=positions[-1], name=out_dim)
     if not dims.sizes:
         return ops.reshape(input, sizes=(1,))
-    start, end = dim_index(dims, start_dim, "flatten"), dim_index(dims, end_dim, "flatten")
+    first: Any = start_dim  # not several, as it turned out
+    start, end = dim_index(dims, first, "flatten"), dim_index(dims, end_dim, "flatten")
     if start > end:
         raise DimensionError("flatten() has invalid args: start_dim cannot come after end_dim", op="flatten")
     return ops.flatten(
@@ -331,7 +333,7 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1, out_dim: str | No
 
 
 @offered()
-def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
+def unflatten(input: Tensor, dim: Dim, sizes: Sequence[int] | Sequence[tuple[str, int]]) -> Tensor:
     """Split one dim into several: `sizes` is a list of sizes, or of pairs of name and size, or a dict of these.
 
     >>> import workbench as wb
@@ -358,7 +360,7 @@ def unflatten(input: Any, dim: int | str, sizes: Any) -> Any:
 
 
 @offered(inplace_view=True)
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input: Tensor, dim: DimsLike | None = None) -> Tensor:
     """Take dims of size 1 away, with their names: all of them, or those given (of which others stay). A view.
 
     >>> import workbench as wb
@@ -376,7 +378,7 @@ offered("workbench")(copying(squeeze))
 
 
 @offered(inplace_view=True)
-def unsqueeze(input: Any, dim: int, name: str | None = None) -> Any:
+def unsqueeze(input: Tensor, dim: int, name: str | None = None) -> Tensor:
     """Put a new dim of size 1 at position `dim`, under `name` if given: a view.
 
     >>> import workbench as wb
@@ -397,29 +399,47 @@ offered("workbench")(copying(unsqueeze))
 
 
 @offered("workbench")
-def alias_copy(input: Any) -> Any:
+def alias_copy(input: Tensor) -> Tensor:
     """The same values in memory of their own."""
     return ops.clone(input)
 
 
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(first: Tensor, second: Tensor, /, *more: Tensor) -> tuple[Tensor, ...]: ...
 @offered("workbench")
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Give tensors without dims one of size 1; several tensors (or a list of them) give a tuple."""
     return _each(tensors, lambda one: ops.reshape(one, sizes=(1,)) if not dims_of(one).sizes else one)
 
 
-def _two(input: Any) -> Any:
+def _two(input: Tensor) -> Tensor:
     return unsqueeze(atleast_1d(input), 0) if len(dims_of(input).sizes) < 2 else input
 
 
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(first: Tensor, second: Tensor, /, *more: Tensor) -> tuple[Tensor, ...]: ...
 @offered("workbench")
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Put new dims of size 1 at the front until there are two; several tensors give a tuple."""
     return _each(tensors, _two)
 
 
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(first: Tensor, second: Tensor, /, *more: Tensor) -> tuple[Tensor, ...]: ...
 @offered("workbench")
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Give tensors three dims: [N] becomes [1, N, 1], [N, M] becomes [N, M, 1]; several tensors give a tuple.
 
     >>> import workbench as wb
@@ -429,7 +449,7 @@ def atleast_3d(*tensors: Any) -> Any:
     return _each(tensors, lambda one: unsqueeze(_two(one), -1) if len(dims_of(one).sizes) < 3 else one)
 
 
-def _each(tensors: tuple[Any, ...], function: Any) -> Any:
+def _each(tensors: Sequence[Any], function: Callable[[Any], Tensor]) -> Tensor | tuple[Tensor, ...]:
     if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
         return function(tensors[0])
     several = tensors[0] if len(tensors) == 1 else tensors

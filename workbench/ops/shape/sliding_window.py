@@ -10,6 +10,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
@@ -95,7 +96,7 @@ ADD_WINDOWS = move(
 
 
 @offered("Tensor")
-def unfold(input: Any, dimension: int | str, size: int, step: int) -> Any:
+def unfold(input: Tensor, dimension: Dim, size: int, step: int) -> Tensor:
     """Windows of `size` entries along a dim, `step` apart, in a new dim at the end: a view.
 
     >>> import workbench as wb

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Sample, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.index.view_scatter import writer
 from workbench.ops.offer import offered
@@ -192,7 +193,7 @@ VIEW_DTYPE = move(
 
 
 @offered("Tensor")
-def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
+def view(input: Tensor, *shape: Size, size: Size | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """The same memory under other sizes, one of which may be -1, or (given a data type) with its bits read anew.
 
     Never copies: where the memory of a transposed, stretched or cut tensor cannot be seen that way, `DimensionError`
@@ -235,7 +236,7 @@ def _scattered(before: Any, after: Any) -> bool:
     return bool(storage(before).flags.c_contiguous)
 
 
-def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Any:
+def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Tensor:
     array, own = input.payload, dims_of(input)
     before, after = array.dtype.itemsize, dtype.itemsize
     if before == after:
@@ -259,13 +260,17 @@ def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Any:
 
 
 @offered("Tensor")
-def view_as(input: Any, other: Any) -> Any:
+def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The same memory under the sizes of `other`; never copies, see `Tensor.view`."""
     return view(input, dims_of(other).sizes)
 
 
+@overload
+def stride(input: Tensor) -> tuple[int, ...]: ...
+@overload
+def stride(input: Tensor, dim: Dim) -> int: ...
 @offered("Tensor")
-def stride(input: Any, dim: int | str | None = None) -> Any:
+def stride(input: Tensor, dim: Dim | None = None) -> tuple[int, ...] | int:
     """How many values apart the entries of each dim lie in memory, or those of one dim.
 
     >>> import workbench as wb
@@ -277,14 +282,14 @@ def stride(input: Any, dim: int | str | None = None) -> Any:
 
 
 @offered("Tensor")
-def storage_offset(input: Any) -> int:
+def storage_offset(input: Tensor) -> int:
     """How many values stand before the first one in the memory that the tensor is a part of."""
     array = input.payload
     return memory_of(array)[1] if isinstance(array, np.ndarray) else 0
 
 
 @offered("Tensor")
-def is_contiguous(input: Any) -> bool:
+def is_contiguous(input: Tensor) -> bool:
     """True if the values lie in row-major order in memory, without gaps."""
     array = input.payload
     return bool(array.flags.c_contiguous) if isinstance(array, np.ndarray) else True
@@ -297,7 +302,7 @@ def _rows_first(input: Any) -> Any:
 
 
 @offered()
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided(input: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
     """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names.
 
     `storage_offset` counts from the start of the memory that `input` is a part of; None means where `input` begins.
@@ -316,8 +321,8 @@ offered("workbench")(copying(as_strided))
 
 @offered()
 def as_strided_scatter(
-    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
-) -> Any:
+    input: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None = None
+) -> Tensor:
     """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
     params = _strided_params(input, size, stride, storage_offset)
     if dims_of(src).sizes != params["size"]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.ops.offer import offer, offered
 from workbench.ops.special.functions import special
 
@@ -133,7 +134,7 @@ offer(BESSEL_K1E, "[0.5, 1.0]", "tensor([2.7310, 1.6362])", "special", out=True)
 
 
 @offered("special", out=True)
-def spherical_bessel_j0(input: Any) -> Any:
+def spherical_bessel_j0(input: Tensor) -> Tensor:
     """Spherical Bessel function of the first kind, of order 0: y = sin(x)/x, 1 at 0.
 
     >>> import workbench as wb

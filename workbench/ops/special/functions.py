@@ -15,6 +15,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, per_value, unary
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, new
 from workbench.ops.elementwise.complex import real_only
 from workbench.ops.offer import offer, offered
@@ -339,7 +340,7 @@ offer(GAMMAINCC, ("[1.0, 2.0]", "[1.0, 1.0]"), "tensor([0.3679, 0.7358])", "spec
 
 
 @offered("workbench", "special", out=True)
-def polygamma(n: int, input: Any) -> Any:
+def polygamma(n: int, input: Tensor) -> Tensor:
     """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through.
 
     >>> import workbench as wb
@@ -352,14 +353,14 @@ def polygamma(n: int, input: Any) -> Any:
 
 
 @offered("Tensor", name="polygamma", in_place="Tensor")
-def _polygamma_method(self: Any, n: int) -> Any:
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
     """Derivative of order `n` of the digamma function: y = ψ⁽ⁿ⁾(x). Names and sizes pass through."""
     return polygamma(n, self)
 
 
 @offered(out=True, in_place="Tensor")
 @offered("special", name="multigammaln", out=True)
-def mvlgamma(input: Any, p: int) -> Any:
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Logarithm of the multivariate gamma function: y = p(p-1)/4·ln π + Σ_i ln Γ(x - (i-1)/2), i from 1 to p.
 
     Names and sizes pass through.

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.errors import DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
+from workbench.core.typing import Operand, Tensor
 from workbench.core.value import Value, new
 from workbench.ops.offer import offered
 
@@ -23,7 +24,7 @@ def _linear(x: Any, slope: float, offset: float) -> Any:
 
 def _evaluate(
     name: str, x: Any, n: Any, first: tuple[float, float], argument: tuple[float, float], step: Step
-) -> Any:
+) -> Tensor:
     """Return pₙ(x): p₀ = 1, p₁ = a·t + b for `first` = (a, b) and t = c·x + d for `argument` = (c, d); 0 for n < 0."""
     if not isinstance(x, Value):
         x = new(np.asarray(x, np.float32))
@@ -155,7 +156,7 @@ _FAMILIES: dict[str, tuple[str, str, tuple[float, float], tuple[float, float], S
 def _polynomial(name: str) -> Callable[..., Any]:
     doc, equation, first, argument, step = _FAMILIES[name]
 
-    def function(input: Any, n: Any) -> Any:
+    def function(input: Operand, n: Operand) -> Tensor:
         return _evaluate(f"special.{name}", input, n, first, argument, step)
 
     function.__name__ = function.__qualname__ = name

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.nn.activation.gated_ops import GLU
@@ -16,7 +15,7 @@ from workbench.ops.offer import offered
 
 
 @offered("nn.functional")
-def silu(input: Any, inplace: bool = False) -> Any:
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Sigmoid linear unit, also called swish: y = x/(1 + e^-x). Names and sizes pass through.
 
     >>> import workbench as wb
@@ -29,7 +28,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
 
 
 @offered("nn.functional")
-def mish(input: Any, inplace: bool = False) -> Any:
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Self-regularized unit: y = x·tanh(ln(1 + e^x)). Names and sizes pass through.
 
     >>> import workbench as wb
@@ -41,7 +40,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
 
 @offered("nn.functional")
 @rounded_once
-def gelu(input: Any, approximate: str = "none") -> Any:
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Gaussian error linear unit: y = x·Φ(x), or with "tanh" x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
 
     Names and sizes pass through.
@@ -59,7 +58,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 
 @offered("nn.functional")
 @rounded_once
-def glu(input: Any, dim: int | str = -1) -> Any:
+def glu(input: Tensor, dim: Dim = -1) -> Tensor:
     """Gated linear unit: y = a·sigmoid(b), where a and b are the halves along `dim`, which keeps its name.
 
     Raises `DimensionError` unless the size of that dim is even.

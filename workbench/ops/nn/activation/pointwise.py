@@ -13,6 +13,7 @@ from workbench.core.families import binary, unary
 from workbench.core.inplace import write
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import real_only, zeros
 from workbench.ops.elementwise.precision import rounded_once
@@ -72,14 +73,14 @@ PRELU = binary(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Any:
+def settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]) -> Tensor:
     """Return the result, or write it into the operand where that was asked for."""
     function = rounded_once(function)
     return write(input, f"{name}_", function) if inplace else function(input)
 
 
 @offered("workbench", "Tensor", "nn.functional", in_place=True)
-def relu(input: Any, inplace: bool = False) -> Any:
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0.
 
     >>> import workbench as wb
@@ -90,7 +91,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 @offered("nn.functional")
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Rectified linear unit up to 6: y = min(max(x, 0), 6). Names and sizes pass through.
 
     >>> import workbench as wb
@@ -101,7 +102,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 
 @offered("nn.functional", in_place="nn.functional")
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Keep values within bounds: y = min(max(x, min_val), max_val). At a bound the gradient is 0. Names pass through.
 
     >>> import workbench as wb
@@ -114,7 +115,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 @offered("nn.functional")
-def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Piecewise linear stand-in of the logistic function: y = min(max(x + 3, 0), 6)/6. Names pass through.
 
     >>> import workbench as wb
@@ -125,7 +126,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 
 @offered("nn.functional")
-def hardswish(input: Any, inplace: bool = False) -> Any:
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Piecewise quadratic stand-in of silu: y = x·min(max(x + 3, 0), 6)/6. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -136,7 +137,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 
 @offered("nn.functional", in_place="nn.functional")
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Rectified linear unit with a slope below 0: y = x above 0, slope·x below. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -147,7 +148,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 @offered("workbench", "Tensor", "nn.functional")
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Rectified linear unit with learned slopes below 0: y = x above 0, w·x below.
 
     `weight` has one value, or one for each channel: dim 1 of [N, C, ...], or the only dim. Names pass through.
@@ -177,7 +178,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 
 @offered("nn.functional", in_place="nn.functional")
-def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Exponential linear unit: y = x above 0, alpha·(e^x - 1) below. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -188,7 +189,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 @offered("workbench", "nn.functional", in_place="nn.functional")
-def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Exponential linear unit with one slope at 0: y = x above 0, alpha·(e^(x/alpha) - 1) below. Names pass through.
 
     >>> import workbench as wb
@@ -204,7 +205,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 @offered("workbench", "nn.functional", in_place="nn.functional")
-def selu(input: Any, inplace: bool = False) -> Any:
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Exponential linear unit that normalizes itself: y = 1.0507·(x above 0, 1.6733·(e^x - 1) below).
 
     Names and sizes pass through.
@@ -219,7 +220,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 
 @offered("nn.functional")
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Smooth rectified linear unit: y = ln(1 + e^(beta·x))/beta, and x where beta·x is beyond the threshold.
 
     Names and sizes pass through.
@@ -232,7 +233,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 
 
 @offered("nn.functional")
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input: Tensor) -> Tensor:
     """Logarithm of the logistic function: y = -ln(1 + e^-x). Names and sizes pass through.
 
     >>> import workbench as wb

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.nn.activation.parametric_ops import HARDSHRINK, SOFTSHRINK, THRESHOLD
 from workbench.ops.nn.activation.pointwise import settled
@@ -13,7 +12,7 @@ from workbench.ops.offer import offered
 
 @offered("nn.functional")
 @rounded_once
-def softsign(input: Any) -> Any:
+def softsign(input: Tensor) -> Tensor:
     """Softly bounded: y = x/(1 + |x|). Names and sizes pass through.
 
     >>> import workbench as wb
@@ -25,7 +24,7 @@ def softsign(input: Any) -> Any:
 
 @offered("nn.functional")
 @rounded_once
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Tensor) -> Tensor:
     """What tanh takes away: y = x - tanh x. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -36,7 +35,7 @@ def tanhshrink(input: Any) -> Any:
 
 
 @offered("nn.functional")
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Move values towards 0: y = x - λ above λ, x + λ below -λ, 0 between. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -49,7 +48,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 @offered("workbench", "Tensor", "nn.functional")
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Drop values near 0: y = x where |x| > λ, 0 elsewhere. Names and sizes pass through.
 
     >>> import workbench as wb
@@ -60,7 +59,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 @offered("workbench", "nn.functional", in_place="nn.functional")
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Replace what is not above a threshold: y = x where x > threshold, value elsewhere. Names pass through.
 
     >>> import workbench as wb

@@ -15,6 +15,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Dim, DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn import batching
 from workbench.ops.offer import offered
@@ -184,7 +185,7 @@ LOG_SOFTMAX_GRADIENT = _gradient_declared(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _along(op: Op, input: Any, dim: int | str, dtype: Any) -> Any:
+def _along(op: Op, input: Any, dim: int | str, dtype: Any) -> Tensor:
     if input.payload.dtype.kind == "c":
         raise DTypeError(f"{op.name} is not defined for complex values, this is {input.dtype.name}")
     if dtype is not None:
@@ -193,7 +194,7 @@ def _along(op: Op, input: Any, dim: int | str, dtype: Any) -> Any:
 
 
 @offered()
-def softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
+def softmax(input: Tensor, dim: Dim, dtype: DTypeLike | None = None) -> Tensor:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given.
 
     >>> import workbench as wb
@@ -204,7 +205,7 @@ def softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
 
 
 @offered()
-def log_softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
+def log_softmax(input: Tensor, dim: Dim, dtype: DTypeLike | None = None) -> Tensor:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}. Computed in `dtype`, if given.
 
     >>> import workbench as wb
@@ -215,7 +216,9 @@ def log_softmax(input: Any, dim: int | str, dtype: Any = None) -> Any:
 
 
 @offered("nn.functional")
-def softmin(input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(
+    input: Tensor, dim: Dim | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None
+) -> Tensor:
     """Softmax of the negated values: y_i = e^{-x_i} / Σ_j e^{-x_j}.
 
     >>> import workbench as wb
@@ -239,16 +242,16 @@ def _usual(name: str, input: Any, dim: int | str | None, stacklevel: int) -> int
 
 @offered("nn.functional", name="softmax")
 def _functional_softmax(
-    input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Any:
+    input: Tensor, dim: Dim | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None
+) -> Tensor:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
     return _along(SOFTMAX, input, _usual("softmax", input, dim, _stacklevel), dtype)
 
 
 @offered("nn.functional", name="log_softmax")
 def _functional_log_softmax(
-    input: Any, dim: int | str | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Any:
+    input: Tensor, dim: Dim | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None
+) -> Tensor:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
     return _along(LOG_SOFTMAX, input, _usual("log_softmax", input, dim, _stacklevel), dtype)
 
@@ -258,19 +261,19 @@ for _function in (_functional_softmax, _functional_log_softmax):
 
 
 @offered("special", name="softmax")
-def _special_softmax(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
+def _special_softmax(input: Tensor, dim: Dim, *, dtype: DTypeLike | None = None) -> Tensor:
     """Exponentials scaled to sum to 1 along `dim`: y_i = e^{x_i} / Σ_j e^{x_j}. Computed in `dtype`, if given."""
     return _along(SOFTMAX, input, dim, dtype)
 
 
 @offered("special", name="log_softmax")
-def _special_log_softmax(input: Any, dim: int | str, *, dtype: Any = None) -> Any:
+def _special_log_softmax(input: Tensor, dim: Dim, *, dtype: DTypeLike | None = None) -> Tensor:
     """Logarithm of softmax along `dim`, without overflow: y_i = x_i - ln Σ_j e^{x_j}."""
     return _along(LOG_SOFTMAX, input, dim, dtype)
 
 
 @offered("special", name="logsumexp", out=True)
-def _special_logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+def _special_logsumexp(input: Tensor, dim: DimsLike, keepdim: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
     return logsumexp(input, dim, keepdim)
 

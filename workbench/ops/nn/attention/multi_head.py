@@ -11,6 +11,7 @@ from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import Generator
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.contract.matmul import linear
 from workbench.ops.linalg.matrices import swap
@@ -39,7 +40,9 @@ def _widened(mask: Any, value: float = 0.0) -> Any:
     return ops.pad(mask, padding=((0, 0),) * (ndim - 1) + ((0, 1),), value=value)
 
 
-def _project(query: Any, key: Any, value: Any, weights: tuple[Any, ...], bias: Any) -> tuple[Any, Any, Any]:
+def _project(
+    query: Any, key: Any, value: Tensor, weights: tuple[Any, ...], bias: Any
+) -> tuple[Any, Any, Any]:
     embedding = query.payload.shape[-1]
     biases: list[Any] = [None, None, None]
     if bias is not None:
@@ -56,7 +59,7 @@ def _by_head(x: Any, batch: int, heads: int) -> Any:
     return ops.permute(ops.reshape(x, sizes=(length, batch * heads, width // heads)), dim=(1, 0, 2))
 
 
-def _check_heads(query: Any, key: Any, value: Any, num_heads: int, expected: int, separate: bool) -> None:
+def _check_heads(query: Any, key: Any, value: Tensor, num_heads: int, expected: int, separate: bool) -> None:
     ranks = {len(one.payload.shape) for one in (query, key, value)}
     if ranks not in ({2}, {3}):
         raise DimensionError(
@@ -84,7 +87,7 @@ def _check_heads(query: Any, key: Any, value: Any, num_heads: int, expected: int
         )
 
 
-def _check_names(query: Any, key: Any, value: Any) -> None:
+def _check_names(query: Any, key: Any, value: Tensor) -> None:
     """Refuse values whose names say other sources than the keys', and keys of another batch than the queries'."""
     k, v = dims_of(key), dims_of(value)
     unify_names(
@@ -109,34 +112,34 @@ def _names_of_weights(query: Any, key: Any, heads: bool) -> tuple[str | None, ..
 
 @offered("nn.functional")
 def multi_head_attention_forward(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     embed_dim_to_check: int,
     num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
     add_zero_attn: bool,
     dropout_p: float,
-    out_proj_weight: Any,
-    out_proj_bias: Any,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
     training: bool = True,
-    key_padding_mask: Any = None,
+    key_padding_mask: Tensor | None = None,
     need_weights: bool = True,
-    attn_mask: Any = None,
+    attn_mask: Tensor | None = None,
     use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
     *,
     generator: Generator | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor | None]:
     """Attention in several heads: inputs projected, attended to by head, put together and projected.
 
     Shapes: query [L, N, E] (or [L, E]), key and value [S, N, E]; returns the output in the query's shape and names, and

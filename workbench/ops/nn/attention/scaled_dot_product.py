@@ -11,6 +11,7 @@ from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import Generator
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.nn.attention.scaled_dot_product_ops import ATTENTION
@@ -41,8 +42,8 @@ def weights_of(scores: Any, masked: bool) -> Any:
 
 
 def by_the_op(
-    query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool, dropout: float, generator: Any
-) -> Any:
+    query: Any, key: Any, value: Tensor, mask: Any, scale: float, causal: bool, dropout: float, generator: Any
+) -> Tensor | None:
     """Run the op, where it takes sizes and types; None where it does not."""
     q, k, v = (one.payload.shape for one in (query, key, value))
     if len(q) > 4 or not len(q) == len(k) == len(v) or not q[:-2] == k[:-2] == v[:-2]:
@@ -99,17 +100,17 @@ def _repeated(x: Any, heads: int, label: str) -> Any:
 
 @offered("nn.functional")
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
     *,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """softmax(scale·q·kᵀ + mask)·v: for each query the average of the values, by how well their keys match it.
 
     Shapes: query [..., L, E], key [..., S, E], value [..., S, V] -> [..., L, V]; the query's names stay. `attn_mask`
@@ -158,8 +159,15 @@ def scaled_dot_product_attention(
 
 
 def step_by_step(
-    query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool, dropout_p: float, generator: Any
-) -> Any:
+    query: Any,
+    key: Any,
+    value: Tensor,
+    mask: Any,
+    scale: float,
+    causal: bool,
+    dropout_p: float,
+    generator: Any,
+) -> Tensor:
     """The same in several ops, for sizes that stretch to each other, more dims, and complex numbers."""
     scores = ops.matmul(ops.mul(query, float(scale)), swap(key))
     if causal:

@@ -116,12 +116,12 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
     if g_normal is not None:
         slopes = ops.add(slopes, ops.unsqueeze(g_normal, dim=3, name=None))
     d_scores = ops.mul(weights, slopes)
-    found = [
+    gradients = [
         ops.mul(ops.matmul(d_scores, key), scale),
         ops.mul(ops.matmul(swap(d_scores), query), scale),
         ops.matmul(swap(used), g),
     ]
-    return (*found, *(unbroadcast(d_scores, one) for one in masks))
+    return (*gradients, *(unbroadcast(d_scores, one) for one in masks))
 
 
 def _samples() -> list[Sample]:

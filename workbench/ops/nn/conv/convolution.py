@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import Sizes, batched, not_negative, positive, several, unbatched
 from workbench.ops.offer import offered
@@ -42,14 +43,14 @@ def _groups(groups: int, op: str) -> int:
 
 def _convolve(
     n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+) -> Tensor:
     op = f"conv{n}d"
     strides = positive(several(stride, n, "stride"), "stride", op)
     dilations = positive(several(dilation, n, "dilation"), "dilation", op)
     x, added = batched(input, n, op)
     x, widths = _border(x, weight, padding, strides, dilations, op)
     operands = (x, weight) if bias is None else (x, weight, bias)
-    y = getattr(ops, op)(
+    y: Tensor = getattr(ops, op)(
         *operands, stride=strides, padding=widths, dilation=dilations, groups=_groups(groups, op)
     )
     return unbatched(y, added)
@@ -57,14 +58,14 @@ def _convolve(
 
 @offered("workbench", "nn.functional")
 def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size | str = 0,
+    dilation: Size = 1,
     groups: int = 1,
-) -> Any:
+) -> Tensor:
     """One-dimensional cross-correlation.
 
     y[n, o, p] = b[o] + Σ_{c, i} x[n, c, p·s + i·d - pad]·w[o, c, i]
@@ -80,14 +81,14 @@ def conv1d(
 
 @offered("workbench", "nn.functional")
 def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size | str = 0,
+    dilation: Size = 1,
     groups: int = 1,
-) -> Any:
+) -> Tensor:
     """Two-dimensional cross-correlation.
 
     y[n, o, p, q] = b[o] + Σ_{c, i, j} x[n, c, p·s + i·d - pad, q·s + j·d - pad]·w[o, c, i, j]
@@ -104,14 +105,14 @@ def conv2d(
 
 @offered("workbench", "nn.functional")
 def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size | str = 0,
+    dilation: Size = 1,
     groups: int = 1,
-) -> Any:
+) -> Tensor:
     """Three-dimensional cross-correlation: `conv2d` with a depth.
 
     Shapes: input [N, C, D, H, W] or [C, D, H, W], weight [O, C / groups, kD, kH, kW], bias [O].

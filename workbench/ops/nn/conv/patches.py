@@ -11,6 +11,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import (
@@ -172,7 +173,9 @@ def _settings(op: str, kernel_size: Any, dilation: Any, padding: Any, stride: An
 
 
 @offered("nn.functional")
-def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(
+    input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
+) -> Tensor:
     """Take every window of [N, C, H, W] or [C, H, W] as a column: [N, C·kH·kW, positions].
 
     >>> import workbench as wb
@@ -187,8 +190,13 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 @offered("nn.functional")
 def fold(
-    input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+    input: Tensor,
+    output_size: Size,
+    kernel_size: Size,
+    dilation: Size = 1,
+    padding: Size = 0,
+    stride: Size = 1,
+) -> Tensor:
     """Add columns [N, C·kH·kW, positions] up to an image [N, C, H, W] of `output_size`.
 
     What several windows see is added: `fold(unfold(x))` counts each value as often as it was seen.

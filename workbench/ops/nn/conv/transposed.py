@@ -7,6 +7,7 @@ from typing import Any
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import (
     batched,
@@ -67,7 +68,7 @@ def _transposed(
     output_padding: Any,
     groups: int,
     dilation: Any,
-) -> Any:
+) -> Tensor:
     op = f"conv_transpose{n}d"
     strides = positive(several(stride, n, "stride"), "stride", op)
     dilations = positive(several(dilation, n, "dilation"), "dilation", op)
@@ -100,7 +101,7 @@ def _transposed(
         # The convolution whose transpose this is would see more positions: nothing comes from those.
         x = ops.pad(x, padding=((0, 0), (0, 0), *((0, one) for one in more)), value=0.0)
     channels = its.sizes[1] * groups
-    y = getattr(ops, f"conv{n}d_input_gradient")(
+    y: Tensor = getattr(ops, f"conv{n}d_input_gradient")(
         x,
         weight,
         input_shape=(dims.sizes[0], channels, *sizes),
@@ -117,15 +118,15 @@ def _transposed(
 
 @offered("workbench", "nn.functional")
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size = 0,
+    output_padding: Size = 0,
     groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    dilation: Size = 1,
+) -> Tensor:
     """One-dimensional transposed convolution.
 
     y[n, o, p·s + i·d - pad] += x[n, c, p]·w[c, o, i], plus b[o]
@@ -142,15 +143,15 @@ def conv_transpose1d(
 
 @offered("workbench", "nn.functional")
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size = 0,
+    output_padding: Size = 0,
     groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    dilation: Size = 1,
+) -> Tensor:
     """Two-dimensional transposed convolution, see `conv_transpose1d`.
 
     Shapes: input [N, C, H, W] or [C, H, W], weight [C, O / groups, kH, kW], bias [O].
@@ -164,15 +165,15 @@ def conv_transpose2d(
 
 @offered("workbench", "nn.functional")
 def conv_transpose3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size = 0,
+    output_padding: Size = 0,
     groups: int = 1,
-    dilation: Any = 1,
-) -> Any:
+    dilation: Size = 1,
+) -> Tensor:
     """Three-dimensional transposed convolution, see `conv_transpose1d`.
 
     Shapes: input [N, C, D, H, W] or [C, D, H, W], weight [C, O / groups, kD, kH, kW], bias [O].

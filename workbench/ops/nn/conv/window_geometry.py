@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 
 Sizes = tuple[int, ...]
+_Values = TypeVar("_Values")
 Slices = tuple[slice, ...]
 
 LAYOUT: dict[int, Names] = {1: ("N", "C", "L"), 2: ("N", "C", "H", "W"), 3: ("N", "C", "D", "H", "W")}
@@ -81,13 +82,13 @@ def batched(input: Any, n: int, op: str) -> tuple[Any, bool]:
     return input, False
 
 
-def unbatched(value: Any, added: bool) -> Any:
+def unbatched(value: _Values, added: bool) -> _Values:
     """Take the dim of examples away again where `batched` added it; of one value or of several."""
     if not added:
         return value
     if isinstance(value, tuple):
-        return tuple(ops.squeeze(one, dim=(0,)) for one in value)
-    return ops.squeeze(value, dim=(0,))
+        return tuple(ops.squeeze(one, dim=(0,)) for one in value)  # type: ignore[return-value]
+    return ops.squeeze(value, dim=(0,))  # type: ignore[return-value]
 
 
 def check_layout(op: str, x: Dims, n: int) -> None:

@@ -12,6 +12,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 
@@ -196,14 +197,14 @@ def limit_norms(indices: Any, weight: Any, max_norm: float, norm_type: float) ->
 
 @offered("nn.functional")
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Tensor,
+    weight: Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Tensor:
     """Pick rows of `weight` [count, D] by whole numbers `input` […]: y = weight[input], […, D].
 
     The row `padding_idx` gets no gradient. With `max_norm`, rows picked whose `norm_type`-norm is above it are scaled
@@ -224,7 +225,7 @@ def embedding(
     return picked(input, weight, padding, scale_grad_by_freq)
 
 
-def picked(indices: Any, weight: Any, padding: int | None, by_frequency: bool) -> Any:
+def picked(indices: Any, weight: Any, padding: int | None, by_frequency: bool) -> Tensor:
     """Return the rows; padding gets no gradient, and frequent rows a share of it."""
     rows = ops.embedding(indices, weight)
     if padding is None and not by_frequency:

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.nn.embedding.embedding import check_indices, check_padding, limit_norms, picked
 from workbench.ops.offer import offered
@@ -101,18 +102,18 @@ BAG_MAX = Op(
 
 @offered("nn.functional")
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Tensor:
     """Rows of `weight` [count, D] picked by whole numbers and brought together by bags: their sum, mean or max.
 
     `input` is [B, n], each row a bag, or one long row [n] with `offsets` [B], where each bag starts (with

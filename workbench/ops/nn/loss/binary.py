@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid, per_value, unbroadcast
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
 from workbench.ops.offer import offered
@@ -85,13 +86,13 @@ def _same_sizes(input: Any, target: Any, message: str) -> None:
 
 @offered("nn.functional")
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Cross entropy of probabilities of yes: -(t·ln x + (1 - t)·ln(1 - x))·weight. No logarithm is below -100.
 
     >>> import workbench as wb
@@ -111,14 +112,14 @@ def binary_cross_entropy(
 
 @offered("workbench", "nn.functional")
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Any:
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Cross entropy of scores of yes, whose probability is σ(x): -(p·t·ln σ(x) + (1 - t)·ln(1 - σ(x)))·weight.
 
     `pos_weight` p says what a yes counts for against a no; it and `weight` broadcast.
@@ -143,13 +144,13 @@ def binary_cross_entropy_with_logits(
 
 @offered("nn.functional")
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """`binary_cross_entropy_with_logits` of every class [N, C], its mean over the classes.
 
     >>> import workbench as wb
@@ -166,12 +167,12 @@ def multilabel_soft_margin_loss(
 
 @offered("nn.functional")
 def soft_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """ln(1 + e^(-t·x)) for targets t of -1 and 1.
 
     >>> import workbench as wb

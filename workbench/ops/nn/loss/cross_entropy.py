@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.loss import batching
 from workbench.ops.offer import offered
@@ -20,7 +21,7 @@ from workbench.ops.offer import offered
 # ------------------------------------------------------------------------------- what losses share
 
 
-def reduce_loss(loss: Any, reduction: str) -> Any:
+def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
     """Bring a loss for each sample to what `reduction` asks for: "none", "sum" or "mean"."""
     if reduction == "none":
         return loss
@@ -292,14 +293,14 @@ NLL_LOSS_GRADIENT = Op(
 
 @offered("workbench", "nn.functional")
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Negative log-likelihood of the classes `target` under log-probabilities `input`.
 
     y_n = -weight[target_n]·input[n, target_n]; its mean is Σ y_n / Σ weight[target_n]. Shapes: input [N, C],
@@ -312,7 +313,7 @@ def nll_loss(
     return _nll_loss(input, target, weight, ignore_index, chosen_reduction(size_average, reduce, reduction))
 
 
-def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Tensor:
     if target.payload.dtype.kind not in "iu":
         raise DTypeError(
             f"expected target dtype to be Long or Byte, but got {target.dtype.name}: classes are whole numbers. "
@@ -324,15 +325,15 @@ def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction
 
 @offered("workbench", "nn.functional")
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Tensor:
     """Cross entropy between scores `input` and classes or probabilities `target`: -ln softmax(x)[target].
 
     Shapes: input [N, C], [N, C, d1, …] or [C]; target one class for each place ([N], [N, d1, …] or []), or
@@ -390,7 +391,7 @@ def _by_class(weight: Any, sizes: tuple[int, ...], axis: int) -> Any:
 
 def _against_probabilities(
     scores: Any, target: Any, weight: Any, reduction: str, smoothing: float, axis: int
-) -> Any:
+) -> Tensor:
     sizes = scores.payload.shape
     if smoothing > 0.0:
         target = ops.add(ops.mul(target, 1.0 - smoothing), smoothing / sizes[axis])

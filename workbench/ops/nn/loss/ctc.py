@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.nn.loss.cross_entropy import check_reduction, reduce_loss
 from workbench.ops.offer import offered
@@ -263,14 +265,14 @@ def _lengths(lengths: Any, label: str) -> Any:
 
 @offered("workbench", "nn.functional")
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Any:
+) -> Tensor:
     """Negative log-likelihood of sequences of classes over all their timings. Graves et al. 2006.
 
     Shapes: log_probs [T, N, C] (or [T, C]) out of log_softmax; targets [N, S], or all of them in one row; how much of

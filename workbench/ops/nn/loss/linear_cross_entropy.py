@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.loss.cross_entropy import check_reduction, cross_entropy, reduce_loss
 from workbench.ops.offer import offered
@@ -214,17 +215,17 @@ def _check(input: Any, weight: Any, bias: Any) -> None:
 
 @offered("nn.functional")
 def linear_cross_entropy(
-    input: Any,
-    linear_weight: Any,
-    target: Any,
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
     *,
-    linear_bias: Any = None,
-    weight: Any = None,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: Any = None,
-) -> Any:
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:
     """`cross_entropy` of the scores that a linear map gives: cross_entropy(input·linear_weightᵀ + linear_bias, target).
 
     Shapes: input [N, in] or [in], linear_weight [C, in] or [C, d1, …, in], linear_bias [C] or [C, d1, …], target as for
@@ -267,7 +268,7 @@ def linear_cross_entropy(
 
 def _in_chunks(
     input: Any, table: Any, target: Any, bias: Any, weight: Any, reduction: str, ignored: int, options: Any
-) -> Any:
+) -> Tensor:
     batched = len(dims_of(input).sizes) == 2
     if not batched:
         input = ops.unsqueeze(input, dim=0, name=None)

@@ -13,6 +13,7 @@ from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
 from workbench.ops.offer import offered
@@ -26,14 +27,14 @@ def _at_least_zero(value: Any) -> Any:
 
 @offered("workbench", "nn.functional")
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin: float = 0,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """max(0, -t·(x₁ - x₂) + margin): x₁ is to be above x₂ where the target t is 1, below it where that is -1.
 
     >>> import workbench as wb
@@ -61,13 +62,13 @@ def margin_ranking_loss(
 
 @offered("workbench", "nn.functional")
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     margin: float = 1.0,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Distance x where the target is 1, max(0, margin - x) where it is -1: distances of like and of unlike pairs.
 
     >>> import workbench as wb
@@ -82,14 +83,14 @@ def hinge_embedding_loss(
 
 @offered("workbench", "nn.functional")
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin: float = 0,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1. Shapes: [N, D] and [N], or [D] and [].
 
     >>> import workbench as wb
@@ -120,9 +121,9 @@ def cosine_embedding_loss(
 
 @offered("workbench", "nn.functional")
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
@@ -130,7 +131,7 @@ def triplet_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), with the p-norm of differences as distance d.
 
     Shapes: [N, D] or [D]. With `swap`, the positive may stand for the anchor where it is nearer to the negative.
@@ -151,15 +152,15 @@ def triplet_margin_loss(
 
 @offered("nn.functional")
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     *,
     distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """`triplet_margin_loss` with any distance, a function of two tensors; by default `pairwise_distance`."""
     reduction = chosen_reduction(None, None, reduction)
     _check_triplet(anchor, positive, negative, margin)
@@ -187,7 +188,7 @@ def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> 
 
 def _triplet(
     distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str
-) -> Any:
+) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
@@ -227,21 +228,21 @@ def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, .
     return ops.reshape(input, sizes=sizes), ops.reshape(target, sizes=wanted), False
 
 
-def _by_row(loss: Any, batched: bool, reduction: str) -> Any:
+def _by_row(loss: Any, batched: bool, reduction: str) -> Tensor:
     return reduce_loss(loss if batched else ops.reshape(loss, sizes=()), reduction)
 
 
 @offered("nn.functional")
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Σ over the classes i that are not t of w[t]·max(0, margin - x[t] + x[i])^p / C, for the class t of each row.
 
     Shapes: input [N, C] or [C], target [N] or [], weight [C]; p is 1 or 2.
@@ -330,12 +331,12 @@ CLASS_SET = Op(
 
 @offered("nn.functional")
 def multilabel_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Σ over wanted classes j and others i of max(0, 1 - (x[j] - x[i])) / C.
 
     Shapes: input [N, C] or [C]; target the same, a list of wanted classes that ends at its first -1.

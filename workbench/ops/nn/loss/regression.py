@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
 from workbench.ops.offer import offered
@@ -26,7 +27,7 @@ def _warn_of_sizes(input: Any, target: Any) -> None:
         )
 
 
-def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
+def _weighted(loss: Any, weight: Any, reduction: str) -> Tensor:
     """Reduce a loss whose places count as much as `weight` says; the mean divides by the weights' sum."""
     if weight is None:
         return reduce_loss(loss, reduction)
@@ -41,10 +42,11 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     return ops.div(reduce_loss(loss, "sum"), reduce_loss(weight, "sum"))
 
 
-def _compared(name: str, input: Any, target: Any, weight: Any, reduction: str, **numbers: float) -> Any:
+def _compared(name: str, input: Any, target: Any, weight: Any, reduction: str, **numbers: float) -> Tensor:
     """Compare values and targets by one op, and reduce what comes of it."""
     if weight is None:
-        return getattr(ops, name)(input, target, reduction=reduction, **numbers)
+        loss: Tensor = getattr(ops, name)(input, target, reduction=reduction, **numbers)
+        return loss
     return _weighted(getattr(ops, name)(input, target, reduction="none", **numbers), weight, reduction)
 
 
@@ -56,13 +58,13 @@ def _are_floats(input: Any, target: Any) -> bool:
 
 @offered("workbench", "nn.functional")
 def mse_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+    weight: Tensor | None = None,
+) -> Tensor:
     """Squared difference: (x - target)².
 
     >>> import workbench as wb
@@ -79,13 +81,13 @@ def mse_loss(
 
 @offered("nn.functional")
 def l1_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+    weight: Tensor | None = None,
+) -> Tensor:
     """Absolute difference: |x - target|.
 
     >>> import workbench as wb
@@ -97,13 +99,13 @@ def l1_loss(
     return _absolute(input, target, weight, reduction)
 
 
-def _absolute(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+def _absolute(input: Any, target: Any, weight: Any, reduction: str) -> Tensor:
     if _are_floats(input, target):
         return _compared("l1_loss", input, target, weight, reduction)
     return _weighted(ops.abs(ops.sub(input, target)), weight, reduction)
 
 
-def _bent(input: Any, target: Any, weight: Any, reduction: str, bound: float, scale: float) -> Any:
+def _bent(input: Any, target: Any, weight: Any, reduction: str, bound: float, scale: float) -> Tensor:
     """½·d²/scale within the bound, bound·(|d| - ½·bound)/scale beyond it."""
     if not _are_floats(input, target):
         input = ops.mul(input, 1.0)
@@ -112,13 +114,13 @@ def _bent(input: Any, target: Any, weight: Any, reduction: str, bound: float, sc
 
 @offered("nn.functional")
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Tensor:
     """½·d²/β where |d| < β, |d| - ½·β elsewhere, with d = x - target; β = 0 gives `l1_loss`.
 
     >>> import workbench as wb
@@ -138,8 +140,8 @@ def smooth_l1_loss(
 
 @offered("nn.functional")
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """½·d² where |d| < δ, δ·(|d| - ½·δ) elsewhere, with d = x - target.
 
     >>> import workbench as wb
@@ -157,8 +159,13 @@ def huber_loss(
 
 @offered("nn.functional")
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log-likelihood of `target` under normal distributions of mean `input` and variance `var`.
 
     y = ½·(ln max(var, ε) + (x - target)²/max(var, ε)), and ½·ln 2π more if `full`. `var` has the input's sizes, or 1
@@ -195,15 +202,15 @@ def gaussian_nll_loss(
 
 @offered("workbench", "nn.functional")
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     log_input: bool = True,
     full: bool = False,
     size_average: bool | None = None,
     eps: float = 1e-8,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Negative log-likelihood of counts `target` under Poisson distributions.
 
     y = e^x - target·x if `log_input`, else x - target·ln(x + ε); `full` adds Stirling's approximation of ln target!.
@@ -228,13 +235,13 @@ def poisson_nll_loss(
 
 @offered("workbench", "nn.functional")
 def kl_div(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
     log_target: bool = False,
-) -> Any:
+) -> Tensor:
     """Kullback-Leibler divergence of log-probabilities `input` from `target`: target·(ln target - x).
 
     `target` has probabilities, or their logarithms under `log_target`. "batchmean" divides the sum by the first size,

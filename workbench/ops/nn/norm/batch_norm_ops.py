@@ -9,6 +9,7 @@ import numpy as np
 from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
 from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.kernels import lookup
 from workbench.ops.nn.norm.group_norm import group_norm_parts
@@ -109,15 +110,15 @@ def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
 
 @offered("workbench")
 def native_batch_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float,
     eps: float,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm`, with the mean and reciprocal deviation 1/√(Var + ε) of the batch it used: [0] if not `training`.
 
     No gradient flows through those.
@@ -150,15 +151,15 @@ def native_batch_norm(
 
 @offered("nn.functional")
 def batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Tensor:
     """Scale each channel of [N, C, …] by the batch's statistics if `training`, else by the running ones.
 
     y = (x - mean) / √(variance + ε)·weight + bias. While training, running statistics that are given move in place
@@ -178,15 +179,15 @@ def batch_norm(
 
 @offered("nn.functional")
 def instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Tensor:
     """Scale each channel of each sample of [N, C, …] by its own statistics, or by the running ones.
 
     y = (x - mean) / √(variance + ε)·weight + bias. Running statistics that are given move in place towards the mean

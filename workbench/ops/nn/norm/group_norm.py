@@ -11,6 +11,7 @@ from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import plus
 from workbench.ops.nn import batching
@@ -225,7 +226,13 @@ GROUP_NORM_GRADIENT = Op(
 
 # ---------------------------------------------------------------------------------- the words people use
 @offered("workbench", "nn.functional")
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """Scale each group of channels of [N, C, …] by its mean and variance: (x - E[x]) / √(Var[x] + ε)·weight + bias.
 
     C is divisible by `num_groups`; `weight` and `bias` are [C].
@@ -237,7 +244,9 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     return group_norm_parts(input, weight, bias, num_groups, eps)[0]
 
 
-def group_norm_parts(input: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
+def group_norm_parts(
+    input: Any, weight: Any, bias: Any, groups: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return what `group_norm` does, with the mean and the reciprocal deviation of each group."""
     factors = [one for one in (weight, bias if weight is not None else None) if one is not None]
     y, mean, rstd = ops.group_norm(input, *factors, groups=groups, eps=eps)
@@ -249,8 +258,8 @@ def group_norm_parts(input: Any, weight: Any, bias: Any, groups: int, eps: float
 
 @offered("workbench")
 def native_group_norm(
-    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
-) -> tuple[Any, Any, Any]:
+    input: Tensor, weight: Tensor, bias: Tensor, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, with the mean and reciprocal deviation [N, group] it used.
 
     N, C and HxW say the sizes of the input once more.
@@ -271,8 +280,8 @@ def native_group_norm(
 
 @offered("nn.functional")
 def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Any:
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
     """Divide each value by its neighbours in `size` channels: x / (k + α·E[x²])^β. Krizhevsky et al. 2012.
 
     Shapes: [N, C, …], with at least one more dim; beyond the channels there is nothing (zeros).

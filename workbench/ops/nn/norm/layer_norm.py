@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Shape, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg.matrices import plus
 from workbench.ops.nn import batching
@@ -273,8 +274,8 @@ def _count_of(op: str, input: Any, normalized_shape: Any) -> int:
 
 @offered("workbench")
 def native_layer_norm(
-    input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
-) -> tuple[Any, Any, Any]:
+    input: Tensor, normalized_shape: Shape, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm`, with the mean and the reciprocal deviation 1/√(Var + ε) it used; no gradient flows through those.
 
     >>> import workbench as wb
@@ -291,8 +292,12 @@ def native_layer_norm(
 
 @offered("workbench", "nn.functional")
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Tensor,
+    normalized_shape: Shape,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """Scale each sample by the mean and variance of its last dims: (x - E[x]) / √(Var[x] + ε)·weight + bias.
 
     `normalized_shape` gives the sizes of those dims, or their names; `weight` and `bias` have these sizes.
@@ -305,7 +310,9 @@ def layer_norm(
 
 
 @offered("workbench", "nn.functional")
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    input: Tensor, normalized_shape: Shape, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Scale each sample by the root mean square of its last dims: x / √(E[x²] + ε)·weight.
 
     `normalized_shape` gives the sizes of those dims, or their names; ε is the type's own resolution by default.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, batched, several, unbatched
@@ -172,7 +173,9 @@ def target_sizes(dims: Dims, n: int, output_size: Any, op: str) -> Sizes:
     return sizes
 
 
-def _adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+def _adaptive_max_pool(
+    n: int, input: Any, output_size: Any, return_indices: bool
+) -> Tensor | tuple[Tensor, Tensor]:
     op = f"adaptive_max_pool{n}d"
     x, added = batched(input, n, op)
     found = ops.adaptive_max_pool(x, sizes=target_sizes(dims_of(x), n, output_size, op))
@@ -180,8 +183,22 @@ def _adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: boo
     return (values, indices) if return_indices else values
 
 
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Size, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Size, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Size, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 @offered("workbench", "nn.functional")
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Size, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """Pool [N, C, L] or [C, L] to the largest value of each of `output_size` windows.
 
     >>> import workbench as wb
@@ -191,21 +208,49 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 @offered("nn.functional")
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """Pool [N, C, H, W] or [C, H, W] to the largest value of each of `output_size` windows; None keeps a size."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 @offered("nn.functional")
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """Pool [N, C, D, H, W] or [C, D, H, W] to the largest value of each of `output_size` windows."""
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
 
 def _unpooled(
     n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
-) -> Any:
+) -> Tensor:
     op = f"max_unpool{n}d"
     if indices.payload.dtype.kind not in "iu":
         raise DTypeError(
@@ -235,8 +280,13 @@ def _unpooled(
 
 @offered("nn.functional")
 def max_unpool1d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Size | None = None,
+) -> Tensor:
     """Put the values that `max_pool1d` found back where they lay, among zeros.
 
     `output_size` decides between the sizes that pool to the same.
@@ -251,15 +301,25 @@ def max_unpool1d(
 
 @offered("nn.functional")
 def max_unpool2d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Size | None = None,
+) -> Tensor:
     """Put the values that `max_pool2d` found back where they lay, among zeros; see `max_unpool1d`."""
     return _unpooled(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 @offered("nn.functional")
 def max_unpool3d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Size | None = None,
+) -> Tensor:
     """Put the values that `max_pool3d` found back where they lay, among zeros; see `max_unpool1d`."""
     return _unpooled(3, input, indices, kernel_size, stride, padding, output_size)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from workbench.base.random import default_generator
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.nn.conv.window_geometry import (
     LAYOUT,
@@ -175,7 +177,7 @@ def _pool(
     output_ratio: Any,
     return_indices: bool,
     random_samples: Any,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]:
     op = f"fractional_max_pool{n}d"
     dtype = input.payload.dtype
     if dtype.kind not in "fV":
@@ -201,15 +203,43 @@ def _pool(
     return (values, indices) if return_indices else values
 
 
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 @offered("nn.functional")
 def fractional_max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
-    _random_samples: Any = None,
-) -> Any:
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Pool [N, C, H, W] or [C, H, W] to the largest values of overlapping windows that chance places. Graham 2014.
 
     The windows are of one size; from one to the next are steps of two neighbouring lengths, so that the result has
@@ -225,15 +255,43 @@ def fractional_max_pool2d(
     return _pool(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 @offered("nn.functional")
 def fractional_max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
-    _random_samples: Any = None,
-) -> Any:
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Pool [N, C, D, H, W] or [C, D, H, W] as `fractional_max_pool2d` does; `_random_samples` are [N, C, 3].
 
     >>> import workbench as wb

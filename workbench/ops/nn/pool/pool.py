@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 from workbench.core.op import ops
+from workbench.core.typing import Size, Tensor
 from workbench.ops.nn.conv.window_geometry import batched, several, unbatched
 from workbench.ops.offer import offered
 
@@ -19,7 +20,7 @@ def max_pool(
     dilation: Any,
     ceil_mode: bool,
     return_indices: bool,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]:
     """Pool to the largest value over `n` spatial dims."""
     op = f"max_pool{n}d"
     x, added = batched(input, n, op)
@@ -49,7 +50,7 @@ def avg_pool(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-) -> Any:
+) -> Tensor:
     """Pool to the mean over `n` spatial dims."""
     op = f"avg_pool{n}d"
     x, added = batched(input, n, op)
@@ -61,7 +62,7 @@ def avg_pool(
         more["count_include_pad"] = False
     if divisor_override is not None:
         more["divisor_override"] = int(divisor_override)
-    y = getattr(ops, op)(
+    y: Tensor = getattr(ops, op)(
         x,
         kernel=kernel,
         stride=kernel if _missing(stride) else several(stride, n, "stride"),
@@ -71,16 +72,47 @@ def avg_pool(
     return unbatched(y, added)
 
 
-@offered("workbench", "nn.functional")
+@overload
 def max_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]: ...
+@offered("workbench", "nn.functional")
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Largest value of each window of [N, C, L] or [C, L]; `stride` defaults to the kernel size.
 
     With `return_indices` also where the values lie along L, which `max_unpool1d` takes.
@@ -92,16 +124,47 @@ def max_pool1d(
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@offered("workbench", "nn.functional")
+@overload
 def max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]: ...
+@offered("workbench", "nn.functional")
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Largest value of each window of [N, C, H, W] or [C, H, W]; `stride` defaults to the kernel size.
 
     With `return_indices` also where the values lie in the plane H·W, which `max_unpool2d` takes.
@@ -114,16 +177,47 @@ def max_pool2d(
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@offered("workbench", "nn.functional")
+@overload
 def max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]: ...
+@offered("workbench", "nn.functional")
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Largest value of each window of [N, C, D, H, W] or [C, D, H, W]; `stride` defaults to the kernel size.
 
     >>> import workbench as wb
@@ -135,13 +229,13 @@ def max_pool3d(
 
 @offered("workbench", "nn.functional")
 def avg_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Any:
+) -> Tensor:
     """Mean of each window of [N, C, L] or [C, L]; the padding counts as zeros, or not at all.
 
     >>> import workbench as wb
@@ -153,14 +247,14 @@ def avg_pool1d(
 
 @offered("workbench", "nn.functional")
 def avg_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Any:
+) -> Tensor:
     """Mean of each window of [N, C, H, W] or [C, H, W]; the padding counts as zeros, or not at all.
 
     `divisor_override` divides the sum of every window by a number of your own.
@@ -174,14 +268,14 @@ def avg_pool2d(
 
 @offered("workbench", "nn.functional")
 def avg_pool3d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Any:
+) -> Tensor:
     """Mean of each window of [N, C, D, H, W] or [C, D, H, W], see `avg_pool2d`.
 
     >>> import workbench as wb
@@ -191,7 +285,9 @@ def avg_pool3d(
     return avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-def _power_mean(n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+def _power_mean(
+    n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool
+) -> Tensor:
     kernel = several(kernel_size, n, "kernel_size")
     if not norm_type:
         raise ValueError(f"lp_pool: norm_type is the power of a mean, which is not 0, got {norm_type!r}")
@@ -203,8 +299,8 @@ def _power_mean(n: int, input: Any, norm_type: float, kernel_size: Any, stride: 
 
 @offered("nn.functional")
 def lp_pool1d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
     """Power-average of each window of [N, C, L] or [C, L]: y = (Σ x^p)^(1/p).
 
     >>> import workbench as wb
@@ -216,15 +312,15 @@ def lp_pool1d(
 
 @offered("nn.functional")
 def lp_pool2d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
     """Power-average of each window of [N, C, H, W] or [C, H, W]: y = (Σ x^p)^(1/p)."""
     return _power_mean(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @offered("nn.functional")
 def lp_pool3d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
     """Power-average of each window of [N, C, D, H, W] or [C, D, H, W]: y = (Σ x^p)^(1/p)."""
     return _power_mean(3, input, norm_type, kernel_size, stride, ceil_mode)

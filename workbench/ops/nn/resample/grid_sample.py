@@ -13,6 +13,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.offer import offered
 
@@ -83,7 +84,7 @@ def _along(p: Any, size: int, mode: str, padding_mode: str, align_corners: bool)
     return [(base, 1.0 - share), (base + 1.0, share)]
 
 
-def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool, op: str) -> Any:
+def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool, op: str) -> Tensor:
     dims, its = dims_of(input), dims_of(grid)
     n = len(dims.sizes) - 2
     _check(dims, its, mode, op)
@@ -171,12 +172,12 @@ def _check(x: Dims, grid: Dims, mode: str, op: str) -> None:
 
 @offered("nn.functional")
 def grid_sample(
-    input: Any,
-    grid: Any,
+    input: Tensor,
+    grid: Tensor,
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Look at [N, C, H, W] where `grid`, [N, H', W', 2], says: (x, y) from -1 to 1 spans the image.
 
     Also [N, C, D, H, W] with a grid of (x, y, z). Modes: bilinear, nearest, bicubic; outside the image there are
@@ -201,7 +202,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, bool(align_corners), "grid_sample")
 
 
-def _by_number(input: Any, grid: Any, mode: int, padding_mode: int, align_corners: bool, op: str) -> Any:
+def _by_number(input: Any, grid: Any, mode: int, padding_mode: int, align_corners: bool, op: str) -> Tensor:
     for value, what in ((mode, "interpolation_mode"), (padding_mode, "padding_mode")):
         if value not in (0, 1, 2):
             raise ValueError(f"{op}: {what} is 0, 1 or 2, got {value!r}")
@@ -210,8 +211,8 @@ def _by_number(input: Any, grid: Any, mode: int, padding_mode: int, align_corner
 
 @offered("workbench")
 def grid_sampler(
-    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Any:
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """Call `grid_sample` with its modes as numbers.
 
     They are 0 bilinear, 1 nearest, 2 bicubic; and 0 zeros, 1 border, 2 reflection.
@@ -221,16 +222,16 @@ def grid_sampler(
 
 @offered("workbench")
 def grid_sampler_2d(
-    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Any:
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """Call `grid_sample` on [N, C, H, W] with its modes as numbers, see `grid_sampler`."""
     return _by_number(input, grid, interpolation_mode, padding_mode, align_corners, "grid_sampler_2d")
 
 
 @offered("workbench")
 def grid_sampler_3d(
-    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Any:
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """Call `grid_sample` on [N, C, D, H, W] with its modes as numbers, see `grid_sampler`."""
     return _by_number(input, grid, interpolation_mode, padding_mode, align_corners, "grid_sampler_3d")
 
@@ -243,7 +244,7 @@ def _ticks(size: int, align_corners: bool) -> Any:
 
 
 @offered("nn.functional")
-def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Return the grid for `grid_sample` that an affine map makes of the pixels of an output of `size`.
 
     grid[n, h, w] = theta[n] @ (x, y, 1)
@@ -288,6 +289,6 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
 
 
 @offered("workbench")
-def affine_grid_generator(theta: Any, size: Sequence[int], align_corners: bool) -> Any:
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """Call `affine_grid`."""
     return affine_grid(theta, size, align_corners)

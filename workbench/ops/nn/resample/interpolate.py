@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import Sizes, batched, unbatched
 from workbench.ops.nn.pool.adaptive_pool import target_sizes
@@ -61,14 +63,14 @@ def _targets(
 
 @offered("nn.functional")
 def interpolate(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    input: Tensor,
+    size: Size | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Any:
+) -> Tensor:
     """Resample [N, C, L], [N, C, H, W] or [N, C, D, H, W] to `size`, or by `scale_factor`; names pass through.
 
     Modes: nearest, nearest-exact, area, linear (L), bilinear and bicubic (H, W), trilinear (D, H, W). With
@@ -111,26 +113,30 @@ def interpolate(
 
 @offered("nn.functional")
 def upsample(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    input: Tensor,
+    size: Size | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Call `interpolate`, its newer name."""
     warnings.warn("upsample is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @offered("nn.functional")
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(
+    input: Tensor, size: Size | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """Call `interpolate` with the mode nearest, its newer name."""
     warnings.warn("upsample_nearest is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @offered("nn.functional")
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(
+    input: Tensor, size: Size | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """Call `interpolate` with the mode bilinear and aligned corners, its newer name."""
     warnings.warn("upsample_bilinear is deprecated: use interpolate instead", FutureWarning, stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
@@ -149,14 +155,15 @@ def even_windows(spatial: Sizes, sizes: Sizes) -> dict[str, Sizes] | None:
     return {"kernel": kernel, "stride": kernel, "padding": (0,) * len(kernel)}
 
 
-def _adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
+def _adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Tensor:
     op = f"adaptive_avg_pool{n}d"
     x, added = batched(input, n, op)
     dims = dims_of(x)
     sizes = target_sizes(dims, n, output_size, op)
     windows = even_windows(dims.sizes[2:], sizes) if pools_plainly(x) else None
     if windows is not None:
-        return unbatched(getattr(ops, f"avg_pool{n}d")(x, **windows), added)
+        plain: Tensor = getattr(ops, f"avg_pool{n}d")(x, **windows)
+        return unbatched(plain, added)
     y = ops.resample(
         x,
         sizes=sizes,
@@ -175,7 +182,7 @@ def pools_plainly(x: Any) -> bool:
 
 
 @offered("workbench", "nn.functional")
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
     """Pool [N, C, L] or [C, L] to the mean of each of `output_size` windows.
 
     y[p] = mean x[⌊p·size/out⌋ … ⌈(p + 1)·size/out⌉ - 1]
@@ -188,12 +195,12 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
 
 
 @offered("nn.functional")
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Pool [N, C, H, W] or [C, H, W] to the mean of each of `output_size` windows; None keeps a size."""
     return _adaptive_avg_pool(2, input, output_size)
 
 
 @offered("nn.functional")
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Pool [N, C, D, H, W] or [C, D, H, W] to the mean of each of `output_size` windows; None keeps a size."""
     return _adaptive_avg_pool(3, input, output_size)

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 
@@ -23,7 +24,7 @@ def _image(input: Any, op: str) -> tuple[Dims, Any]:
     return dims, ops.rename(input, names=None) if input._names is not None else input
 
 
-def _named(value: Any, dims: Dims) -> Any:
+def _named(value: Any, dims: Dims) -> Tensor:
     return ops.rename(value, names=dims.names) if any(dims.names) else value
 
 
@@ -34,7 +35,7 @@ def _factor(factor: int, what: str, op: str) -> int:
 
 
 @offered("workbench", "nn.functional")
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange [*, C·r², H, W] to [*, C, H·r, W·r].
 
     y[c, h·r + i, w·r + j] = x[c·r² + i·r + j, h, w]
@@ -60,7 +61,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 @offered("workbench", "nn.functional")
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange [*, C, H·r, W·r] to [*, C·r², H, W]: the inverse of `pixel_shuffle`.
 
     >>> import workbench as wb
@@ -85,7 +86,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 
 
 @offered("workbench", "nn.functional")
-def channel_shuffle(input: Any, groups: int) -> Any:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave `groups` groups of the channels of [N, C, …].
 
     y[n, i·g + j] = x[n, j·C/g + i]
