@@ -16,6 +16,7 @@ from workbench.ops.contract.products import (
     outer,
     summed_over,
 )
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg.matrices import shape
 from workbench.ops.offer import offered
 
@@ -63,6 +64,7 @@ def _added(op: str, input: Tensor, product: Tensor, alpha: Scalar, beta: Scalar)
 
 
 @offered(out=True, in_place="Tensor")
+@rounded_once
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add a matrix product: y = β·input + α·(a @ b). Names of `input` unify with those of the product.
 
@@ -77,6 +79,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
 
 
 @offered(out=True, in_place=True)
+@rounded_once
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add the product of a matrix and a vector: y = β·input + α·(A @ x).
 
@@ -109,6 +112,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: 
 
 
 @offered(out=True, in_place="Tensor")
+@rounded_once
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add matrix products of two batches: y[b] = β·input[b] + α·(a[b] @ c[b]).
 
@@ -121,6 +125,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, 
 
 
 @offered(out=True, in_place="Tensor")
+@rounded_once
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add the sum of the matrix products of two batches: y = β·input + α·Σ_b a[b] @ c[b].
 

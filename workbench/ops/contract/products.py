@@ -229,10 +229,16 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[Dim]] | Tensor
     for i, j in zip(left, right, strict=True):
         if own.sizes[i] != other.sizes[j]:
             if own.sizes[i] == 1:
-                b = ops.sum(b, dim=(j,), keepdim=True)
+                b = _summed(b, j)
             else:
-                a = ops.sum(a, dim=(i,), keepdim=True)
+                a = _summed(a, i)
     return summed_over(a, b, left, right)
+
+
+def _summed(x: Any, dim: int) -> Any:
+    """Sum over a dim without a change of type: a sum of integers is int64, a product of them is not."""
+    total = ops.sum(x, dim=(dim,), keepdim=True)
+    return total if total.payload.dtype == x.payload.dtype else ops.to(total, dtype=x.payload.dtype)
 
 
 def _listed(dims: Any) -> Sequence[int | str]:

@@ -270,8 +270,9 @@ NEXTAFTER = binary(
     "The next floating point number from the first towards the second.",
     "y = a ± 1 ulp",
     alike(lambda x, y: np.nextafter(x, y)),
-    lambda c, g: ((lambda: g), (lambda: zeros(g))),
-    saves=NOTHING,
+    # Where the two are equal the result is the second, which is held to be constant.
+    lambda c, g: ((lambda: ops.where(ops.eq(*c.inputs), 0.0, g)), (lambda: zeros(g))),
+    saves=Saves(output=False),
     dtype=real_only("nextafter", FLOAT),
     properties=["moves"],  # to the neighbour in its own type: never by way of a wider one
 )

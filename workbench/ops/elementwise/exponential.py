@@ -99,8 +99,11 @@ offer(
 
 
 def _sigmoid(x: Any) -> Any:
-    """Through tanh: no overflow on either side."""
-    return 0.5 * (np.tanh(0.5 * x) + 1)
+    """By an exponential that does not overflow; as half of tanh it would lose the digits of what is near 0."""
+    if x.dtype.kind == "c":
+        return 0.5 * (np.tanh(0.5 * x) + 1)
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, x.dtype.type(1), small) / (1 + small)
 
 
 SIGMOID = unary(

@@ -71,6 +71,9 @@ def _pow_gradient(c: Call, g: Any) -> Any:
     def base() -> Any:
         # x⁰ is constant, at 0 too, where 0·0⁻¹ would be NaN.
         if not isinstance(p, Value):
+            if p == 0.5:
+                # A root, as PyTorch has it: C's power -1/2 is 0 at -∞ and ∞ at -0, where a root has no slope.
+                return ops.mul(g, conjugate(ops.mul(ops.rsqrt(x), 0.5)))
             return zeros(g) if p == 0 else ops.mul(g, conjugate(ops.mul(ops.pow(x, p - 1), p)))
         constant = ops.eq(p, 0.0)
         safe = ops.where(constant, 1.0, p)

@@ -11,6 +11,7 @@ from workbench.core.families import unary
 from workbench.core.op import Op, Saves, ops
 from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import real_only, zeros
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.offer import offer, offered
 
 NOTHING = Saves((), output=False)
@@ -35,6 +36,7 @@ ROUND = _rounding("round", "Nearest integer, halves to even.", "y = rne(x)", np.
 
 
 @offered("workbench", "Tensor", "special", out=True, in_place=True)
+@rounded_once
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d.
 

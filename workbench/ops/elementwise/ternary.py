@@ -7,12 +7,12 @@ from workbench.core.op import ops
 from workbench.core.typing import Scalar, Tensor
 from workbench.core.value import Value
 from workbench.ops.elementwise.arithmetic import ABS, ADD, DIV, MUL, SUB, scaled
-from workbench.ops.elementwise.precision import rounded_once
+from workbench.ops.elementwise.precision import promoted_first, rounded_once
 from workbench.ops.offer import offered
 
 
 @offered(out=True, in_place="Tensor")
-@rounded_once
+@promoted_first
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """Add a product: y = x + value·a·b. Names of all three unify from the right, sizes broadcast.
 
@@ -20,11 +20,10 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
     >>> wb.addcmul(wb.tensor([1.0]), wb.tensor([2.0]), wb.tensor([3.0]), value=10)
     tensor([61.0000])
     """
-    return ADD(input, scaled("addcmul", input, MUL(tensor1, tensor2), value))
+    return ADD(input, MUL(scaled("addcmul", input, tensor1, value), tensor2))
 
 
 @offered(out=True, in_place="Tensor")
-@rounded_once
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """Add a quotient: y = x + value·a/b. Names of all three unify from the right, sizes broadcast.
 
@@ -39,6 +38,11 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
             "Integer division with addcdiv is not supported: write input + value * tensor1 / tensor2 for a quotient in "
             "floats, or div(..., rounding_mode='trunc') for one in integers"
         )
+    return _quotient_added(input, tensor1, tensor2, value)
+
+
+@promoted_first
+def _quotient_added(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     return ADD(input, DIV(scaled("addcdiv", input, tensor1, value), tensor2))
 
 

@@ -154,10 +154,15 @@ offer(ATANH, "[0.0, 0.5]", "tensor([0.0000, 0.5493])", aliases=["arctanh"], out=
 
 def _atan2_gradient(c: Call, g: Any) -> Any:
     y, x = c.inputs
-    size = ops.add(_square(y), _square(x))
     # At the origin there is no direction: the gradient is 0 there, not NaN.
-    share = ops.div(g, ops.where(ops.eq(size, 0.0), 1.0, size))
-    return (lambda: ops.mul(share, x)), (lambda: ops.neg(ops.mul(share, y)))
+    nowhere = ops.logical_and(ops.eq(y, 0.0), ops.eq(x, 0.0))
+    size = ops.hypot(y, ops.where(nowhere, 1.0, x))
+
+    def share(one: Any) -> Any:
+        # Divided by the distance twice: its square is 0 or infinite long before it is itself.
+        return ops.mul(g, ops.div(ops.div(one, size), size))
+
+    return (lambda: share(x)), (lambda: ops.neg(share(y)))
 
 
 ATAN2 = binary(
@@ -187,7 +192,8 @@ def _sinc_gradient(c: Call, g: Any) -> Any:
     x = c.inputs[0]
     nothing = ops.eq(x, 0.0)
     angle = ops.mul(ops.where(nothing, 1.0, x), math.pi)
-    slope = ops.div(ops.sub(ops.mul(angle, ops.cos(angle)), ops.sin(angle)), _square(angle))
+    # Divided by the angle twice: its square is 0 or infinite long before it is itself.
+    slope = ops.div(ops.sub(ops.cos(angle), ops.div(ops.sin(angle), angle)), angle)
     return ops.mul(g, conjugate(ops.where(nothing, 0.0, ops.mul(slope, math.pi))))
 
 

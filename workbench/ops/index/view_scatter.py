@@ -35,9 +35,13 @@ def writer(
     samples: Callable[[], Iterable[Sample]],
     bad: Callable[[], Iterable[BadInput]] = list,
     forward: Callable[..., Any] | None = None,
+    vjp: Callable[[Call, Any], tuple[Any, ...]] | None = None,
     batch: Rule | None = None,
 ) -> Op:
-    """Declare the op that returns its first operand with the part that `view` shows replaced by the second."""
+    """Declare the op that returns its first operand with the part that `view` shows replaced by the second.
+
+    `forward` and `vjp` are for a part that the view of an array does not show: one that is found by memory.
+    """
 
     def dims(x: Dims, value: Dims, **params: Any) -> Dims:
         part = view.dims(x, **params)
@@ -49,7 +53,7 @@ def writer(
         view.forward(out, **params)[...] = value
         return out
 
-    def vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    def of_parts(c: Call, g: Any) -> tuple[Any, ...]:
         return (
             op(g, 0.0, **c.params) if c.needs[0] else None,
             unbroadcast(view(g, **c.params), c.inputs[1]) if c.needs[1] else None,
@@ -62,7 +66,7 @@ def writer(
         dims=dims,
         rule="as the input; the value's names unify with those of the part, its sizes broadcast",
         forward=forward or written,
-        vjp=vjp,
+        vjp=vjp or of_parts,
         samples=samples,
         bad=bad,
         properties=MOVES,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dims import dim_index
-from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Tensor
@@ -28,8 +29,8 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     count = shape(x)[-1] if N is None else N
     if N is not None and N <= 1:
         raise DimensionError(f"N must be greater than 1. It is {N}.", op="linalg.vander")
-    if x.payload.dtype.kind == "b":
-        x = ops.to(x, dtype=as_dtype("int64"))
+    if x.payload.dtype.kind in "biu":  # powers leave the range of small integers soon
+        x = ops.to(x, dtype=np.dtype(np.int64))
     power = column(x)
     powers = ops.add(ops.mul(ops.detach(power), 0), 1)
     powers = ops.cat(powers, power, dim=len(shape(x)))

@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of, new
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.offer import offered
 
@@ -320,6 +321,7 @@ def _root(total: Any, root: Any) -> Tensor:
 
 
 @offered("workbench", "nn.functional")
+@rounded_once
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -335,6 +337,7 @@ def pairwise_distance(
 
 
 @offered("workbench", "nn.functional")
+@rounded_once
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: Dim = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along `dim`: x₁·x₂ / (max(‖x₁‖, ε)·max(‖x₂‖, ε)). Sizes broadcast.
 

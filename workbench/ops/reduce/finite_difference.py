@@ -10,6 +10,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Scalar, Tensor
 from workbench.core.value import Value, dims_of
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.offer import offered
 
 
@@ -179,6 +180,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int | str) -> tuple[Any, int
 
 
 @offered("workbench", aliases=["trapz"])
+@rounded_once
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Scalar | None = None, dim: Dim = -1) -> Tensor:
     """Area under the values along a dim by trapezoids: Σ (y_i + y_{i+1})·(x_{i+1} - x_i)/2.
 
@@ -193,6 +195,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Scalar | None = None, d
 
 
 @offered("workbench")
+@rounded_once
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Scalar | None = None, dim: Dim = -1
 ) -> Tensor:

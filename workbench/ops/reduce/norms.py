@@ -14,6 +14,7 @@ from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg.svd import svdvals
 from workbench.ops.offer import offered
 from workbench.ops.reduce.reductions import EVERYTHING, axes_of, kept, reduction, reduction_samples
@@ -142,6 +143,7 @@ def _nuclear(input: Any, dim: DimsLike | None, keepdim: bool) -> Any:
 
 
 @offered()
+@rounded_once
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """Distance of two tensors: the p-norm of their difference, over all dims.
 
@@ -154,6 +156,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @offered(out=True, in_place="Tensor")
+@rounded_once
 def renorm(input: Tensor, p: float, dim: int | str, maxnorm: float) -> Tensor:
     """Scale down the parts along `dim` whose p-norm is larger than `maxnorm`, to that norm.
 
@@ -190,6 +193,11 @@ def normalize(
     >>> wb.nn.functional.normalize(wb.tensor([[3.0, 4.0]], names=("N", "C")), dim="C")
     tensor([[0.6000, 0.8000]], names=('N', 'C'))
     """
-    size = vector_norm(input, p, axes_of(input, dim, "normalize"), True, "normalize")
-    result = ops.div(input, ops.maximum(size, eps))
+    result = _normalized(input, p, dim, eps)
     return result if out is None else out.copy_(result)
+
+
+@rounded_once
+def _normalized(input: Any, p: float, dim: Any, eps: float) -> Any:
+    size = vector_norm(input, p, axes_of(input, dim, "normalize"), True, "normalize")
+    return ops.div(input, ops.maximum(size, eps))

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
+from workbench.ops.elementwise.ternary import lerp
 from workbench.ops.offer import offered
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -54,7 +55,7 @@ def _between(rows: Any, ranks: Any, interpolation: str) -> Any:
     low = ops.gather(rows, ops.to(below, dtype=whole), dim=1)
     high = ops.gather(rows, ops.to(ops.ceil(ranks), dtype=whole), dim=1)
     share = 0.5 if interpolation == "midpoint" else ops.sub(ranks, below)
-    return ops.add(low, ops.mul(ops.sub(high, low), share))
+    return lerp(low, high, share)
 
 
 def _quantile(

@@ -92,6 +92,19 @@ def reverse_scan(b: Any, a: Any, dim: int) -> Any:
     return reverse(flipped, dim)
 
 
+_DOUBLE = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
+
+
+def _in_double(accumulate: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a scan that runs in double precision: every step would round once more, and thousands of them add up."""
+
+    def forward(x: Any, dim: int) -> Any:
+        wide = _DOUBLE.get(x.dtype.char)
+        return accumulate(x, dim) if wide is None else accumulate(x.astype(wide), dim).astype(x.dtype)
+
+    return forward
+
+
 def _linear_scan(b: Any, a: Any, dim: int) -> Any:
     out = np.empty(np.broadcast_shapes(b.shape, a.shape), np.result_type(b, a))
     if not out.ndim:
@@ -144,7 +157,7 @@ CUMSUM = scan(
     "cumsum",
     "Running sum along a dim.",
     "y_i = Σ_{j ≤ i} x_j",
-    lambda x, dim: np.cumsum(x, axis=dim),
+    _in_double(lambda x, dim: np.cumsum(x, axis=dim)),
     lambda c, g: (reverse(ops.cumsum(reverse(g, c.params["dim"]), dim=c.params["dim"]), c.params["dim"]),),
     saves=Saves((), output=False),
     properties=frozenset({"linear", "wide"}),
@@ -161,7 +174,7 @@ CUMPROD = scan(
     "cumprod",
     "Running product along a dim.",
     "y_i = Π_{j ≤ i} x_j",
-    lambda x, dim: np.cumprod(x, axis=dim),
+    _in_double(lambda x, dim: np.cumprod(x, axis=dim)),
     _cumprod_vjp,
     saves=Saves(None, output=True),
     samples=lambda: [
@@ -225,15 +238,18 @@ def _logcumsumexp(x: Any, dim: int) -> Any:
 def _logcumsumexp_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     """Only exponentials of differences that are not positive: nothing overflows."""
     x, dim, out = c.inputs[0], c.params["dim"], c.out
-    ratio = ops.exp(ops.sub(shift(out, dim, -np.inf), out))
-    return (ops.mul(conjugate(ops.exp(ops.sub(x, out))), reverse_scan(g, conjugate(ratio), dim)),)
+    before = shift(out, dim, -np.inf)
+    # Infinities that meet have no difference, and nothing that was -∞ so far has a share.
+    ratio = ops.where(ops.eq(before, out), 1.0, ops.exp(ops.sub(before, out)))
+    share = ops.where(ops.eq(out, -np.inf), 0.0, ops.exp(ops.sub(x, out)))
+    return (ops.mul(conjugate(share), reverse_scan(g, conjugate(ratio), dim)),)
 
 
 LOGCUMSUMEXP = scan(
     "logcumsumexp",
     "Logarithm of the running sum of exponentials along a dim, without overflow.",
     "y_i = ln Σ_{j ≤ i} e^{x_j}",
-    _logcumsumexp,
+    _in_double(_logcumsumexp),
     _logcumsumexp_vjp,
     saves=Saves(None, output=True),
     dtype=FLOAT,

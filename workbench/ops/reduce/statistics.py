@@ -35,10 +35,22 @@ def _samples() -> list[Sample]:
 
 def _var(x: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
     n = math.prod(x.shape[i] for i in dim)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         centred = x - np.true_divide(np.sum(x, axis=dim, keepdims=True), n)
         square = centred.real**2 + centred.imag**2 if x.dtype.kind == "c" else centred * centred
         return np.true_divide(np.sum(square, axis=dim, keepdims=keepdim), max(n - correction, 0))
+
+
+def _std(x: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    """The root of the variance, in double precision where squares of single precision leave its range."""
+    found = np.sqrt(_var(x, dim, keepdim, correction))
+    if x.dtype.char not in "fF" or not found.size:
+        return found
+    # Below 1e-18 a square has lost digits, or is 0.
+    if np.isfinite(found).all() and found.min() > 1e-18:
+        return found
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    return np.sqrt(_var(wide, dim, keepdim, correction)).astype(found.dtype)
 
 
 def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
@@ -72,7 +84,7 @@ STD = reduction(
     "std",
     "Standard deviation over dims, with `correction` fewer degrees of freedom.",
     "y = √(Σ |x - x̄|² / (n - correction))",
-    lambda x, dim, keepdim, correction: np.sqrt(_var(x, dim, keepdim, correction)),
+    _std,
     _std_gradient,
     saves=Saves(None, output=True),
     dtype=REAL,
@@ -182,7 +194,16 @@ def _weights(input: Any, weights: Any, name: str, floating: bool) -> Any:
             op="cov",
             operands=(dims_of(input).operand("input", [1]), dims_of(weights).operand(name)),
         )
+    _check_not_negative(weights, name)
     return weights
+
+
+def _check_not_negative(weights: Any, name: str) -> None:
+    array = weights.payload
+    if isinstance(array, np.ndarray) and bool((array < 0).any()):
+        raise ValueError(
+            f"cov(): {name} cannot be negative: a weight says how often, or how much, an observation counts"
+        )
 
 
 @offered()
@@ -222,6 +243,8 @@ def cov(
         freedom: Any = float(max(n - correction, 0))
     else:
         n = ops.sum(w, dim=(0,), keepdim=False)
+        if isinstance(n.payload, np.ndarray) and not n.payload:
+            raise ValueError("cov(): weights sum to zero, can't be normalized")
         mean = ops.div(ops.sum(ops.mul(x, w), dim=(1,), keepdim=True), n)
         lost: Any = correction
         if weights is not None and correction:

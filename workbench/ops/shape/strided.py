@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_index
 from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.core.families import grid
+from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, DTypeRule, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DTypeLike, Size, Tensor
@@ -50,15 +50,9 @@ def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any
     if not math.prod(size):
         return np.empty(size, x.dtype)
     high = _span(size, stride)[1] + offset
-    if tuple(step // x.itemsize for step in x.strides) == own:
+    if _lies(x, own):
         memory, here = memory_of(x)
-        if here + offset < 0 or here + high >= len(memory):
-            raise DimensionError(
-                f"sizes {list(size)}, strides {list(stride)}, storage offset {here + offset}, and itemsize "
-                f"{x.itemsize} requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for "
-                f"storage of size {len(memory) * x.itemsize}",
-                op="as_strided",
-            )
+        _check_bounds("as_strided", x, size, stride, offset)
         return see(memory, here + offset, size, stride)
     # The same values in another layout, as gradients come: lay them out as they were meant to lie.
     first, last = _span(x.shape, own)
@@ -66,6 +60,24 @@ def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any
     memory = np.zeros(start + max(last, high) + 1, x.dtype)
     see(memory, start, x.shape, own)[...] = x
     return see(memory, start + offset, size, stride)
+
+
+def _lies(x: Any, own: Steps) -> bool:
+    """Say whether the array lies in memory with the strides `own`, counted in values."""
+    return tuple(step // x.itemsize for step in x.strides) == own
+
+
+def _check_bounds(op: str, x: Any, size: Steps, stride: Steps, offset: int) -> None:
+    """Refuse sizes and strides that reach out of the memory that `x` is a part of."""
+    memory, here = memory_of(x)
+    high = _span(size, stride)[1] + offset
+    if math.prod(size) and (here + offset < 0 or here + high >= len(memory)):
+        raise DimensionError(
+            f"sizes {list(size)}, strides {list(stride)}, storage offset {here + offset}, and itemsize "
+            f"{x.itemsize} requiring a storage size of {(here + high + 1) * x.itemsize} are out of bounds for "
+            f"storage of size {len(memory) * x.itemsize}",
+            op=op,
+        )
 
 
 def _strided_sum(x: Any, size: Steps, stride: Steps, offset: int, sizes: Steps, own: Steps) -> Any:
@@ -144,12 +156,35 @@ AS_STRIDED = move(
 
 
 def _strided_scatter(x: Any, value: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any:
+    if _lies(x, own):
+        _check_bounds("as_strided_scatter", x, size, stride, offset)
     first, last = _span(x.shape, own)
     start = -min(first, offset)
     memory = np.zeros(start + max(last, _span(size, stride)[1] + offset) + 1, x.dtype)
     see(memory, start, x.shape, own)[...] = x
     see(memory, start + offset, size, stride)[...] = value
     return see(memory, start, x.shape, own).copy()
+
+
+def _strided_scatter_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    """By the places in the memory of the input: that of the gradient is another, however alike its strides are."""
+    p, sizes = c.params, tuple(c.inputs[0].payload.shape)
+    to_input = to_value = None
+    if c.needs[0]:
+        first, last = _span(sizes, p["own"])
+        low, high = (bound + p["offset"] for bound in _span(p["size"], p["stride"]))
+        start = -min(first, low)
+        places = np.arange(start + max(last, high) + 1)
+        written = np.isin(
+            see(places, start, sizes, p["own"]), see(places, start + p["offset"], p["size"], p["stride"])
+        )
+        to_input = ops.where(new(written), 0.0, g)
+    if c.needs[1]:
+        gathered = ops.strided_sum(
+            g, size=sizes, stride=p["own"], offset=-p["offset"], sizes=p["size"], own=p["stride"]
+        )
+        to_value = unbroadcast(gathered, c.inputs[1])
+    return to_input, to_value
 
 
 AS_STRIDED_SCATTER = writer(
@@ -159,7 +194,16 @@ AS_STRIDED_SCATTER = writer(
         Sample((grid(3, 3), grid(2, 2)), {"size": (2, 2), "stride": (1, 3), "offset": 1, "own": (3, 1)}),
         Sample((grid(3, 3).T, grid(2)), {"size": (2,), "stride": (2,), "offset": 0, "own": (1, 3)}),
     ],
+    bad=lambda: [
+        BadInput(
+            (grid(4), grid(2)),
+            {"size": (2,), "stride": (3,), "offset": 3, "own": (1,)},
+            DimensionError,
+            "out of bounds for storage",
+        )
+    ],
     forward=_strided_scatter,
+    vjp=_strided_scatter_vjp,
 )
 
 # -------------------------------------------------------------------------------- bits as another type

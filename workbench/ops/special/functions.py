@@ -54,12 +54,22 @@ def special(
 
 # ----------------------------------------------------------------------------------------------- gamma
 
-LGAMMA = special(
+
+def _lgamma_of(x: Any) -> Any:
+    """As C has it: ∞ at -∞ too, since there is a pole beyond every place, and finite at the smallest numbers."""
+    size = np.abs(x)
+    return np.where(np.isneginf(x), size, np.where(size < 1e-300, -np.log(size), scipy_special.gammaln(x)))
+
+
+LGAMMA = unary(
     "lgamma",
     "Logarithm of the absolute value of the gamma function.",
     "y = ln|Γ(x)|",
+    _lgamma_of,
     lambda c, g: ops.mul(g, ops.digamma(c.inputs[0])),
-    scipy="gammaln",
+    dtype=real_only("lgamma", FLOAT),
+    domain=(0.3, 2.0),
+    reference="DLMF 5.2.1",
 )
 offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])", out=True, in_place="Tensor")
 offer(LGAMMA, "[0.5, 5.0]", "tensor([0.5724, 3.1781])", "special", name="gammaln", out=True)

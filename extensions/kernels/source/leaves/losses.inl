@@ -38,8 +38,8 @@ static WORKBENCH_INLINE floats loss_of(floats x, floats t, [[maybe_unused]] floa
         return near * q * (d - near * 0.5f);
     }
     if constexpr (kind == Loss::logits) {
-        const floats above = x < 0.f ? all(0.f) : x;
-        return above - x * t + logarithm_of_one_and(exponential(-magnitude(x)));
+        const floats below = x > 0.f ? all(0.f) : -x;
+        return (1.f - t) * x + below + logarithm_of_one_and(exponential(-magnitude(x)));
     }
     if constexpr (kind == Loss::divergence) return times_logarithm(t) - t * x;
     if constexpr (kind == Loss::divergence_of_logs) return exponential(t) * (t - x);
@@ -50,7 +50,7 @@ template <Loss kind>
 static WORKBENCH_INLINE floats slope_of(floats x, floats t, [[maybe_unused]] floats p, [[maybe_unused]] floats q) {
     const floats d = x - t;
     if constexpr (kind == Loss::square) return d + d;
-    if constexpr (kind == Loss::magnitude) return d > 0.f ? all(1.f) : (d < 0.f ? all(-1.f) : d);
+    if constexpr (kind == Loss::magnitude) return d > 0.f ? all(1.f) : (d < 0.f ? all(-1.f) : all(0.f));  // NaN has no direction
     if constexpr (kind == Loss::huber) return within(d, p) * q;
     if constexpr (kind == Loss::logits) return logistic(x) - t;
     if constexpr (kind == Loss::divergence) return -t;

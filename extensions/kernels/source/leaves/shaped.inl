@@ -132,11 +132,12 @@ static WORKBENCH_INLINE floats passed(floats g, floats x, floats p, floats q, fl
         return scaled > q ? g : g * logistic(scaled);
     }
     if constexpr (kind == Passed::logsigmoid) return g * logistic(-x);
-    if constexpr (kind == Passed::hardswish) return x <= -3.f ? none : (x < 3.f ? g * (x / 3.f + 0.5f) : g);
+    if constexpr (kind == Passed::hardswish) return x <= -3.f ? none : (x >= 3.f ? g : g * (x / 3.f + 0.5f));
     if constexpr (kind == Passed::mish) {
         floats rest;
         const floats share = mish_share(x, rest);
-        return g * (share + x * logistic(x) * (rest * (1.f + share)));
+        // The share stays at that of 20, and what it lacks of 1 there times a large x is not small.
+        return x > 20.f ? g : g * (share + x * logistic(x) * (rest * (1.f + share)));
     }
 }
 

@@ -197,7 +197,8 @@ L1_LOSS, L1_LOSS_GRADIENT = _of_difference(
     "Absolute difference of values and targets.",
     "y = |x - t|",
     np.abs,
-    np.sign,
+    # What is no number has no direction: the sign of NaN is 0 in the gradient of `abs` too.
+    lambda d: np.where(d == d, np.sign(d), 0).astype(d.dtype, copy=False),
     lambda each, x, target: zeros(each),
 )
 
@@ -233,8 +234,9 @@ def _scores_bend(each: Any, x: Any, target: Any) -> tuple[Any, Any]:
 BINARY_CROSS_ENTROPY_WITH_LOGITS, BINARY_CROSS_ENTROPY_WITH_LOGITS_GRADIENT = pointwise_loss(
     "binary_cross_entropy_with_logits",
     "Cross entropy of scores of yes, whose probability is their sigmoid, without overflow.",
-    "y = max(x, 0) - x·t + ln(1 + e^-|x|)",
-    lambda x, target: np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))),
+    "y = (1 - t)·x + max(-x, 0) + ln(1 + e^-|x|)",
+    # Not max(x, 0) - x·t, where infinities of a certain score and a certain answer would meet.
+    lambda x, target: (1 - target) * x + np.maximum(-x, 0) + np.log1p(np.exp(-np.abs(x))),
     lambda x, target: logistic(x) - target,
     for_target=lambda g, x, target, reduction: ops.neg(ops.mul(shared(g, x, target, reduction), x)),
     bends=_scores_bend,

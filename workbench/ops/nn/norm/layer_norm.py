@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, dim_indices
+from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import NOT_QUANTIZED, grid
@@ -334,8 +335,6 @@ def rms_norm(
 
 
 def _resolution(dtype: np.dtype[Any]) -> float:
-    """Return the distance from 1 to the next number of a floating type (0 for others)."""
-    known = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
-    if dtype.name in known:
-        return known[dtype.name]
-    return float(np.finfo(dtype).eps) if dtype.kind in "fc" else float(np.finfo(np.float32).eps)
+    """Return the distance from 1 to the next number of the type that values are computed in."""
+    wide = dtype.kind in "fc" and not half_width(dtype)
+    return float(np.finfo(dtype if wide else np.float32).eps)

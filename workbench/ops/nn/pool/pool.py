@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 from workbench.core.op import ops
 from workbench.core.typing import Size, Tensor
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.nn.conv.window_geometry import batched, several, unbatched
 from workbench.ops.offer import offered
 
@@ -285,6 +286,7 @@ def avg_pool3d(
     return avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
+@rounded_once
 def _power_mean(
     n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool
 ) -> Tensor:
@@ -293,8 +295,9 @@ def _power_mean(
         raise ValueError(f"lp_pool: norm_type is the power of a mean, which is not 0, got {norm_type!r}")
     powers = ops.pow(input, float(norm_type))
     mean = avg_pool(n, powers, kernel, stride, 0, ceil_mode, True, None)
-    signed = ops.mul(ops.sign(mean), ops.abs(mean))
-    return ops.pow(ops.mul(signed, float(math.prod(kernel))), 1.0 / norm_type)
+    # A root has no slope at 0: nothing goes through there, where infinity would meet 0.
+    mean = ops.where(ops.eq(mean, 0.0), 0.0, mean)
+    return ops.pow(ops.mul(mean, float(math.prod(kernel))), 1.0 / norm_type)
 
 
 @offered("nn.functional")
