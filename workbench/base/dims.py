@@ -13,16 +13,18 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.base.errors import DimensionError, DimensionIndexError, Operand
+from workbench.base.symbolic_size import hint, is_one, remembered
 
 __all__ = [
     "Dims",
     "LabelledDims",
     "Names",
     "broadcast",
+    "broadcast_size",
+    "broadcast_sizes",
     "check_names",
     "dim_index",
     "dim_indices",
@@ -80,7 +82,8 @@ class Dims(NamedTuple):
         return Dims(self.names, sizes)
 
     def __str__(self) -> str:
-        return "[" + ", ".join(f"{n or '·'}:{s}" for n, s in zip(self.labels, self.sizes, strict=True)) + "]"
+        named = zip(self.labels, map(hint, self.sizes), strict=True)
+        return "[" + ", ".join(f"{name or '·'}:{size}" for name, size in named) + "]"
 
 
 class LabelledDims(Dims):
@@ -265,7 +268,7 @@ def new_name(name: str | None, others: Names, given: Names) -> str | None:
     return name if any(given) and name not in others else None
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def unify_names(op: str, a: Dims, b: Dims) -> Names:
     """Return the names that two operands have together, matched from the right; raise where they clash.
 
@@ -289,7 +292,7 @@ def unify_names(op: str, a: Dims, b: Dims) -> Names:
     return tuple(x if y is None else y for x, y in zip(left, right, strict=True))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def unify_along(op: str, a: Dims, b: Dims, dim: int, labels: tuple[str, str] = ("input", "index")) -> Names:
     """Return the names of values picked, or written, along `dim`: there that of `b`, elsewhere those of both.
 
@@ -365,7 +368,7 @@ def _misaligned(op: str, a: Dims, b: Dims, name: str) -> DimensionError:
     )
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def broadcast(op: str, a: Dims, b: Dims) -> Dims:
     """Return the dims of an elementwise op on two operands: names unified, sizes broadcast.
 
@@ -378,10 +381,48 @@ def broadcast(op: str, a: Dims, b: Dims) -> Dims:
     right = (1,) * (ndim - len(b.sizes)) + b.sizes
     sizes = []
     for position, (x, y) in enumerate(zip(left, right, strict=True)):
-        if x != y and x != 1 and y != 1:
+        sizes.append(broadcast_size(x, y))
+        if sizes[-1] is None:
             raise _sizes_clash(op, a, b, position, ndim, names[position])
-        sizes.append(y if x == 1 else x)
     return Dims(names, tuple(sizes))
+
+
+def broadcast_size(x: Any, y: Any) -> Any:
+    """Return the size that two dims have together, where one of 1 goes with any; None where they do not go together.
+
+    Of sizes of a trace it is guarded which of these it was, and no more than that: a 1 that always is one needs none.
+
+    >>> broadcast_size(3, 1), broadcast_size(3, 3), broadcast_size(3, 2)
+    (3, 3, None)
+    """
+    if type(x) is int is type(y):
+        return y if x == 1 else x if y in (1, x) else None
+    if is_one(x):
+        return y
+    if is_one(y):
+        return x
+    today = hint(x), hint(y)
+    if today[0] == today[1]:
+        return x if x == y else None
+    if today[0] == 1:
+        return y if x == 1 else None
+    return x if today[1] == 1 and y == 1 else None
+
+
+def broadcast_sizes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes that several shapes broadcast to together; raise ValueError where they do not go together.
+
+    >>> broadcast_sizes((2, 1), (3,), ())
+    (2, 3)
+    """
+    ndim = max(map(len, shapes), default=0)
+    found: list[Any] = [1] * ndim
+    for shape in shapes:
+        for position, size in enumerate(shape, ndim - len(shape)):
+            found[position] = broadcast_size(found[position], size)
+            if found[position] is None:
+                raise ValueError(f"sizes do not go together: {[tuple(one) for one in shapes]}")
+    return tuple(found)
 
 
 def _sizes_clash(op: str, a: Dims, b: Dims, position: int, ndim: int, name: str | None) -> DimensionError:

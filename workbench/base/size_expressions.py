@@ -247,7 +247,9 @@ def _quotient(a: Size, b: Size) -> Size:
     """Return ``a // b`` with what divides taken out."""
     if isinstance(b, Expression):
         return _by_expression(a, b)
-    if isinstance(a, int) or b == 0:
+    if b == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
+    if isinstance(a, int):
         return a // b
     return _by_number(-a, -b) if b < 0 else _by_number(a, b)
 
@@ -445,15 +447,15 @@ def written(size: Size, name: Callable[[Symbol], str] = lambda symbol: symbol.na
     """Return a size as Python writes it, with symbols called what `name` says.
 
     >>> n, c = Expression.of(Symbol("n", 64)), Expression.of(Symbol("c", 3))
-    >>> print(written((n - 1) // 2 * c - 4))
-    c*((n - 1)//2) - 4
+    >>> print(written((n + 3) // 4 * c - 4))
+    c*((n + 3)//4) - 4
     """
     if not isinstance(size, Expression):
         return str(size)
     text = ""
     for monomial, coefficient in size.terms:
         factors = [part for atom, power in monomial for part in [_written_atom(atom, name)] * power]
-        alone = len(factors) == 1 and abs(coefficient) == 1
+        alone = len(factors) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
         parts = [one if alone or not one.endswith("~") else f"({one[:-1]})" for one in factors]
         parts = [one.removesuffix("~") for one in parts]
         if abs(coefficient) != 1 or not parts:

@@ -20,7 +20,10 @@ from workbench.base.size_expressions import (
     written,
 )
 
-__all__ = ["RELATIONS", "Guard", "SizeScope"]
+__all__ = ["OPEN", "RELATIONS", "Guard", "SizeScope"]
+
+OPEN: set[SizeScope] = set()
+"""The scopes in whose blocks the program is now, in any thread. Where there are none, sizes are plain numbers."""
 
 RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -105,7 +108,7 @@ class SizeScope:
     def __init__(self, guards: Iterable[Guard] = (), depth: int = 0) -> None:
         self.guards: list[Guard] = []
         self.active = True
-        """False once the trace is over: what is left of its sizes are then the numbers that they were."""
+        """False after the block of the scope: what is left of its sizes are then the numbers that they were."""
         self.depth = depth
         """How many traces it stands in: where sizes of two meet, the inner one keeps them."""
         self._values: dict[Symbol, Size] = {}
@@ -114,6 +117,14 @@ class SizeScope:
         """Of sums without a constant, whose first coefficient is above 0."""
         for guard in guards:
             self.take(guard)
+
+    def __enter__(self) -> SizeScope:
+        OPEN.add(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.active = False
+        OPEN.discard(self)
 
     def settle(self, size: Size) -> Size:
         """Return `size` with everything put in that equations say."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import hint
 
 __all__ = ["check_memory"]
 
@@ -14,11 +15,11 @@ _WIDEST = 16
 
 
 def check_memory(op: str, sizes: Iterable[int], width: int = _WIDEST) -> None:
-    """Raise `DimensionError` where so many values of `width` bytes have no addresses.
+    """Raise `DimensionError` where so many values of `width` bytes have no addresses; sizes of a trace are today's.
 
     >>> check_memory("zeros", (3, 4))
     """
-    if math.prod(sizes) * width >= 2**63:
+    if math.prod(map(hint, sizes)) * width >= 2**63:
         raise DimensionError(
             f"a tensor of sizes {list(sizes)} does not fit into any memory: their product overflows. Check the sizes "
             "and counts that were given.",

@@ -10,14 +10,66 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache, update_wrapper
+from typing import Any, TypeVar
 
 import numpy as np
 
 from workbench.base.size_expressions import Expression, Size, TooLargeError
-from workbench.base.size_guards import RELATIONS, SizeScope
+from workbench.base.size_guards import OPEN, RELATIONS, SizeScope
 
-__all__ = ["SymbolicSize", "hint", "plain", "sized", "whole"]
+__all__ = ["SymbolicSize", "divisor", "hint", "is_one", "plain", "remembered", "scaled", "sized", "whole"]
+
+
+def divisor(count: Any) -> Any:
+    """Return a count as the number that values are divided by: a float, in which ops compute; a size of a trace stays.
+
+    >>> divisor(3)
+    3.0
+    """
+    return count if isinstance(count, SymbolicSize) else float(count)
+
+
+def scaled(size: Any, by: float) -> Any:
+    """Return ``floor(size * by)``; of a size of a trace an expression, where the product is exact.
+
+    >>> scaled(5, 1.5)
+    7
+    """
+    if isinstance(size, SymbolicSize):
+        above, below = by.as_integer_ratio()
+        if above < _EXACT and below < _EXACT:
+            return size * above // below
+    return math.floor(plain(size) * by)
+
+
+_EXACT = 1 << 20
+"""Up to such numbers above and below the line a float and a size have a product without rounding."""
+
+
+def is_one(size: Any) -> bool:
+    """Say whether a size is 1 always: a plain number, which needs no guard."""
+    return type(size) is int and size == 1
+
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+
+def remembered(most: int) -> Callable[[Rule], Rule]:
+    """Return a decorator that remembers up to `most` results, except while somebody traces: sizes are then asked anew.
+
+    As keys of a dict they would be numbers, and guarded to be just these.
+    """
+
+    def decorated(rule: Rule) -> Rule:
+        known = lru_cache(maxsize=most)(rule)
+
+        def asked(*arguments: Any) -> Any:
+            return rule(*arguments) if OPEN else known(*arguments)
+
+        return update_wrapper(asked, rule)  # type: ignore[return-value]
+
+    return decorated
 
 
 def _scope_of(*values: Any) -> SizeScope:

@@ -208,7 +208,7 @@ def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> 
 
 def _kept(op: Op, arrays: list[Any]) -> Any:
     """Return the quantized type that an op on plain values keeps where it is given codes; None for other inputs."""
-    dtype = getattr(arrays[0], "dtype", None)
+    dtype = getattr(arrays[0], "dtype", None) if arrays else None
     if not getattr(dtype, "quantized", False):
         return None
     if isinstance(op.quantized, Absent):

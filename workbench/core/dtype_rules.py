@@ -82,6 +82,8 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
     """Return the type that the inputs of `op` are brought to, or that of the first where they stay."""
     arrays = arrays[op.dtype.skip :]
     if op.dtype.common is None:
+        if not arrays:
+            return get_default_dtype().numpy  # made from sizes alone, of the type that its parameters say
         first = arrays[0]
         return first.dtype if hasattr(first, "dtype") else promote((first,))
     operands = tuple(

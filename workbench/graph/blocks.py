@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from workbench.base.size_expressions import Expression
 from workbench.core.op import Op
 from workbench.graph.types import TensorType, Type, type_of_value
 
@@ -91,7 +92,10 @@ class Value:
 
 @dataclass(eq=False)
 class Node:
-    """One call. Operands are values and literals, also inside tuples, lists, dicts and slices."""
+    """One call. Operands are values and literals, also inside tuples, lists, dicts and slices.
+
+    A literal may be an expression over the sizes of the graph's inputs, which a run works out.
+    """
 
     callee: Any
     """An `Op`, a `SubGraph` of this graph, a `LeafModule`, a `NamedFunction`, or `Control`."""
@@ -183,8 +187,10 @@ def values_in(operand: Any) -> Iterator[Value]:
         yield from values_in((operand.start, operand.stop, operand.step))
 
 
-def filled(operand: Any, known: Callable[[Value], Any]) -> Any:
-    """Return an operand with what `known` gives in the place of values.
+def filled(
+    operand: Any, known: Callable[[Value], Any], size: Callable[[Expression], Any] | None = None
+) -> Any:
+    """Return an operand with what `known` gives in the place of values, and `size` in that of sizes of any run.
 
     >>> from workbench.graph.types import INT
     >>> filled([1, (Value("i", INT),)], lambda value: value.name)
@@ -193,14 +199,14 @@ def filled(operand: Any, known: Callable[[Value], Any]) -> Any:
     if isinstance(operand, Value):
         return known(operand)
     if isinstance(operand, tuple):
-        return tuple([filled(one, known) for one in operand])
+        return tuple([filled(one, known, size) for one in operand])
     if isinstance(operand, list):
-        return [filled(one, known) for one in operand]
+        return [filled(one, known, size) for one in operand]
     if isinstance(operand, dict):
-        return {key: filled(one, known) for key, one in operand.items()}
+        return {key: filled(one, known, size) for key, one in operand.items()}
     if isinstance(operand, slice):
-        return slice(*[filled(one, known) for one in (operand.start, operand.stop, operand.step)])
-    return operand
+        return slice(*[filled(one, known, size) for one in (operand.start, operand.stop, operand.step)])
+    return size(operand) if size is not None and isinstance(operand, Expression) else operand
 
 
 def operand_type(operand: Any) -> Type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.base.dims import Dims
+from workbench.base.size_expressions import hint_of
 from workbench.graph.blocks import Node, SubGraph, Value, filled, values_in
 from workbench.graph.ir import Graph
 from workbench.graph.types import TensorType
@@ -61,7 +62,7 @@ def _flops(node: Node) -> float:
         one.type.dims if isinstance(one, Value) and isinstance(one.type, TensorType) else Dims((), ())
         for one in (*node.inputs, node.outputs[0])
     ]
-    return float(node.op.cost(tuple(dims[:-1]), dims[-1], **filled(node.params, lambda value: 0)))
+    return float(node.op.cost(tuple(dims[:-1]), dims[-1], **filled(node.params, lambda value: 0, hint_of)))
 
 
 def total(graph: Graph) -> Cost:

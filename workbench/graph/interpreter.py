@@ -9,11 +9,13 @@ from functools import partial
 from typing import Any
 
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.size_expressions import Expression, Symbol, evaluate
 from workbench.core.dispatch import no_grad
 from workbench.core.inplace import write
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
 from workbench.core.value import dims_of
+from workbench.graph.binding import bound, check_guards
 from workbench.graph.blocks import (
     Block,
     Control,
@@ -45,14 +47,15 @@ def run(
 ) -> Any:
     """Run `graph` on tensors, and return what the traced function would return, to the bit.
 
-    Sizes may differ from those of the trace where the ops allow it. Several threads may run one graph at once. With
-    `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds by name; others are
-    drawn from the default generator, so that a run draws what the function would draw. Afterwards the parameters in
-    `Graph.updates` have their new numbers; `run_apart` returns those instead. With `owner`, parameters and modules are
-    those which that module has now under their paths, not those that the graph holds.
+    Sizes may differ from those of the trace where the ops and the graph's guards allow it. Several threads may run one
+    graph at once. With `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds by
+    name; others are drawn from the default generator, so that a run draws what the function would draw. Afterwards the
+    parameters in `Graph.updates` have their new numbers; `run_apart` returns those instead. With `owner`, parameters
+    and modules are those which that module has now under their paths, not those that the graph holds.
 
     Raises `DimensionError` where inputs are missing, have other names or another number of dims than the trace, or
-    where a size differs that the traced function used as a number; `DTypeError` where an input is of another kind.
+    where sizes are such that the traced function would have done something else; `DTypeError` where an input is of
+    another kind.
     """
     result, after = _Run(graph, observe, owner).all(inputs, seeds or {})
     with no_grad():
@@ -96,6 +99,8 @@ class _Run:
         if owner is not None:
             self.known |= {value: operator.attrgetter(value.name)(owner) for value in graph.parameters}
         self.ends = last_uses(graph, graph.updates.values())
+        self.sizes: dict[Symbol, Any] = {}
+        """What the sizes of the inputs are in this run."""
 
     def all(
         self, inputs: tuple[Any, ...], seeds: Mapping[str, int]
@@ -111,6 +116,8 @@ class _Run:
         for value, given in zip(graph.inputs, inputs, strict=True):
             _check(graph, value, given)
             self.known[value] = given
+        self.sizes = bound(graph.inputs, inputs)
+        check_guards(graph, self.sizes, inputs)
         names = [one.name for one in graph.seeds]
         if not set(seeds) <= set(names):
             raise GraphError(
@@ -126,7 +133,7 @@ class _Run:
         """Run the nodes of a block, and return what it gives."""
         for node in block.nodes:
             self.node(node)
-        outputs: tuple[Any, ...] = filled(block.outputs, self.known.__getitem__)
+        outputs: tuple[Any, ...] = filled(block.outputs, self.known.__getitem__, self.size)
         return outputs
 
     def node(self, node: Node) -> None:
@@ -139,17 +146,15 @@ class _Run:
         several = (results,) if len(node.outputs) == 1 else results
         for value, result in zip(node.outputs, several, strict=True):
             known[value] = result
-            if getattr(value.type, "fixed", None):
-                _check_sizes(self.graph, value, result)
         del results, several
         for value in self.ends.get(node, ()):
             del known[value]
 
     def call(self, node: Node) -> Any:
         """Return what a node gives: a tuple where it has several outputs."""
-        callee, get = node.callee, self.known.__getitem__
-        arguments = [get(one) if isinstance(one, Value) else filled(one, get) for one in node.inputs]
-        params = filled(node.params, get) if node.params else {}
+        callee, get, size = node.callee, self.known.__getitem__, self.size
+        arguments = [get(one) if isinstance(one, Value) else filled(one, get, size) for one in node.inputs]
+        params = filled(node.params, get, size) if node.params else {}
         if isinstance(callee, Op):
             return callee(*arguments, **params)
         match callee:
@@ -165,6 +170,10 @@ class _Run:
                 result = call(*arguments, **params)
         _check_promise(self.graph, node, result)
         return result
+
+    def size(self, size: Expression) -> Any:
+        """Return what a size is in this run."""
+        return evaluate(size, self.sizes)
 
     def module(self, path: str) -> Any:
         """Return a module that was kept whole."""
@@ -190,6 +199,7 @@ class _Run:
         """Run a function of the graph on values of its own."""
         inner = object.__new__(_Run)
         inner.graph, inner.observe, inner.owner = self.graph, self.observe, self.owner
+        inner.sizes = {}
         inner.known = dict(zip(function.inputs, arguments, strict=True))
         inner.ends = last_uses(function)
         outputs = inner.block(function)
@@ -213,7 +223,7 @@ def _check_promise(graph: Graph, node: Node, result: Any) -> None:
 
 
 def _check(graph: Graph, value: Value, given: Any) -> None:
-    """Refuse an input of another kind, with other names or another number of dims, or of a size that is fixed."""
+    """Refuse an input of another kind, with other names or another number of dims."""
     kind = value.type
     if not isinstance(kind, TensorType):
         if not kind.holds(given):
@@ -222,7 +232,6 @@ def _check(graph: Graph, value: Value, given: Any) -> None:
     if not isinstance(given, Tensor):
         raise DTypeError(f"{value.name} of {graph.name} is a tensor {kind}, got {type(given).__name__}")
     _check_dims(graph, value.name, kind, given)
-    _check_sizes(graph, value, given)
 
 
 def _check_dims(graph: Graph, label: str, kind: TensorType, tensor: Any) -> None:
@@ -241,20 +250,3 @@ def _check_dims(graph: Graph, label: str, kind: TensorType, tensor: Any) -> None
                 operands=(expected.operand("traced", [i]), given.operand(label, [i])),
                 fix=f"{label}.align_to({', '.join(repr(one) for one in expected.names)})",
             )
-
-
-def _check_sizes(graph: Graph, value: Value, tensor: Any) -> None:
-    """Refuse a size other than the one that the function used as a number while it was traced."""
-    if not isinstance(value.type, TensorType):
-        return
-    traced, given = value.type.dims, dims_of(tensor)
-    wrong = [i for i in sorted(value.type.fixed) if traced.sizes[i] != given.sizes[i]]
-    if wrong:
-        name, size = traced.names[wrong[0]] or f"dim {wrong[0]}", traced.sizes[wrong[0]]
-        raise DimensionError(
-            f"{name} of {value.name} was {size} in the trace, where the function used that size as a number; now it is "
-            f"{given.sizes[wrong[0]]}. Trace again with this size, or write the function without it: "
-            "x.flatten(1) needs no size where x.reshape(x.shape[0], -1) does.",
-            op=graph.name,
-            operands=(traced.operand("traced", wrong), given.operand(value.name, wrong)),
-        )

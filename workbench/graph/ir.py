@@ -14,6 +14,8 @@ from typing import Any
 
 from workbench.base import rich
 from workbench.base.seams import Seam
+from workbench.base.size_expressions import Expression, Symbol
+from workbench.base.size_guards import Guard, SizeScope
 from workbench.graph import walk
 from workbench.graph.blocks import Block, GraphError, Node, SubGraph, Value, called, filled, values_in
 from workbench.graph.rules import results
@@ -45,6 +47,8 @@ class Graph(SubGraph):
     """Seeds of what is drawn: inputs that a run draws from the default generator, in order, where none is given."""
     updates: dict[Value, Value] = field(default_factory=dict)
     """Parameters whose numbers are others after a run, such as running statistics, and the values that they take."""
+    guards: list[Guard] = field(default_factory=list)
+    """What must hold of the sizes of the inputs, because the function decided by it what to do."""
 
     _names: dict[str, int] = field(default_factory=dict, repr=False)
 
@@ -71,6 +75,32 @@ class Graph(SubGraph):
         """Parameters and constants with their tensors."""
         return {**self.parameters, **self.constants}
 
+    def symbols(self) -> dict[Symbol, tuple[Value, int]]:
+        """The sizes that differ from run to run: for each, the input and the dim that has it."""
+        return {
+            size.symbol: (value, dim)
+            for value in self.inputs
+            if isinstance(value.type, TensorType)
+            for dim, size in enumerate(value.type.sizes)
+            if isinstance(size, Expression) and size.symbol is not None
+        }
+
+    def settle(self, sizes: SizeScope) -> None:
+        """Take over what `sizes` has decided: its guards, and what they say of the sizes in types and operands."""
+        self.guards = list(sizes.guards)
+        for value in self.values():
+            if not isinstance(value.type, TensorType):
+                continue
+            found = tuple(map(sizes.settle, value.type.sizes))
+            if value in self.inputs:
+                # An input keeps its symbols: by them a run knows its sizes, and the guards say which are fixed.
+                fixed = frozenset(dim for dim, size in enumerate(found) if not isinstance(size, Expression))
+                value.type = replace(value.type, fixed=fixed)
+            else:
+                value.type = replace(value.type, sizes=found)
+        for node, _ in self.walk():
+            node.inputs, node.params = filled((node.inputs, node.params), _itself, sizes.settle)
+
     def returned(self) -> list[Value]:
         """The values that a run needs at its end: what is returned, and what parameters take."""
         return [*values_in(self.outputs), *self.updates.values()]
@@ -84,9 +114,7 @@ class Graph(SubGraph):
         return {**{value: [] for value in self.given()}, **walk.users(self)}
 
     def replace(self, old: Value, new: Value) -> None:
-        """Let everything that reads `old` read `new`; sizes that are fixed for `old` are then fixed for `new`."""
-        if isinstance(new.type, TensorType) and isinstance(old.type, TensorType):
-            new.type = replace(new.type, fixed=new.type.fixed | old.type.fixed)
+        """Let everything that reads `old` read `new`."""
         walk.replace(self, old, new)
         self.updates = {value: new if one is old else one for value, one in self.updates.items()}
 
@@ -117,8 +145,8 @@ class Graph(SubGraph):
     ) -> Node:
         """Add a call of `callee` in front of the node `before`, or at the end of `block` (the graph's), and return it.
 
-        Types follow from the rules of what is called, or are `types` where no rule says them; scope and source are
-        those of the node `like`. Raises what the rules raise.
+        Types follow from the rules of what is called, or are `types` where no rule says them; what the rules decide by
+        sizes is guarded from then on. Scope and source are those of the node `like`. Raises what the rules raise.
 
         >>> import workbench as wb
         >>> graph = wb.graph.trace(lambda x: x * 2, wb.ones(N=2))
@@ -128,7 +156,10 @@ class Graph(SubGraph):
         """
         place = self.block_of(before) if before is not None else self if block is None else block
         node = Node(callee, inputs, params, (), blocks=blocks, writes=writes)
-        found = results(node)
+        with SizeScope(self.guards) as sizes:
+            found = results(node, sizes)
+            if len(sizes.guards) > len(self.guards):
+                self.settle(sizes)
         if found is not None and types is None:
             types = found
         if types is None:
@@ -164,6 +195,7 @@ class Graph(SubGraph):
         other.functions = {name: twins.functions[one] for name, one in self.functions.items()}
         twins.fill(self, other)
         other.updates = {twins.known(value): twins.known(one) for value, one in self.updates.items()}
+        other.guards = list(self.guards)
         other._names = dict(self._names)
         return other
 
@@ -179,6 +211,10 @@ class Graph(SubGraph):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return rich.mimebundle("graph", self)
+
+
+def _itself(value: Value) -> Value:
+    return value
 
 
 def _name_for(callee: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,16 @@ import numpy as np
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DTypeError
+from workbench.base.size_expressions import Expression, Symbol
+from workbench.base.size_expressions import written as size_text
+from workbench.base.size_guards import Guard
 from workbench.graph.blocks import GraphError, Value
+from workbench.graph.types import TensorType
 
-__all__ = ["literal", "read_operand", "written"]
+__all__ = ["literal", "read_guard", "read_operand", "size_names", "written"]
+
+MOST_PARTS = 4096
+"""A size of more parts is refused."""
 
 
 def literal(value: Any) -> str:
@@ -26,10 +34,12 @@ def _no_value(value: Value) -> str:
     raise GraphError(f"{value.name} is no literal")
 
 
-def written(operand: Any, name: Callable[[Value], str]) -> str:
-    """Return an operand as Python; `name` says what values are called."""
+def written(operand: Any, name: Callable[[Value], str], size: Callable[[Symbol], str] = str) -> str:
+    """Return an operand as Python; `name` says what values are called, and `size` what sizes of inputs are."""
     if isinstance(operand, Value):
         return name(operand)
+    if isinstance(operand, Expression):
+        return size_text(operand, size)
     if isinstance(operand, Device):
         return f"device({str(operand)!r})"
     if isinstance(operand, np.dtype | DType):
@@ -39,15 +49,15 @@ def written(operand: Any, name: Callable[[Value], str]) -> str:
             return f"empty({operand.shape!r}, '{operand.dtype.name}')"
         return f"array({operand.tolist()!r}, '{operand.dtype.name}')"
     if isinstance(operand, np.generic):
-        return written(operand.item(), name)
+        return written(operand.item(), name, size)
     if isinstance(operand, slice):
-        parts = (written(one, name) for one in (operand.start, operand.stop, operand.step))
+        parts = (written(one, name, size) for one in (operand.start, operand.stop, operand.step))
         return f"slice({', '.join(parts)})"
     if isinstance(operand, dict):
-        pairs = (f"{literal(key)}: {written(one, name)}" for key, one in operand.items())
+        pairs = (f"{literal(key)}: {written(one, name, size)}" for key, one in operand.items())
         return f"{{{', '.join(pairs)}}}"
     if isinstance(operand, tuple | list):
-        inner = ", ".join(written(one, name) for one in operand)
+        inner = ", ".join(written(one, name, size) for one in operand)
         if isinstance(operand, list):
             return f"[{inner}]"
         return f"({inner},)" if len(operand) == 1 else f"({inner})"
@@ -56,6 +66,18 @@ def written(operand: Any, name: Callable[[Value], str]) -> str:
     if operand is None or operand is Ellipsis or isinstance(operand, bool | int | float | str):
         return "..." if operand is Ellipsis else repr(operand)
     raise GraphError(f"a parameter of type {type(operand).__name__} cannot be written as text")
+
+
+def size_names(inputs: Iterable[Value], name: Callable[[Value], str]) -> Callable[[Symbol], str]:
+    """Return what the sizes of inputs are called: ``x.shape[0]``."""
+    known = {
+        size.symbol: f"{name(value)}.shape[{dim}]"
+        for value in inputs
+        if isinstance(value.type, TensorType)
+        for dim, size in enumerate(value.type.sizes)
+        if isinstance(size, Expression) and size.symbol is not None
+    }
+    return lambda symbol: known.get(symbol, symbol.name)
 
 
 Refuse = Callable[[str], GraphError]
@@ -87,6 +109,10 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
                 }
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as plain)):
             return -plain
+        case (
+            ast.Subscript() | ast.BinOp() | ast.UnaryOp(op=ast.USub(), operand=ast.Subscript() | ast.BinOp())
+        ):
+            return read_size(tree, find, refuse)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
             return -math.inf
         case ast.Name(id="inf" | "nan" as name):
@@ -102,6 +128,63 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
                 if isinstance(error, GraphError):
                     raise
     raise refuse(f"has {_shown(tree)}, which is not a literal")
+
+
+def read_size(tree: ast.expr, find: Callable[[ast.expr], Value | None], refuse: Refuse) -> Any:
+    """Return the size that a syntax tree stands for: sums, products and quotients of ``x.shape[0]`` and numbers."""
+    if sum(1 for _ in ast.walk(tree)) > MOST_PARTS:
+        raise refuse(f"has a size of more than {MOST_PARTS:,} parts")
+    found = _size(tree, find)
+    if found is None:
+        raise refuse(f"has {_shown(tree)}, which is not a size")
+    return found
+
+
+def _size(tree: ast.expr, find: Callable[[ast.expr], Value | None]) -> Any:
+    """Return a size; None for what is none."""
+    match tree:
+        case ast.Constant(value=int() as number) if type(number) is int:
+            return number
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name() as name, attr="shape"), slice=ast.Constant(value=dim)
+        ):
+            value = find(name)
+            kind = None if value is None or value.node is not None else value.type
+            if type(dim) is int and isinstance(kind, TensorType) and 0 <= dim < len(kind.sizes):
+                return kind.sizes[dim]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = _size(operand, find)
+            return None if inner is None else -inner
+        case ast.BinOp(left=left, op=rule, right=right) if type(rule) in _ARITHMETIC:
+            sides = _size(left, find), _size(right, find)
+            # Numbers alone are written as one number: so nobody has large ones computed here.
+            if None not in sides and any(isinstance(one, Expression) for one in sides):
+                try:
+                    return _ARITHMETIC[type(rule)](*sides)
+                except (ValueError, ZeroDivisionError):
+                    return None
+    return None
+
+
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+}  # fmt: skip
+
+
+def read_guard(
+    tree: ast.expr, find: Callable[[ast.expr], Value | None], refuse: Refuse, source: str
+) -> Guard:
+    """Return what ``x.shape[0] > 4`` says."""
+    match tree:
+        case ast.Compare(left=left, ops=[relation], comparators=[right]) if type(relation) in _RELATIONS:
+            sides = read_size(left, find, refuse), read_size(right, find, refuse)
+            return Guard(sides[0], _RELATIONS[type(relation)], sides[1], source)
+    raise refuse(f"asserts {_shown(tree)}, which is not how two sizes are related")
+
+
+_RELATIONS: dict[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
 
 
 def _shown(tree: ast.expr) -> str:

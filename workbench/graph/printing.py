@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from workbench.base.size_expressions import Symbol
 from workbench.graph.blocks import Block, GraphError, Node, SubGraph, Value, called
 from workbench.graph.ir import Graph
-from workbench.graph.operand_text import written
+from workbench.graph.operand_text import size_names, written
 from workbench.graph.rules import kind_of
 
-__all__ = ["text", "where"]
+__all__ = ["comment", "text", "where"]
+
+Sizes = Callable[[Symbol], str]
 
 
 def text(graph: Graph) -> str:
     """Return the graph, one node a line: ``%y : f32[N:2] = sum(%x, dim=(1,), keepdim=False)``.
 
-    Functions that it calls stand in front of it; blocks stand below their node, indented.
+    Functions that it calls stand in front of it; blocks stand below their node, indented. Types have the sizes of the
+    trace. A size in an operand is written as what it is in every run, and what must hold of sizes stands on top.
+
+    >>> import workbench as wb
+    >>> print(text(wb.graph.trace(lambda x: x.reshape(x.numel()) if len(x) == 2 else x, wb.ones(2, 3))))
+    graph(%x : f32[·=2, ·:3]):
+      assert %x.shape[0] == 2  # ...
+      %reshape : f32[·:6] = reshape(%x, sizes=(2*%x.shape[1],))  # ...
+      return %reshape
     """
     parts = [_function(one, [], []) for one in graph.functions.values()]
-    head = [f"{value!r} = parameter()" for value in graph.parameters]
+    sizes = size_names(graph.inputs, _named)
+    head = [f"assert {one.written(sizes)}{comment(one.source)}" for one in graph.guards]
+    head += [f"{value!r} = parameter()" for value in graph.parameters]
     head += [f"{value!r} = constant()" for value in graph.constants]
     head += [f"{value!r} = seed()" for value in graph.seeds]
     tail = [f"update %{value.name} = %{after.name}" for value, after in graph.updates.items()]
@@ -28,20 +41,21 @@ def text(graph: Graph) -> str:
 
 def _function(function: SubGraph, head: list[str], tail: list[str]) -> str:
     inputs = ", ".join(repr(one) for one in function.inputs)
-    returned = _operand(function.outputs[0] if function.single else function.outputs)
-    body = [*head, *_lines(function), *tail, f"return {returned}"]
+    sizes = size_names(function.inputs, _named)
+    returned = _operand(function.outputs[0] if function.single else function.outputs, sizes)
+    body = [*head, *_lines(function, sizes), *tail, f"return {returned}"]
     return "\n".join([f"{function.name}({inputs}):", *(f"  {line}" for line in body)])
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _lines(block: Block, sizes: Sizes) -> Iterator[str]:
     for node in block.nodes:
-        yield from _node(node)
+        yield from _node(node, sizes)
 
 
-def _node(node: Node) -> Iterator[str]:
+def _node(node: Node, sizes: Sizes) -> Iterator[str]:
     made = ", ".join(repr(one) for one in node.outputs)
-    arguments = [_operand(one) for one in node.inputs]
-    arguments += [f"{key}={_operand(value)}" for key, value in node.params.items()]
+    arguments = [_operand(one, sizes) for one in node.inputs]
+    arguments += [f"{key}={_operand(value, sizes)}" for key, value in node.params.items()]
     writes = f" writes {', '.join(f'%{one.name}' for one in node.writes)}" if node.writes else ""
     colon = ":" if node.blocks else ""
     yield f"{made} = {called(node.callee)}({', '.join(arguments)}){writes}{colon}{where(node)}"
@@ -52,12 +66,12 @@ def _node(node: Node) -> Iterator[str]:
         )
     for name, block in zip(kind.blocks, node.blocks, strict=True):
         yield f"  {name}({', '.join(repr(one) for one in block.inputs)}):"
-        yield from (f"    {line}" for line in _lines(block))
-        yield f"    return {', '.join(map(_operand, block.outputs))}"
+        yield from (f"    {line}" for line in _lines(block, sizes))
+        yield f"    return {', '.join(_operand(one, sizes) for one in block.outputs)}"
 
 
-def _operand(operand: Any) -> str:
-    return written(operand, _named)
+def _operand(operand: Any, sizes: Sizes) -> str:
+    return written(operand, _named, sizes)
 
 
 def _named(value: Value) -> str:
@@ -65,6 +79,10 @@ def _named(value: Value) -> str:
 
 
 def where(node: Node) -> str:
-    """Return where the node came from as a comment; a line break in a file's name must not begin another line."""
-    found = " · ".join(part for part in (".".join(node.scope), node.source) if part)
+    """Return where the node came from as a comment."""
+    return comment(" · ".join(part for part in (".".join(node.scope), node.source) if part))
+
+
+def comment(found: str) -> str:
+    """Return a comment; a line break in a file's name must not begin another line."""
     return "  # " + " ".join(found.splitlines()) if found else ""

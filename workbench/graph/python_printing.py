@@ -18,8 +18,8 @@ from workbench.graph.blocks import (
     called,
 )
 from workbench.graph.ir import Graph
-from workbench.graph.operand_text import written
-from workbench.graph.printing import where
+from workbench.graph.operand_text import size_names, written
+from workbench.graph.printing import comment, where
 from workbench.graph.walk import made, walk
 
 __all__ = ["IMPORTS", "MORE_IMPORTS", "python_text"]
@@ -102,7 +102,8 @@ def _whole(graph: Graph, words: set[str]) -> str:
     writer = _Writer(graph, words)
     writer.names |= {value: f"parameters[{value.name!r}]" for value in graph.parameters}
     writer.names |= {value: f"constants[{value.name!r}]" for value in graph.constants}
-    head = [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
+    head = writer.guards(graph)
+    head += [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
     head += [f'{writer.define(value)}: "{value.type}" = seed_from()' for value in graph.seeds]
     before = ["parameters", "constants", *(["modules"] if graph.modules else [])]
 
@@ -121,6 +122,11 @@ class _Writer:
         self._taken = _TAKEN | words
         self._values = {one.name for one in made(function)}
         self.names: dict[Value, str] = {}
+        self._sizes = size_names(function.inputs, lambda value: value.name)
+
+    def guards(self, graph: Graph) -> list[str]:
+        """Return what must hold of sizes, a line each."""
+        return [f"assert {one.written(self._sizes)}{comment(one.source)}" for one in graph.guards]
 
     def define(self, value: Value) -> str:
         """Return what a value is called from here on."""
@@ -142,7 +148,7 @@ class _Writer:
         return f"def {self._identifier(function.name)}({', '.join(inputs)}):\n{body}"
 
     def _operand(self, operand: Any) -> str:
-        return written(operand, self.names.__getitem__)
+        return written(operand, self.names.__getitem__, self._sizes)
 
     def _block(self, block: Block) -> Iterator[str]:
         for node in block.nodes:

@@ -73,7 +73,7 @@ class _Function:
             raise reader.refuse("takes something else than parameters, constants and typed inputs")
         self.places = _PLACES[:count]
         for one in arguments.args[count:]:
-            reader.graph.inputs.append(reader.define(Value(one.arg, self._annotation(one.annotation)[0])))
+            reader.take(Value(one.arg, self._annotation(one.annotation)[0]))
 
     def _annotation(self, tree: ast.expr | None) -> tuple[Type, list[str]]:
         """Read ``"f32[N:2]"``, or ``"f32[N:2] writes x, y"``."""
@@ -138,6 +138,8 @@ class _Function:
                 if value is None:
                     raise self._not_understood(statement)
                 reader.update(self._held(target)[1], value.name)
+            case ast.Assert(test=condition, msg=None):
+                reader.require(condition, self._value, self._after(statement))
             case ast.Return(value=tree) if tree is not None:
                 reader.give(self._operand(tree))
             case _:
@@ -247,7 +249,7 @@ class _Function:
 
     def _value(self, tree: ast.expr) -> Value | None:
         """Return the value that an expression names; None where it is something else."""
-        if isinstance(tree, ast.Subscript):
+        if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name):
             return self.reader.find(self._held(tree)[1])
         if isinstance(tree, ast.Name) and tree.id not in ("inf", "nan"):
             return self.reader.find(tree.id)

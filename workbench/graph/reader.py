@@ -7,15 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from workbench.base.size_expressions import Expression
+from workbench.base.size_guards import Guard, SizeScope
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.graph.blocks import Block, GraphError, LeafModule, Node, SubGraph, Value
 from workbench.graph.ir import Graph
-from workbench.graph.operand_text import read_operand
-from workbench.graph.spec import DEEPEST, check
+from workbench.graph.operand_text import read_guard, read_operand
+from workbench.graph.sizes import is_symbolic
+from workbench.graph.spec import DEEPEST, check, with_sizes
 from workbench.graph.type_reading import read_type
-from workbench.graph.types import TensorType, Type
+from workbench.graph.types import TensorType, Type, symbolic
 from workbench.graph.vocabulary import named
+from workbench.graph.walk import walk
 
 __all__ = ["Reader"]
 
@@ -44,9 +48,16 @@ class Reader:
         """Begin a function. What was read before is one that it may call."""
         if self.returned:
             before = self.graph
-            if before.held() or before.seeds or before.updates or before.modules:
+            if before.held() or before.seeds or before.updates or before.modules or before.guards:
                 raise self.refuse(
                     f"comes after {before.name}, which holds something and is not the last function"
+                )
+            for value in before.inputs:
+                if isinstance(value.type, TensorType):  # a function takes sizes as they were in the trace
+                    value.type = replace(value.type, sizes=())
+            if any(is_symbolic((node.inputs, node.params)) for node, _ in walk(before)):
+                raise self.refuse(
+                    f"comes after {before.name}, which asks for sizes and is not the last function"
                 )
             self.functions[before.name] = SubGraph(
                 before.inputs, before.nodes, before.outputs, before.name, before.single
@@ -78,12 +89,28 @@ class Reader:
         """Return the graph, checked."""
         if not self.returned:
             raise self.refuse("is the last, and nothing was returned")
-        self.graph.functions = self.functions
+        graph = self.graph
+        graph.functions = self.functions
         for name in self.known:
-            self.graph.fresh(name)
-        return check(self.graph)
+            graph.fresh(name)
+        sizes = SizeScope(graph.guards)
+        for symbol, (value, dim) in graph.symbols().items():
+            if dim in value.tensor.fixed and isinstance(sizes.settle(Expression.of(symbol)), Expression):
+                sizes.take(Guard(Expression.of(symbol), "==", symbol.hint))
+        graph.guards = sizes.guards
+        return check(with_sizes(graph))
 
     # ------------------------------------------------------------------------------------------- values
+
+    def take(self, value: Value) -> None:
+        """Take an input of a function, of which each size is a symbol."""
+        if isinstance(value.type, TensorType):
+            value.type = symbolic(value.name, value.type)
+        self.graph.inputs.append(self.define(value))
+
+    def require(self, tree: ast.expr, find: Callable[[ast.expr], Value | None], source: str) -> None:
+        """Take in what must hold of sizes."""
+        self.graph.guards.append(read_guard(tree, find, self.refuse, source))
 
     def define(self, value: Value) -> Value:
         """Take a new name."""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.base.size_expressions import Expression, hint_of
+from workbench.base.size_guards import SizeScope
 from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import Op, ops
 from workbench.graph.blocks import (
@@ -23,6 +25,7 @@ from workbench.graph.blocks import (
     filled,
     operand_type,
 )
+from workbench.graph.sizes import shown
 from workbench.graph.types import (
     ANY,
     BOOL,
@@ -57,7 +60,7 @@ class Kind:
     """``known(graph, callee)``: whether a graph can call it."""
     unknown: str
     """What it is not, where it is not known."""
-    results: Callable[[Node], Types | None]
+    results: Callable[[Node, SizeScope | None], Types | None]
     """The types that come out, where the operands are right; None where what is written is a promise, which is checked
     when it runs. Raises where the operands are not right."""
     blocks: tuple[str, ...] = ()
@@ -73,12 +76,15 @@ def kind_of(callee: Any) -> Kind | None:
     )
 
 
-def results(node: Node) -> Types | None:
-    """Return the types of what a node gives, or None where no rule says them; raise what the rules raise."""
+def results(node: Node, sizes: SizeScope | None = None) -> Types | None:
+    """Return the types of what a node gives, or None where no rule says them; raise what the rules raise.
+
+    With `sizes` they have the sizes of any run; what the rules decide by those is kept there.
+    """
     kind = kind_of(node.callee)
     if kind is None:
         raise GraphError(f"a node cannot call {node.callee!r}")
-    return kind.results(node)
+    return kind.results(node, sizes)
 
 
 # ------------------------------------------------------------------------------------------------------ ops
@@ -89,10 +95,10 @@ _EXAMPLES: dict[Type, tuple[Any, ...]] = {
 """Two values of each type, to ask a rule with where only the run knows one: a size is no 0, a place may be no 1."""
 
 
-def _example(turn: int) -> Callable[[Value], Any]:
+def _example(turn: int, sizes: SizeScope | None = None) -> Callable[[Value], Any]:
     def example(value: Value) -> Any:
         if isinstance(value.type, TensorType):
-            return value.type.stand_in()
+            return value.type.stand_in(sizes)
         return _example_of(value.type, turn)
 
     return example
@@ -113,30 +119,34 @@ def _example_of(kind: Type, turn: int) -> Any:
     return _EXAMPLES[kind][turn]
 
 
-def _of_op(node: Node) -> Types | None:
+def _of_op(node: Node, sizes: SizeScope | None) -> Types | None:
     """Follow the op's own rules. What is computed of an operand that is not known is some tensor."""
     op: Op = node.callee
     if not all(one.type.known for one in node.values):
         return (TENSOR,) * op.outputs
     if all(isinstance(one.type, TensorType) for one in node.values):
-        return _asked(node, 0)
+        return _asked(node, 0, sizes)
     try:
-        return _asked(node, 0)
+        return _asked(node, 0, sizes)
     except (TypeError, ValueError, LookupError, RuntimeError):
-        return _asked(node, 1)
+        return _asked(node, 1, sizes)
 
 
-def _asked(node: Node, turn: int) -> Types:
-    inputs, params = filled(node.inputs, _example(turn)), filled(node.params, _example(turn))
+def _asked(node: Node, turn: int, sizes: SizeScope | None) -> Types:
+    def size(one: Expression) -> Any:
+        return one.hint if sizes is None else shown((one,), sizes)[0]
+
+    example = _example(turn, sizes)
     with interpreting(WithoutNumbers()):
-        found = node.callee(*inputs, **params)
-    return tuple(type_of(one) for one in (found if isinstance(found, tuple) else (found,)))
+        # A size among the inputs is a number like others.
+        found = node.callee(*filled(node.inputs, example, hint_of), **filled(node.params, example, size))
+    return tuple(type_of(one, sizes) for one in (found if isinstance(found, tuple) else (found,)))
 
 
 # ------------------------------------------------------------------------------------- functions and modules
 
 
-def _of_sub_graph(node: Node) -> Types:
+def _of_sub_graph(node: Node, sizes: SizeScope | None) -> Types:
     function: SubGraph = node.callee
     if node.params:
         raise TypeError(f"a function of the graph takes its inputs by position, not {sorted(node.params)}")
@@ -150,11 +160,11 @@ def _of_sub_graph(node: Node) -> Types:
     return (TupleType(given),)
 
 
-def _of_module(node: Node) -> None:
+def _of_module(node: Node, sizes: SizeScope | None) -> None:
     """A module is not looked into: what is written for its result is a promise."""
 
 
-def _of_named(node: Node) -> Types | None:
+def _of_named(node: Node, sizes: SizeScope | None) -> Types | None:
     function: NamedFunction = node.callee
     if len(node.inputs) < len(function.writes):
         raise TypeError("it writes into its first input, and has none")
@@ -169,7 +179,7 @@ def _of_named(node: Node) -> Types | None:
 def _by_example(node: Node) -> Types | None:
     """Let a function of numbers say of which type its result is; None where it has none for the examples."""
     for turn in (0, 1):
-        inputs, params = filled(node.inputs, _example(turn)), filled(node.params, _example(turn))
+        inputs, params = filled((node.inputs, node.params), _example(turn), hint_of)
         try:
             return (type_of_value(node.callee.call(*inputs, **params)),)
         except (ArithmeticError, ValueError):
@@ -202,7 +212,7 @@ def _condition(operand: Any) -> None:
         raise TypeError(f"a condition is a bool or a tensor of one value, not {kind}")
 
 
-def _of_if(node: Node) -> Types:
+def _of_if(node: Node, sizes: SizeScope | None) -> Types:
     if len(node.inputs) != 1 or node.params:
         raise TypeError("it takes one condition and nothing else")
     _condition(node.inputs[0])
@@ -220,7 +230,7 @@ def _of_if(node: Node) -> Types:
     return written
 
 
-def _of_loop(node: Node) -> Types:
+def _of_loop(node: Node, sizes: SizeScope | None) -> Types:
     if len(node.inputs) < 2 or node.params:
         raise TypeError("it takes how often it runs at most, a condition, and what is carried")
     most, condition, *carried = node.inputs

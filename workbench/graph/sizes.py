@@ -1,91 +1,70 @@
-"""Sizes of traced tensors: whole numbers that notice when a function uses them as numbers.
+"""Sizes in graphs: what a traced tensor shows as its shape, and what parameters of nodes are in a run.
 
-``x.reshape(x.shape[0], -1)`` writes today's batch size into the graph. The graph remembers that it did, and
-refuses to run for another size rather than give a wrong result.
+In a trace a size is a `SymbolicSize`, which keeps the guards; what stands in the finished graph is its expression.
 """
 
 from __future__ import annotations
 
-import operator
-import weakref
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from workbench.graph.blocks import Value
-from workbench.graph.types import TensorType
+from workbench.base.size_expressions import Expression, Size, hint_of
+from workbench.base.size_guards import SizeScope
+from workbench.base.symbolic_size import SymbolicSize, plain, sized
 
-__all__ = ["Size", "note_sizes", "sizes_of"]
-
-Origin = tuple["weakref.ref[Value]", int]
-
-
-class Size(int):
-    """The size of a dim of a traced value, or a number computed from such sizes."""
-
-    origins: frozenset[Origin]
-
-    def __new__(cls, size: int, origins: Iterable[Origin]) -> Size:
-        """Make a size that stems from the dims `origins`."""
-        made = super().__new__(cls, size)
-        made.origins = frozenset(origins)
-        return made
-
-    def note(self) -> None:
-        """Mark the dims that this number stems from as fixed: the graph holds for these sizes only."""
-        for reference, dim in self.origins:
-            value = reference()
-            if value is not None and isinstance(value.type, TensorType):
-                value.type = replace(value.type, fixed=value.type.fixed | {dim})
-
-    def __int__(self) -> int:
-        self.note()
-        return operator.index(self)
-
-    def __float__(self) -> float:
-        self.note()
-        return float(operator.index(self))
-
-    def __truediv__(self, other: Any) -> Any:
-        self.note()
-        return int.__truediv__(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        self.note()
-        return int.__rtruediv__(self, other)
+__all__ = ["expression", "is_symbolic", "kept", "mapped", "meets", "shown", "today"]
 
 
-def _follow(name: str) -> Any:
-    """Return the arithmetic of whole numbers whose result remembers where its operands came from."""
-    plain = getattr(int, name)
-
-    def method(self: Size, *others: Any) -> Any:
-        result = plain(self, *others)
-        if type(result) is not int:
-            return result
-        return Size(result, self.origins.union(*(one.origins for one in others if isinstance(one, Size))))
-
-    return method
-
-
-for _name in ("add", "sub", "mul", "floordiv", "mod", "pow"):
-    setattr(Size, f"__{_name}__", _follow(f"__{_name}__"))
-    setattr(Size, f"__r{_name}__", _follow(f"__r{_name}__"))
-Size.__neg__ = _follow("__neg__")  # type: ignore[method-assign]
-
-
-def sizes_of(value: Value) -> tuple[int, ...]:
-    """Return the shape that a traced tensor shows to the function."""
-    reference = weakref.ref(value)
-    return tuple(Size(size, ((reference, dim),)) for dim, size in enumerate(value.tensor.dims.sizes))
-
-
-def note_sizes(parameter: Any) -> Any:
-    """Return a parameter of a node with plain numbers in it; sizes that it holds are noted as used."""
-    if isinstance(parameter, Size):
-        return int(parameter)
+def mapped(parameter: Any, rule: Callable[[Any], Any]) -> Any:
+    """Return a parameter with `rule` applied to what stands in its tuples, lists, dicts and slices."""
     if isinstance(parameter, tuple | list):
-        return type(parameter)(note_sizes(one) for one in parameter)
+        make = getattr(type(parameter), "_make", type(parameter))  # named tuples take their fields one by one
+        return make(mapped(one, rule) for one in parameter)
+    if isinstance(parameter, dict):
+        return {key: mapped(one, rule) for key, one in parameter.items()}
     if isinstance(parameter, slice):
-        return slice(*(note_sizes(one) for one in (parameter.start, parameter.stop, parameter.step)))
-    return parameter
+        return slice(*(mapped(one, rule) for one in (parameter.start, parameter.stop, parameter.step)))
+    return rule(parameter)
+
+
+def _has(parameter: Any, found: Callable[[Any], bool]) -> bool:
+    """Say whether something that stands in a parameter is what is looked for."""
+    if isinstance(parameter, tuple | list):
+        return any(_has(one, found) for one in parameter)
+    if isinstance(parameter, dict):
+        return any(_has(one, found) for one in parameter.values())
+    if isinstance(parameter, slice):
+        return any(_has(one, found) for one in (parameter.start, parameter.stop, parameter.step))
+    return found(parameter)
+
+
+def meets(parameter: Any, scope: SizeScope) -> bool:
+    """Say whether a parameter has a size of `scope` in it."""
+    return _has(parameter, lambda one: isinstance(one, SymbolicSize) and one.scope is scope)
+
+
+def is_symbolic(parameter: Any) -> bool:
+    """Say whether a parameter of a node differs from run to run."""
+    return _has(parameter, lambda one: isinstance(one, Expression))
+
+
+def kept(parameter: Any, scope: SizeScope) -> Any:
+    """Return a parameter as a node keeps it: sizes of `scope` as expressions, those of other traces as numbers."""
+    return mapped(parameter, lambda one: expression(one, scope))
+
+
+def expression(size: Any, scope: SizeScope) -> Any:
+    """Return a size of `scope` as an expression, and one of another trace as a number."""
+    if isinstance(size, SymbolicSize) and size.scope is scope:
+        return scope.settle(size.expression)
+    return plain(size)
+
+
+def shown(sizes: Iterable[Size], scope: SizeScope) -> tuple[Any, ...]:
+    """Return sizes as the traced function meets them."""
+    return tuple(sized(size, scope) if isinstance(size, Expression) else size for size in sizes)
+
+
+def today(parameter: Any) -> Any:
+    """Return a parameter for the sizes of the trace."""
+    return mapped(parameter, lambda one: hint_of(one) if isinstance(one, Expression) else one)

@@ -6,12 +6,15 @@ What is legal for a callee of each kind stands in the table of `rules`; here sta
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType
+from workbench.base.size_expressions import Expression
+from workbench.base.size_guards import Guard, SizeScope
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
 from workbench.graph.blocks import (
@@ -28,10 +31,11 @@ from workbench.graph.blocks import (
 )
 from workbench.graph.ir import Graph
 from workbench.graph.rules import kind_of, results
+from workbench.graph.sizes import today
 from workbench.graph.types import INT, TensorType, Type, type_of
 from workbench.graph.walk import made, reads, walk
 
-__all__ = ["DEEPEST", "check"]
+__all__ = ["DEEPEST", "check", "with_sizes"]
 
 DEEPEST = 32
 """Blocks in blocks, and tuples in tuples, go no deeper than this: nothing that works on graphs runs out of stack."""
@@ -47,7 +51,42 @@ def check(graph: Graph) -> Graph:
     Raises `GraphError` at the first thing that is wrong.
     """
     _check_functions(graph)
-    scope = _Scope(graph)
+    for guard in graph.guards:
+        _check_guard(graph, guard)
+    with SizeScope(graph.guards) as sizes:
+        _check_graph(graph, _Scope(graph, sizes))
+    return graph
+
+
+def with_sizes(graph: Graph) -> Graph:
+    """Return `graph` with the sizes that its values have in every run, as they follow from the rules of ops.
+
+    It ends where a rule refuses what it is given: `check` says so.
+    """
+    with SizeScope(graph.guards) as sizes:
+        for node, _ in walk(graph):
+            try:
+                found = results(node, sizes) if isinstance(node.callee, Op) else None
+            except (TypeError, ValueError, LookupError, RuntimeError):
+                break
+            for value, given in zip(node.outputs, found or (), strict=False):
+                if isinstance(value.type, TensorType) and isinstance(given, TensorType):
+                    value.type = replace(value.type, sizes=tuple(map(sizes.settle, given.sizes)))
+    return graph
+
+
+def _check_guard(graph: Graph, guard: Guard) -> None:
+    """Refuse a guard on what is no size of an input, or one that is not so for the sizes of the trace."""
+    known = graph.symbols()
+    for size in (guard.left, guard.right):
+        for symbol in size.symbols() if isinstance(size, Expression) else ():
+            if symbol not in known:
+                raise GraphError(f"the guard {guard} asks for {symbol}, which is the size of no input")
+    if not guard.holds({symbol: symbol.hint for symbol in known}):
+        raise GraphError(f"the guard {guard} does not hold for the sizes that the graph is written for")
+
+
+def _check_graph(graph: Graph, scope: _Scope) -> None:
     for value in graph.given():
         scope.define(value)
     for value, tensor in graph.held().items():
@@ -65,7 +104,6 @@ def check(graph: Graph) -> Graph:
         scope.check_known(f"the update of {value.name}", after)
         if not value.type.accepts(after.type):
             raise GraphError(f"{value.name} : {value.type} cannot become {after!r}")
-    return graph
 
 
 def _check_functions(graph: Graph) -> None:
@@ -110,8 +148,10 @@ def _check_returned(block: SubGraph, scope: _Scope, what: str) -> None:
 class _Scope:
     """The values that are known at a place, and the names that are taken."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, sizes: SizeScope | None = None) -> None:
         self.graph = graph
+        self.sizes = sizes
+        """What is known of the sizes of the graph; None in a function, which knows its inputs' as they were."""
         self.known: set[Value] = set()
         self.names: set[str] = set()
         self.nodes: set[Node] = set()
@@ -129,8 +169,8 @@ class _Scope:
         if not isinstance(value.type, Type):
             raise GraphError(f"{value.name} has no type: {value.type!r} is none")
         kind = value.type
-        if isinstance(kind, TensorType) and not all(0 <= dim < len(kind.dims.sizes) for dim in kind.fixed):
-            raise GraphError(f"{value.name} : {kind} has no dims {sorted(kind.fixed)} to be fixed")
+        if isinstance(kind, TensorType):
+            _check_sizes(value, kind)
         self.known.add(value)
         self.made.add(value)
         self.names.add(value.name)
@@ -163,7 +203,7 @@ class _Scope:
             for one in node.blocks:
                 self._check_block(node, one, depth)
             _check_writes(node)
-            _check_types(node)
+            _check_types(node, self.sizes)
             for value in node.outputs:
                 if value.node is not node:
                     raise GraphError(f"{value.name} does not know the node that makes it")
@@ -214,6 +254,7 @@ class _Scope:
 _KEYS = (str, int, float, bool, type(None))
 _LITERALS = (
     Value, str, int, float, bool, complex, type(None), type(Ellipsis), np.dtype, DType, np.ndarray, np.generic, Device,
+    Expression,
 )  # fmt: skip
 
 
@@ -251,10 +292,18 @@ def _check_said(node: Node, wanted: set[Value]) -> None:
         )
 
 
-def _check_types(node: Node) -> None:
+def _check_sizes(value: Value, kind: TensorType) -> None:
+    """Refuse sizes that are not those in the dims, for the sizes of the trace."""
+    if not all(0 <= dim < len(kind.dims.sizes) for dim in kind.fixed):
+        raise GraphError(f"{value.name} : {kind} has no dims {sorted(kind.fixed)} to be fixed")
+    if today(kind.sizes) != kind.dims.sizes:
+        raise GraphError(f"{value.name} is written as {kind}, and its sizes are {list(kind.sizes)}")
+
+
+def _check_types(node: Node, sizes: SizeScope | None) -> None:
     name = called(node.callee)
     try:
-        found = results(node)
+        found = results(node, sizes)
     except (TypeError, ValueError, LookupError, RuntimeError) as error:
         # Whatever a rule says to wrong operands.
         message = f"{node.name}: {name} does not take these inputs and parameters: {error}"
@@ -266,3 +315,13 @@ def _check_types(node: Node) -> None:
     for value, given in zip(node.outputs, found, strict=True):
         if not value.type.accepts(given):
             raise GraphError(f"{value.name} is written as {value.type}, the rules of {name} give {given}")
+        if isinstance(node.callee, Op) and sizes is not None:
+            _check_any_run(value, given, name, sizes)
+
+
+def _check_any_run(value: Value, given: Type, name: str, sizes: SizeScope) -> None:
+    """Compare what a value's sizes are in every run with what the rules of an op give."""
+    if isinstance(value.type, TensorType) and isinstance(given, TensorType):
+        own, ruled = (tuple(map(sizes.settle, one.sizes)) for one in (value.type, given))
+        if own != ruled:
+            raise GraphError(f"{value.name} has sizes {list(own)}, the rules of {name} give {list(ruled)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from workbench.graph.type_reading import type_at
 __all__ = ["read_text"]
 
 _HEAD = re.compile(r"(\w+)\((.*)\):")
-_NAME = re.compile(rf"%({NAME})")
+_NAME = re.compile(rf"%({NAME}?)(?=\.shape\[\d)|%({NAME})")
 _VALUE = re.compile(rf"%({NAME}) : ")
 _CALLEE = re.compile(r"""(?:@(?P<function>\w+)|modules\[(?P<module>'[^']*'|"[^"]*")\]|(?P<word>[\w.]+))\(""")
 _REST = re.compile(rf"(?: writes (?P<writes>%{NAME}(?:, %{NAME})*))?(?P<colon>:?)(?:  # (?P<where>.*))?")
@@ -72,7 +72,8 @@ def _begin(reader: Reader, line: str) -> bool:
         raise reader.refuse("comes after the return")
     inputs = _values(reader, found[2])
     reader.begin(found[1])
-    reader.graph.inputs = [reader.define(value) for value in inputs]
+    for value in inputs:
+        reader.take(value)
     return True
 
 
@@ -137,6 +138,11 @@ def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
     update = re.fullmatch(rf"update %({NAME}) = %({NAME})", line)
     if update is not None and not stack:
         reader.update(update[1], update[2])
+        return
+    if line.startswith("assert ") and not stack:
+        condition, _, source = line.removeprefix("assert ").partition("  # ")
+        tree, find = _expression(reader, condition)
+        reader.require(tree, find, source)
         return
     if not line.startswith("%"):
         raise reader.refuse(f"is not understood: {line[:80]}")
@@ -208,26 +214,35 @@ def _closing(line: str, start: int) -> int:
     return -1
 
 
-def _arguments(reader: Reader, written: str) -> tuple[list[Any], dict[str, Any]]:
-    """Read the operands of a call; values get names that Python knows for that time."""
+Find = Callable[[ast.expr], Value | None]
+
+
+def _expression(reader: Reader, written: str) -> tuple[ast.expr, Find]:
+    """Return the syntax tree of an expression, and what finds the values in it: they get names that Python knows."""
     names: list[str] = []
     plain, end = [], 0
     for i in _strings(written, 0):
         match = _NAME.match(written, i) if written[i] == "%" and i >= end else None
         if match is not None:
             plain += [written[end:i], f"_{len(names)}"]
-            names.append(match[1])
+            names.append(match[1] or match[2])
             end = match.end()
     plain.append(written[end:])
     try:
-        call = ast.parse(f"f({''.join(plain)})", mode="eval").body
+        tree = ast.parse("".join(plain), mode="eval").body
     except (SyntaxError, ValueError):
-        call = None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise reader.refuse(f"has arguments that are not understood: {written[:80]}")
+        raise reader.refuse(f"has what is not understood: {written[:80]}") from None
     known = {f"_{i}": name for i, name in enumerate(names)}
 
     def find(tree: ast.expr) -> Value | None:
         return reader.find(known[tree.id]) if isinstance(tree, ast.Name) and tree.id in known else None
 
+    return tree, find
+
+
+def _arguments(reader: Reader, written: str) -> tuple[list[Any], dict[str, Any]]:
+    """Read the operands of a call."""
+    call, find = _expression(reader, f"f({written})")
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise reader.refuse(f"has arguments that are not understood: {written[:80]}")
     return [reader.operand(one, find) for one in call.args], reader.keywords(call, find)

@@ -15,15 +15,17 @@ from workbench.base.dtypes import float32
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.places import calling_frame, place
 from workbench.base.random import default_generator
+from workbench.base.size_guards import SizeScope
+from workbench.base.symbolic_size import SymbolicSize, hint
 from workbench.core import scope
-from workbench.core.dispatch import apply, grad_enabled, interpreting, without_numbers
+from workbench.core.dispatch import apply, find, grad_enabled, interpreting, without_numbers
 from workbench.core.op import Op, ops
 from workbench.core.tape import leaf_of
 from workbench.core.value import Abstract, dims_of, labelled, new
 from workbench.graph.blocks import GraphError, Node, Value
 from workbench.graph.ir import Graph
-from workbench.graph.sizes import note_sizes, sizes_of
-from workbench.graph.types import type_of
+from workbench.graph.sizes import kept, meets, shown, today
+from workbench.graph.types import symbolic, type_of
 from workbench.tensor import Tensor
 
 __all__ = ["Traced", "trace"]
@@ -39,7 +41,7 @@ class Traced(Abstract):
     called = "a value of a graph, without numbers"
 
     def __init__(self, value: Value, tracer: Tracer) -> None:
-        super().__init__(sizes_of(value), value.tensor.dtype)
+        super().__init__(shown(value.tensor.sizes, tracer.sizes), value.tensor.dtype)
         self.value = value
         self.tracer = tracer
 
@@ -53,6 +55,9 @@ class Tracer:
     def __init__(self, graph: Graph, module: Any) -> None:
         self.graph = graph
         self.active = True
+        around = find(Tracer)
+        self.sizes: SizeScope = SizeScope(depth=0 if around is None else around.sizes.depth + 1)
+        """What the function decides by sizes."""
         self.records_gradients = grad_enabled()
         self.held = _held(module)
         """Tensors of the module by the identity of their payload, with their dotted names."""
@@ -69,20 +74,23 @@ class Tracer:
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Add a node for the call; its results have dims and types."""
-        if not any(isinstance(one, Tensor) and self._is_mine(one) for one in inputs):
+        if not any(map(self._is_mine, inputs)) and not meets(params, self.sizes):
             return apply(op, *inputs, **params)
-        operands = tuple(self.value_of(one) if isinstance(one, Tensor) else note_sizes(one) for one in inputs)
-        # The rules follow the operands as the caller names them; their sizes are plain numbers.
-        plain = tuple(
-            labelled(new(Abstract(value.tensor.dims.sizes, value.tensor.dtype), one._names), one._labels)
-            if isinstance(one, Tensor)
-            else value
+        operands = tuple(
+            self.value_of(one) if isinstance(one, Tensor) else kept(one, self.sizes) for one in inputs
+        )
+        # The rules follow the operands as the caller names them. A size among them is a number like others.
+        abstract = tuple(
+            self._without_numbers(one, value) if isinstance(one, Tensor) else today(value)
             for one, value in zip(inputs, operands, strict=True)
         )
-        params = {key: note_sizes(one) for key, one in params.items()}
-        results = without_numbers(op, plain, params)
-        self._record(op, operands, params, results)
+        results = without_numbers(op, abstract, params)
+        self._record(op, operands, kept(params, self.sizes), results)
         return results
+
+    def _without_numbers(self, operand: Tensor, value: Value) -> Any:
+        sizes, kind = shown(value.tensor.sizes, self.sizes), value.tensor.dtype
+        return labelled(new(Abstract(sizes, kind), operand._names), operand._labels)
 
     def _record(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], results: Any) -> None:
         """Add a node; `results` become the values that it makes."""
@@ -91,15 +99,18 @@ class Tracer:
         node = Node(op, operands, params, (), scope.current(), source)
         several = results if isinstance(results, tuple) else (results,)
         for result in several:
-            value = Value(self.graph.fresh(op.name), type_of(result), node)
+            value = Value(self.graph.fresh(op.name), type_of(result, self.sizes), node)
             node.outputs += (value,)
             result.payload = Traced(value, self)
         if self.records_gradients and not grad_enabled():
             self.unrecorded.update(node.outputs)
         self.graph.nodes.append(node)
 
-    def _is_mine(self, tensor: Tensor) -> bool:
-        payload = tensor.payload
+    def _is_mine(self, operand: Any) -> bool:
+        """Say whether an operand is a value of this trace, a tensor of the module, or a size of this trace."""
+        if not isinstance(operand, Tensor):
+            return isinstance(operand, SymbolicSize) and operand.scope is self.sizes
+        payload = operand.payload
         return payload.tracer is self if isinstance(payload, Traced) else id(payload) in self.held
 
     def value_of(self, tensor: Tensor) -> Value:
@@ -122,7 +133,7 @@ class Tracer:
     def _once(self, made: dict[Any, Value], key: Any, value: Value, op: Op, params: dict[str, Any]) -> Value:
         """Return what `op` makes of `value`, by a node that is added the first time."""
         if key not in made:
-            result = without_numbers(op, (value.tensor.stand_in(),), params)
+            result = without_numbers(op, (value.tensor.stand_in(self.sizes),), params)
             self._record(op, (value,), params, result)
             made[key] = result.payload.value
         return made[key]
@@ -175,9 +186,10 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     ``trace(model, {"N": 64, "C": 1, "H": 28, "W": 28})``. Parameters and buffers of a module keep their dotted names;
     every other tensor that the function meets becomes a constant, a copy.
 
-    A graph runs for other sizes than those of the trace wherever the function does not use a size as a number;
-    where it does, as ``x.reshape(x.shape[0], -1)``, the graph says so by ``N=64`` and refuses other sizes. Python's
-    control flow is followed as it goes: a loop over the entries of a dim is unrolled.
+    A graph runs for other sizes than those of the trace: a size is an expression over those of the inputs, and what is
+    computed with it, as in ``x.reshape(x.shape[0], -1)``, follows. Where the function decides something by a size, as
+    ``if x.shape[0] > 4`` does, or needs it as a number, the graph keeps a guard, and refuses sizes for which it does
+    not hold. Python's control flow is followed as it goes: a loop over the entries of a dim is unrolled, for so many.
 
     Raises:
         GraphError: the function does what a graph cannot repeat: it draws random numbers, changes a module's
@@ -204,10 +216,12 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     for name, _ in tracer.held.values():
         graph.fresh(name)
     for example, name in zip(stand_ins, _input_names(function, module, len(examples)), strict=True):
-        value = Value(graph.fresh(name), type_of(example))
+        name = graph.fresh(name)
+        value = Value(name, symbolic(name, type_of(example)))
         graph.inputs.append(value)
         example.payload = Traced(value, tracer)
-    with _unchanged(module, tracer), scope.tracking(module) if module is not None else nullcontext():
+    tracking = scope.tracking(module) if module is not None else nullcontext()
+    with tracer.sizes, _unchanged(module, tracer), tracking:
         with interpreting(tracer):
             result = function(*stand_ins)
         graph.single = not isinstance(result, tuple | list)
@@ -219,6 +233,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
                     f"this one returned {type(one).__name__}"
                 )
         graph.outputs = tuple(tracer.value_of(one) for one in results)
+        graph.settle(tracer.sizes)
     events.publish("graph", graph)
     return graph
 
@@ -285,8 +300,8 @@ def _stand_in(example: Any, number: int) -> Tensor:
         raise DTypeError(
             f"trace takes tensors, or sizes by name, as examples; number {number} is {type(example).__name__}"
         )
-    kind = type_of(example)
-    result = new(Abstract(kind.dims.sizes, kind.dtype), example._names)
+    sizes = tuple(map(hint, example.payload.shape))
+    result = new(Abstract(sizes, example.payload.dtype), example._names)
     return result.requires_grad_(example.requires_grad)
 
 

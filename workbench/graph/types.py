@@ -7,21 +7,24 @@ a front end that knows no types has it, and what is computed from it is checked 
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, dtype_of
+from workbench.base.size_expressions import Expression, Size, Symbol
+from workbench.base.size_guards import SizeScope
+from workbench.base.symbolic_size import plain
 from workbench.core.value import Abstract, Value, dims_of, labelled, new
+from workbench.graph.sizes import expression, shown, today
 
 __all__ = [
     "ANY", "BOOL", "COMPLEX", "FLOAT", "INT", "NEVER", "NONE", "PLAIN", "TENSOR", "TEXT", "DictType", "ListType",
-    "OptionalType", "PlainType", "TensorType", "TupleType", "Type", "common", "type_of", "type_of_value",
+    "OptionalType", "PlainType", "TensorType", "TupleType", "Type", "common", "symbolic", "type_of", "type_of_value",
 ]  # fmt: skip
 
 
@@ -46,7 +49,8 @@ class Type(ABC):
 class TensorType(Type):
     """A tensor: its data type, its dims, and which sizes are fixed.
 
-    Sizes are those of the trace; a graph runs for others too, except where one is fixed.
+    `dims` has the sizes of the trace, `sizes` what they are in every run: expressions over the sizes of the graph's
+    inputs, or numbers. A graph runs for other sizes too, except where one is fixed.
 
     >>> print(TensorType(np.dtype("f4"), Dims(("N", "C"), (32, 3)), frozenset({1})))
     f32[N:32, C=3]
@@ -56,7 +60,13 @@ class TensorType(Type):
     """NumPy's type, or the type of codes that stand for real numbers."""
     dims: Dims
     fixed: frozenset[int] = frozenset()
-    """Positions of dims whose size the function used as a number: no other size will do."""
+    """Positions of dims of an input whose size is guarded to be this number: no other size will do."""
+    sizes: tuple[Size, ...] = field(default=(), compare=False)
+    """The sizes as expressions; where none are given, they are the numbers in `dims`."""
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            object.__setattr__(self, "sizes", self.dims.sizes)
 
     def __str__(self) -> str:
         dims = zip(self.dims.labels, self.dims.sizes, strict=True)
@@ -82,10 +92,11 @@ class TensorType(Type):
         )
         return bool(value.payload.dtype == self.dtype) and not clash
 
-    def stand_in(self) -> Any:
-        """Return a tensor of this type without numbers."""
+    def stand_in(self, scope: SizeScope | None = None) -> Any:
+        """Return a tensor of this type without numbers: of today's sizes, or with `scope` of those of any run."""
         names, labels = self.dims.names, self.dims.labels
-        made = new(Abstract(self.dims.sizes, self.dtype), names if any(names) else None)
+        sizes = self.dims.sizes if scope is None else shown(self.sizes, scope)
+        made = new(Abstract(sizes, self.dtype), names if any(names) else None)
         return labelled(made, labels if any(labels) else None)
 
 
@@ -233,16 +244,27 @@ class OptionalType(Type):
         return value is None or self.item.holds(value)
 
 
-def type_of(tensor: Any) -> TensorType:
-    """Return the type of a tensor; sizes of traced tensors become plain numbers.
+def type_of(tensor: Any, scope: SizeScope | None = None) -> TensorType:
+    """Return the type of a tensor: of sizes of `scope` the expressions, and what they are today; others are numbers.
 
     >>> import workbench as wb
     >>> print(type_of(wb.ones(N=2)))
     f32[N:2]
     """
     dims, dtype = dims_of(tensor), tensor.payload.dtype
-    plain = dims.of_sizes(tuple(map(operator.index, dims.sizes)))
-    return TensorType(dtype if isinstance(dtype, DType) else np.dtype(dtype), plain)
+    sizes = tuple(plain(one) if scope is None else expression(one, scope) for one in dims.sizes)
+    kind = dtype if isinstance(dtype, DType) else np.dtype(dtype)
+    return TensorType(kind, dims.of_sizes(today(sizes)), sizes=sizes)
+
+
+def symbolic(name: str, kind: TensorType) -> TensorType:
+    """Return the type of an input called `name`: each of its sizes is a symbol, which a run binds.
+
+    >>> symbolic("x", TensorType(np.dtype("f4"), Dims((None,), (2,)))).sizes
+    (x.shape[0],)
+    """
+    sizes = (Expression.of(Symbol(f"{name}.shape[{dim}]", size)) for dim, size in enumerate(kind.dims.sizes))
+    return replace(kind, sizes=tuple(sizes))
 
 
 def type_of_value(value: Any, leaf: Callable[[Any], Type | None] = lambda value: None) -> Type:
@@ -258,6 +280,8 @@ def type_of_value(value: Any, leaf: Callable[[Any], Type | None] = lambda value:
         return found
     if isinstance(value, Value):
         return type_of(value)
+    if isinstance(value, Expression):
+        return INT
     if isinstance(value, tuple):
         return TupleType(tuple(type_of_value(one, leaf) for one in value))
     if isinstance(value, list):

@@ -13,11 +13,14 @@ from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.places import calling_frame
+from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
+from workbench.base.symbolic_size import SymbolicSize, plain
 from workbench.core import dispatch
 from workbench.core.backend import move
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
+from workbench.ops.shape import creation
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
@@ -164,8 +167,11 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
         raise DimensionError(
             f"tensors only support up to {MAXIMUM_DIMS} dims, this would have {len(size)}.", op=op
         )
-    sizes = []
+    sizes: list[Any] = []
     for one in size:
+        if isinstance(one, SymbolicSize):
+            sizes.append(one)
+            continue
         if isinstance(one, bool) or not isinstance(one, int | np.integer):
             raise TypeError(f"{op}: a size is a whole number, got {one!r}")
         if one < 0:
@@ -177,7 +183,16 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
     return tuple(sizes), names
 
 
-def _filled(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+def _settled(value: Tensor, names: Any, requires_grad: bool, device: Any) -> Tensor:
+    """Return what a graph makes anew in every run, of the names and on the device asked for."""
+    if device is not None:
+        value = value.to(device)
+    if names is not None:
+        value.names = names
+    return value.requires_grad_() if requires_grad else value
+
+
+def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[..., Tensor]:
     def factory(
         *size: Size,
         names: Sequence[str | None] | None = None,
@@ -188,6 +203,8 @@ def _filled(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> C
     ) -> Tensor:
         sizes, names = sizes_of(op, size, names, dims)
         target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+        if OPEN and creation.is_symbolic(*sizes):
+            return _settled(creation.filled(sizes, value, target), names, requires_grad, device)
         return finish(make(sizes, target), names, requires_grad, device)
 
     factory.__name__ = factory.__qualname__ = op
@@ -195,9 +212,11 @@ def _filled(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> C
     return factory
 
 
-zeros = _filled("zeros", np.zeros, "Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``.")
-ones = _filled("ones", np.ones, "Return ones: ``ones(2, 3)`` or by name ``ones(N=2, C=3)``.")
-empty = _filled("empty", np.empty, "Return memory as it is: ``empty(2, 3)`` or by name ``empty(N=2, C=3)``.")
+zeros = _filled("zeros", np.zeros, 0, "Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``.")
+ones = _filled("ones", np.ones, 1, "Return ones: ``ones(2, 3)`` or by name ``ones(N=2, C=3)``.")
+empty = _filled(
+    "empty", np.empty, 0, "Return memory as it is: ``empty(2, 3)`` or by name ``empty(N=2, C=3)``."
+)
 
 
 def full(
@@ -223,15 +242,18 @@ def full(
         )
     if isinstance(size, dict):
         dims, size = {**size, **dims}, None
-    given = () if size is None else (size,) if isinstance(size, int) else (tuple(size),)
+    given = () if size is None else (size,) if isinstance(size, int | SymbolicSize) else (tuple(size),)
     sizes, names = sizes_of("full", given, names, dims)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else type(value)
+    kind = int if kind is SymbolicSize else kind
     target = as_dtype(dtype if dtype is not None else kind).numpy
-    return finish(np.full(sizes, value, target), names, requires_grad, device)
+    if OPEN and creation.is_symbolic(*sizes, value):
+        return _settled(creation.filled(sizes, value, target), names, requires_grad, device)
+    return finish(np.full(sizes, plain(value), target), names, requires_grad, device)
 
 
-def _like(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[..., Tensor]:
     def factory(
         input: Tensor,
         *,
@@ -241,6 +263,9 @@ def _like(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Cal
     ) -> Tensor:
         target = input.dtype if dtype is None else as_dtype(dtype)
         where = input.device if device is None else device
+        if OPEN and creation.is_symbolic(*input.shape):
+            made = creation.filled(input.shape, value, target.numpy)
+            return _settled(made, input._names, requires_grad, where)
         return finish(make(input.shape, target.numpy), input._names, requires_grad, where)
 
     factory.__name__ = factory.__qualname__ = op
@@ -248,10 +273,12 @@ def _like(op: str, make: Callable[[tuple[int, ...], Any], Any], doc: str) -> Cal
     return factory
 
 
-zeros_like = _like("zeros_like", np.zeros, "Return zeros with the dims, names, type and device of `input`.")
-ones_like = _like("ones_like", np.ones, "Return ones with the dims, names, type and device of `input`.")
+zeros_like = _like(
+    "zeros_like", np.zeros, 0, "Return zeros with the dims, names, type and device of `input`."
+)
+ones_like = _like("ones_like", np.ones, 1, "Return ones with the dims, names, type and device of `input`.")
 empty_like = _like(
-    "empty_like", np.empty, "Return memory as it is, with the dims, names, type and device of `input`."
+    "empty_like", np.empty, 0, "Return memory as it is, with the dims, names, type and device of `input`."
 )
 
 
@@ -266,6 +293,9 @@ def full_like(
     """Return one value everywhere, with the dims, names, type and device of `input`."""
     target = input.dtype if dtype is None else as_dtype(dtype)
     where = input.device if device is None else device
+    if OPEN and creation.is_symbolic(*input.shape, fill_value):
+        made = creation.filled(input.shape, fill_value, target.numpy)
+        return _settled(made, input._names, requires_grad, where)
     return finish(np.full(input.shape, fill_value, target.numpy), input._names, requires_grad, where)
 
 
@@ -286,6 +316,8 @@ def arange(
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     low, high = (0, start) if end is None else (start, end)
+    if OPEN and creation.is_symbolic(low, high, step) and all(map(_is_whole, (low, high, step))):
+        return _counted(low, high, step, dtype, names, device)
     if step == 0:
         raise ValueError("arange: step must be nonzero")
     if (high - low) / step < 0:
@@ -298,6 +330,22 @@ def arange(
     whole = all(isinstance(one, int | np.integer) for one in (low, high, step))
     target = as_dtype(dtype if dtype is not None else (int if whole else float)).numpy
     return finish(np.arange(low, high, step).astype(target), names, False, device)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer | SymbolicSize)
+
+
+def _counted(low: Any, high: Any, step: Any, dtype: Any, names: Any, device: Any) -> Tensor:
+    """Return what `arange` does for sizes of a trace."""
+    if step == 0:
+        raise ValueError("arange: step must be nonzero")
+    if (high < low) if step > 0 else (high > low):
+        raise ValueError(
+            f"arange: upper bound and lower bound inconsistent with step sign: from {low} to {high} by {step}"
+        )
+    target = as_dtype(int if dtype is None else dtype).numpy
+    return _settled(creation.arange(low, high, step, target), names, False, device)
 
 
 def linspace(
@@ -318,6 +366,8 @@ def linspace(
         raise ValueError(f"number of steps must be non-negative, got {steps}")
     check_memory("linspace", (steps,))
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    if OPEN and creation.is_symbolic(steps):
+        return _settled(creation.linspace(start, end, steps, target), names, False, device)
     return finish(np.linspace(start, end, steps).astype(target), names, False, device)
 
 
@@ -357,4 +407,6 @@ def eye(
             raise DimensionError(f"eye: a size must be non-negative, got {one}", op="eye")
     check_memory("eye", (n, n if m is None else m))
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    if OPEN and creation.is_symbolic(n, m):
+        return _settled(creation.eye(n, n if m is None else m, target), names, False, device)
     return finish(np.eye(n, m, dtype=np.float32).astype(target), names, False, device)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dtypes import as_dtype
+from workbench.base.symbolic_size import SymbolicSize
 from workbench.core.op import ops
 from workbench.core.value import Value, new
 from workbench.ops.elementwise import copying as e
@@ -26,8 +27,10 @@ def operand(other: Any) -> Any:
         array = np.asarray(other)
         as_dtype(array.dtype)
         return new(array)
+    if isinstance(other, SymbolicSize):
+        return other if other.scope.active else other.hint  # the graph keeps its expression
     if isinstance(other, int):
-        return int(other)  # a kind of int that knows more than its value, such as the size of a traced dim
+        return int(other)  # a member of an enumeration, or the like
     raise TypeError(
         f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number"
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.symbolic_size import hint
 from workbench.core.backend import backend_of, device_of
 from workbench.core.value import Abstract
 
@@ -110,19 +111,19 @@ def tensor_repr(tensor: Any) -> str:
     if isinstance(array, Abstract):
         found = array.numbers(tensor)
         if found is None or isinstance(found, Abstract):
-            body, suffix = array.called, [f"size={tuple(array.shape)}", *suffix]
+            body, suffix = array.called, [f"size={tuple(map(hint, array.shape))}", *suffix]
         else:
             array, suffix = found, [*suffix, array.called]
     if hasattr(array, "quantizer"):
         suffix = [*array.quantizer(), *suffix]
     if not body:
         if math.prod(array.shape) == 0:
-            body, suffix = "[]", [f"size={tuple(array.shape)}", *suffix]
+            body, suffix = "[]", [f"size={tuple(map(hint, array.shape))}", *suffix]
         else:
             shown = shown_of(array)
             if shown is None:
                 body = f"its values stay on {str(device_of(array))!r}"
-                suffix = [f"size={tuple(array.shape)}", *suffix]
+                suffix = [f"size={tuple(map(hint, array.shape))}", *suffix]
             else:
                 body = _text(shown, len("tensor("))
     return "tensor(" + body + "".join(", " + one for one in suffix) + ")"

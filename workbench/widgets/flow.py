@@ -7,6 +7,7 @@ from collections.abc import Container
 from typing import Any
 
 from workbench.base.dims import Dims
+from workbench.base.size_expressions import hint_of
 from workbench.graph import Graph, Node, TensorType, Value, called
 from workbench.graph.blocks import filled
 from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
@@ -166,7 +167,7 @@ def _stretches(node: Node, position: int, dim: int, there: int) -> bool:
 def _ask(node: Node, operands: list[Dims]) -> Dims | None:
     """Return what the op's dims rule gives for other operands; None where it refuses them."""
     try:
-        found: Any = node.callee.dims(*operands, **filled(node.params, lambda value: 0))
+        found: Any = node.callee.dims(*operands, **filled(node.params, lambda value: 0, hint_of))
     except (TypeError, ValueError, LookupError, RuntimeError):
         return None
     dims: Dims = found if node.callee.outputs == 1 else found[0]

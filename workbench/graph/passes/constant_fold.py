@@ -13,6 +13,7 @@ from workbench.graph.cost import elements_of
 from workbench.graph.effects import writes_anywhere
 from workbench.graph.ir import Graph
 from workbench.graph.passes.dead_code import dead_code
+from workbench.graph.sizes import is_symbolic
 from workbench.graph.walk import blocks
 
 __all__ = ["constant_fold"]
@@ -54,7 +55,8 @@ def constant_fold(graph: Graph) -> Graph:
 def _known(node: Node, held: dict[Value, Any]) -> bool:
     """Say whether all that a call needs is there, and what it gives is not too large."""
     small = all(elements_of(one) <= LARGEST for one in node.outputs)
-    return node.op is not None and small and all(one in held for one in node.values)
+    any_run = is_symbolic((node.inputs, node.params))
+    return node.op is not None and small and not any_run and all(one in held for one in node.values)
 
 
 def _computed(node: Node, held: dict[Value, Any]) -> tuple[Any, ...]:

@@ -6,13 +6,11 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.nn import init
 from workbench.nn.images import require_size
 from workbench.nn.module import Module
@@ -24,6 +22,7 @@ from workbench.ops.nn.recurrent import GRU as GRU_LAYER
 from workbench.ops.nn.recurrent import LSTM as LSTM_LAYER
 from workbench.ops.nn.recurrent import RNN as RNN_LAYER
 from workbench.ops.random.dropout import dropout
+from workbench.ops.shape.creation import filled
 from workbench.tensor.factories import empty
 
 __all__ = ["RNNBase", "draw_evenly"]
@@ -227,7 +226,7 @@ class RNNBase(Module):
 
     def _zeros(self, batch: int, dtype: Any) -> tuple[Any, ...]:
         widths = (self.proj_size or self.hidden_size, self.hidden_size)[: 2 if self.mode == "LSTM" else 1]
-        return tuple(new(np.zeros((batch, width), dtype)) for width in widths)
+        return tuple(filled((batch, width), 0, dtype) for width in widths)
 
     def _layer(
         self, input: Any, states: tuple[Any, ...], place: int, reverse: bool, batch_sizes: Any

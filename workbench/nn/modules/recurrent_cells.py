@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.recurrent_base import draw_evenly
@@ -17,6 +15,7 @@ from workbench.nn.parameter import Parameter
 from workbench.nn.places import check_places
 from workbench.ops.contract.matmul import LINEAR
 from workbench.ops.nn.recurrent import GRU, LSTM, RNN
+from workbench.ops.shape.creation import filled
 from workbench.tensor.factories import empty
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
@@ -81,8 +80,8 @@ class RNNCellBase(Module):
             input = ops.unsqueeze(input, dim=0, name=None)
             states = states and [ops.unsqueeze(one, dim=0, name=None) for one in states]
         if states is None:
-            zeros = np.zeros((input.payload.shape[0], self.hidden_size), input.payload.dtype)
-            return alone, input, [new(zeros) for _ in labels]
+            sizes = (input.payload.shape[0], self.hidden_size)
+            return alone, input, [filled(sizes, 0, input.payload.dtype) for _ in labels]
         for one in states:
             if dims_of(one).sizes != (input.payload.shape[0], self.hidden_size):
                 raise DimensionError(

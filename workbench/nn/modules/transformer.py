@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.nn import functional, init
 from workbench.nn.module import Module
 from workbench.nn.modules.attention import MultiheadAttention
@@ -20,6 +20,7 @@ from workbench.nn.modules.dropout import Dropout
 from workbench.nn.modules.linear import Linear
 from workbench.nn.modules.normalise import LayerNorm
 from workbench.nn.modules.rectify import ReLU
+from workbench.ops.shape.creation import filled, tri
 
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
@@ -30,7 +31,7 @@ Activation = str | Callable[[Any], Any]
 
 def _subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
     kind = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-    mask = new(np.triu(np.full((sz, sz), -np.inf), 1).astype(kind))
+    mask = ops.where(tri(sz, sz), filled((), 0, kind), -np.inf)
     return mask if device is None else mask.to(device)
 
 

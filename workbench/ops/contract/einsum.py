@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from workbench.base.dims import Dims, misspelling, near_miss
+from workbench.base.dims import Dims, broadcast_size, broadcast_sizes, misspelling, near_miss
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import remembered
 from workbench.core.op import ops
 from workbench.core.outcome import seen_dims
 from workbench.core.typing import Tensor
@@ -84,7 +84,7 @@ def _words(equation: str, ranks: tuple[int, ...]) -> tuple[list[list[Label]], li
     return None if all(by_letters) else (terms, out)
 
 
-@functools.lru_cache(maxsize=1024)
+@remembered(1024)
 def _plan(equation: str, sizes: tuple[tuple[int, ...], ...]) -> Plan:
     """Read an equation for operands of the given sizes; refuse what does not fit."""
     ranks = tuple(len(one) for one in sizes)
@@ -166,12 +166,12 @@ def _measure(i: int, labels: tuple[Label, ...], own: tuple[int, ...], found: dic
                 f"subscript {label} is repeated for operand {i} but the sizes don't match, {size} != {here[label]}"
             )
         before = found.setdefault(label, size)
-        if before != size and 1 not in (before, size):
+        found[label] = broadcast_size(before, size)
+        if found[label] is None:
             raise _refuse(
                 f"subscript {label} has size {size} for operand {i} which does not broadcast with previously seen "
                 f"size {before}"
             )
-        found[label] = max(before, size) if 0 not in (before, size) else 0
 
 
 # -------------------------------------------------------------------------------------------------- names
@@ -313,9 +313,7 @@ def _pair(
     a = _ordered(a, labels_a, batch + left + inner)
     b = _ordered(b, labels_b, batch + inner + right)
     shape_a, shape_b = shape(a), shape(b)
-    whole = tuple(
-        max(x, y) if 0 not in (x, y) else 0 for x, y in zip(shape_a, shape_b[: len(batch)], strict=False)
-    )
+    whole = broadcast_sizes(shape_a[: len(batch)], shape_b[: len(batch)])
     kept_left = shape_a[len(batch) : len(batch) + len(left)]
     kept_right = shape_b[len(shape_b) - len(right) :] if right else ()
     ones = (1,) * len(batch)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, near_miss, new_name, unify_names
+from workbench.base.dims import Dims, broadcast_sizes, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import NOT_QUANTIZED, grid
@@ -97,7 +97,7 @@ def _check_contracted(a: Dims, k_a: int, b: Dims, k_b: int) -> None:
 
 def _batch_sizes(batch_a: Dims, batch_b: Dims, a: Dims, b: Dims) -> tuple[int, ...]:
     try:
-        return tuple(np.broadcast_shapes(batch_a.sizes, batch_b.sizes))
+        return broadcast_sizes(batch_a.sizes, batch_b.sizes)
     except ValueError:
         raise DimensionError(
             f"The batch sizes {list(batch_a.sizes)} and {list(batch_b.sizes)} do not go together.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, Names, unify_names
+from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, ops
@@ -57,7 +57,7 @@ def pick_dims(x: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
 def together(x: Dims, indices: tuple[Dims, ...]) -> tuple[int, ...]:
     shapes = [one.sizes for one in indices]
     try:
-        return tuple(np.broadcast_shapes(*shapes))
+        return broadcast_sizes(*shapes)
     except ValueError:
         raise DimensionIndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.symbolic_size import SymbolicSize, plain, whole
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid
 from workbench.core.inplace import writable
@@ -39,6 +40,28 @@ def _written_out(x: Dims, key: tuple[Any, ...]) -> list[Any]:
     return [*key[:position], *fill, *(one for one in key[position:] if one is not Ellipsis)]
 
 
+def _length(part: slice, size: int) -> int:
+    """Return how many of `size` entries a slice shows."""
+    if part == slice(None):
+        return size
+    if not any(isinstance(one, SymbolicSize) for one in (part.start, part.stop, part.step, size)):
+        return len(range(*part.indices(size)))
+    step = 1 if part.step is None else part.step
+    if step < 0:
+        return len(range(*part.indices(plain(size))))
+    start = 0 if part.start is None else _edge(part.start, size)
+    stop = size if part.stop is None else _edge(part.stop, size)
+    return (stop - start + step - 1) // step if stop >= start else 0
+
+
+def _edge(place: Any, size: Any) -> Any:
+    """Return where an edge of a slice lies among `size` entries of a trace: those outside are moved to the ends."""
+    if place < 0:
+        place = place + size
+        return place if place >= 0 else 0
+    return place if place <= size else size
+
+
 def index_dims(x: Dims, key: tuple[Any, ...]) -> Dims:
     names: list[str | None] = []
     sizes: list[int] = []
@@ -51,7 +74,7 @@ def index_dims(x: Dims, key: tuple[Any, ...]) -> Dims:
         size = x.sizes[axis]
         if isinstance(one, slice):
             names.append(x.names[axis])
-            sizes.append(len(range(*one.indices(size))))
+            sizes.append(_length(one, size))
         elif not -size <= one < size:
             raise out_of_bounds(x, axis, one)
         axis += 1
@@ -176,7 +199,7 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
         if one is None or one is Ellipsis or isinstance(one, slice | bool | np.bool_):
             entries.append(bool(one) if isinstance(one, np.bool_) else one)
         elif hasattr(one, "__index__") and not isinstance(one, Value | np.ndarray):
-            entries.append(int(one))
+            entries.append(whole(one))
         else:
             index = index_tensor(one)
             plain = isinstance(index.payload, np.ndarray) and not index.payload.ndim and not _is_mask(index)
@@ -199,7 +222,7 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
                 picks.append(new(np.zeros(1 if true else 0, np.int64)))
             shown.append(None)
             position += 1
-        elif isinstance(one, int | slice):
+        elif isinstance(one, int | slice | SymbolicSize):
             shown.append(one)
             axis += 1
             position += isinstance(one, slice)

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Size, Tensor
@@ -32,7 +33,9 @@ def _dim(input: Any, dim: int | str, op: str) -> int:
     return dim_index(dims, dim, op)
 
 
-def _whole(number: Any, what: str, op: str) -> int:
+def _whole(number: Any, what: str, op: str) -> Any:
+    if isinstance(number, SymbolicSize):
+        return number
     try:
         return operator.index(number)
     except TypeError:
@@ -74,7 +77,7 @@ def _selecting(input: Any, dim: int | str, index: int) -> tuple[Any, ...]:
             f"select(): index {index} out of range for tensor of size {list(dims_of(input).sizes)} at dimension {at}",
             operands=(dims_of(input).operand("input", [at]),),
         )
-    return _along(at, int(index))
+    return _along(at, whole(index))
 
 
 @offered()
@@ -193,7 +196,7 @@ def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[T
     """
     if not hasattr(split_size_or_sections, "__index__"):
         return split_with_sizes(tensor, split_size_or_sections, dim)
-    size = int(split_size_or_sections)
+    size = whole(split_size_or_sections)
     at = _dim(tensor, dim, "split")
     length = dims_of(tensor).sizes[at]
     if size < 0 or (size == 0 and length):
@@ -214,7 +217,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: Dim = 0) ->
     """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
     at = _dim(input, dim, "split_with_sizes")
     length = dims_of(input).sizes[at]
-    sizes = [int(size) for size in split_sizes]
+    sizes = [whole(size) for size in split_sizes]
     if sum(sizes) != length or any(size < 0 for size in sizes):
         raise DimensionError(
             f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {at}) "

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, Names, unify_names
+from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import matrices
 from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.typing import Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import complex_type, conjugate, is_complex_value, real_type
+from workbench.ops.shape.creation import eye, tri
 
 WORDS = {
     "int64": "Long",
@@ -62,7 +63,7 @@ def diagonal(x: Any) -> Any:
 
 def _mask(sizes: tuple[int, ...], offset: int) -> Any:
     rows, columns = sizes[-2:]
-    return new(np.tri(rows, columns, offset, dtype=bool))
+    return tri(rows, columns, offset)
 
 
 def lower(x: Any, offset: int = 0) -> Any:
@@ -80,19 +81,19 @@ def with_diagonal(x: Any, values: Any) -> Any:
     size = shape(x)[-1]
     if not isinstance(values, float):
         values = ops.unsqueeze(values, dim=len(shape(values)), name=None)
-    return ops.where(new(np.eye(size, dtype=bool)), values, x)
+    return ops.where(eye(size, size, bool), values, x)
 
 
 def embedded(values: Any) -> Any:
     """Return square matrices with the given vectors on their diagonals, and zeros elsewhere."""
     size = shape(values)[-1]
     column = ops.unsqueeze(values, dim=len(shape(values)), name=None)
-    return ops.where(new(np.eye(size, dtype=bool)), column, 0.0)
+    return ops.where(eye(size, size, bool), column, 0.0)
 
 
 def identity(size: int, like: Any, columns: int | None = None) -> Any:
     """Return an identity matrix of the type of `like`."""
-    return new(np.eye(size, columns, dtype=like.payload.dtype))
+    return eye(size, size if columns is None else columns, like.payload.dtype)
 
 
 def columns(x: Any, start: int, stop: int) -> Any:
@@ -137,7 +138,7 @@ def together(op: str, a: Dims, b: Dims) -> Dims:
     """Return what the batch dims of two operands are together: names unified, sizes broadcast."""
     names = unify_names(op, a, b)
     try:
-        return Dims(names, tuple(np.broadcast_shapes(a.sizes, b.sizes)))
+        return Dims(names, broadcast_sizes(a.sizes, b.sizes))
     except ValueError:
         raise DimensionError(
             f"The batch sizes {list(a.sizes)} and {list(b.sizes)} do not go together.",

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_indices
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionIndexError, DTypeError
+from workbench.base.symbolic_size import divisor
 from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -19,6 +20,7 @@ from workbench.core.typing import DimsLike, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.offer import offered
+from workbench.ops.shape.movement import sizes_from
 
 EVERYTHING = Saves(None, output=True)
 
@@ -143,7 +145,7 @@ MEAN = reduction(
     "Arithmetic mean over dims.",
     "y = Σ x / n",
     _mean,
-    lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), float(count(c.inputs[0], dim))),
+    lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), divisor(count(c.inputs[0], dim))),
     properties=["linear"],
 )
 
@@ -408,8 +410,7 @@ def sum_to_size(input: Tensor, *size: Size) -> Tensor:
     >>> wb.ones(N=2, C=3).sum_to_size(1, 3)
     tensor([[2.0000, 2.0000, 2.0000]], names=('N', 'C'))
     """
-    given: Any = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
-    sizes = tuple(int(one) for one in given)
+    sizes = sizes_from(size)
     own = dims_of(input)
     extra = len(own.sizes) - len(sizes)
     pairs = zip(sizes, own.sizes[max(extra, 0) :], strict=False)

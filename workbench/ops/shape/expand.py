@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, broadcast
+from workbench.base.dims import Dims, broadcast, broadcast_sizes
 from workbench.base.errors import DimensionError
 from workbench.base.sizes import check_memory
+from workbench.base.symbolic_size import is_one, whole
 from workbench.core.bases import eager
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
@@ -28,7 +29,7 @@ def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
         *sizes[: max(extra, 0)],
         *(own if size == -1 else size for own, size in zip(x.sizes, sizes[max(extra, 0) :], strict=False)),
     )
-    if extra < 0 or any(own not in (1, size) for own, size in zip(x.sizes, full[extra:], strict=True)):
+    if extra < 0 or not all(map(_stretches, x.sizes, full[extra:])):
         raise DimensionError(
             f"The expanded size of the tensor {list(sizes)} must match the existing size {list(x.sizes)} at "
             "non-singleton dimensions, counted from the right.",
@@ -36,6 +37,11 @@ def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
             operands=(x.operand(),),
         )
     return Dims((None,) * extra + x.names, full)
+
+
+def _stretches(own: int, size: int) -> bool:
+    """Say whether a dim can be stretched to `size`; what always has size 1 can, whatever `size` is in a run."""
+    return is_one(own) or own == size or own == 1
 
 
 def _expand(x: Any, sizes: tuple[int, ...]) -> Any:
@@ -168,12 +174,12 @@ def broadcast_shapes(*shapes: Size) -> tuple[int, ...]:
     (2, 3)
     """
     several = [
-        (int(one),) if hasattr(one, "__index__") else tuple(int(size) for size in one) for one in shapes
+        (whole(one),) if hasattr(one, "__index__") else tuple(whole(size) for size in one) for one in shapes
     ]
     if any(size < 0 for one in several for size in one):
         raise DimensionError("Trying to create tensor with negative dimension", op="broadcast_shapes")
     try:
-        return tuple(np.broadcast_shapes(*several))
+        return broadcast_sizes(*several)
     except ValueError:
         raise DimensionError(
             f"Shape mismatch: objects cannot be broadcast to a single shape: {several}", op="broadcast_shapes"

@@ -35,7 +35,7 @@ def _cat_dims(*tensors: Dims, dim: int) -> Dims:
                 operands=(first.operand("tensors[0]"), other.operand(f"tensors[{i}]")),
             )
         clash = [
-            k for k, (a, b) in enumerate(zip(first.sizes, other.sizes, strict=True)) if a != b and k != dim
+            k for k, (a, b) in enumerate(zip(first.sizes, other.sizes, strict=True)) if k != dim and a != b
         ]
         if clash:
             raise DimensionError(
@@ -147,11 +147,11 @@ def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     (3, 3)
     """
     several = _several(tensors, "cat")
-    shapes = {one.payload.shape if isinstance(one, Value) else () for one in several}
-    if len(shapes) == 1 and () not in shapes:  # as nearly always: nothing to look after
+    ranks = {len(one.payload.shape) if isinstance(one, Value) else 0 for one in several}
+    if len(ranks) == 1 and 0 not in ranks:  # as nearly always: nothing to look after
         return ops.cat(*several, dim=dim_index(dims_of(several[0]), dim, "cat"))
     # What counts for sizes are tensors other than the empty one that PyTorch lets stand for "nothing yet".
-    fitting = [one for one in several if dims_of(one).sizes != (0,)] or several
+    fitting = [one for one in several if not _is_nothing(one)] or several
     for one in fitting:
         if not dims_of(one).sizes:
             raise DimensionError(
@@ -161,9 +161,15 @@ def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     sizes = dims_of(fitting[0]).sizes
     empty = (*sizes[:at], 0, *sizes[at + 1 :])
     return ops.cat(
-        *[ops.reshape(one, sizes=empty) if dims_of(one).sizes == (0,) != sizes else one for one in several],
+        *[ops.reshape(one, sizes=empty) if _is_nothing(one) and sizes != (0,) else one for one in several],
         dim=at,
     )
+
+
+def _is_nothing(one: Any) -> bool:
+    """Say whether a tensor is the one without values that goes with any."""
+    sizes = dims_of(one).sizes
+    return len(sizes) == 1 and sizes[0] == 0
 
 
 def _several(tensors: Any, op: str) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionIndexError
+from workbench.base.symbolic_size import whole
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import Op, Saves, ops
@@ -73,7 +74,7 @@ def on_codes(forward: Any) -> Any:
 def sizes_from(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Return sizes given as several arguments or as one list of them."""
     several = given[0] if len(given) == 1 and not hasattr(given[0], "__index__") else given
-    return tuple(int(size) for size in several)
+    return tuple(whole(size) for size in several)
 
 
 def copying(view: Callable[..., Any]) -> Callable[..., Any]:

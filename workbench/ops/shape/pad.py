@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.base.sizes import check_memory
+from workbench.base.symbolic_size import whole
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.typing import Tensor
@@ -72,7 +73,7 @@ def _pairs(input: Any, pad: Sequence[int], op: str) -> tuple[tuple[int, int], ..
             op=op,
             operands=(dims.operand(),),
         )
-    pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
+    pairs = [(whole(pad[i]), whole(pad[i + 1])) for i in range(0, len(pad), 2)]
     padding = ((0, 0),) * (len(dims.sizes) - len(pairs)) + tuple(reversed(pairs))
     check_memory(op, [max(size + sum(pair), 0) for size, pair in zip(dims.sizes, padding, strict=True)])
     return padding

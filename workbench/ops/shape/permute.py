@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index, dim_indices
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import whole
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.typing import Dim, DimsLike, Size, Tensor
@@ -283,7 +284,7 @@ def roll(input: Tensor, shifts: Size, dims: DimsLike | None = None) -> Tensor:
     tensor([3, 1, 2])
     """
     own = dims_of(input)
-    steps = (int(shifts),) if hasattr(shifts, "__index__") else tuple(int(shift) for shift in shifts)
+    steps = (whole(shifts),) if hasattr(shifts, "__index__") else tuple(whole(shift) for shift in shifts)
     where = () if dims is None else (dims,) if isinstance(dims, int | str) else tuple(dims)
     if not steps:
         raise DimensionError("`shifts` required", op="roll")

@@ -8,8 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from workbench.base.dims import Dims, dim_index, dim_indices
+from workbench.base.dims import Dims, dim_index, dim_indices, unnamed
 from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.base.symbolic_size import whole
 from workbench.core.batch_rules import as_it_is
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
@@ -37,7 +38,7 @@ __all__ = [
 
 def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[int, ...]:
     """Return `sizes` with one -1 replaced by what is left of `count` values."""
-    result = [int(size) for size in sizes]
+    result = [whole(size) for size in sizes]
     if result.count(-1) > 1:
         raise DimensionError(
             "only one dimension can be inferred: -1 stands twice.", op=op, operands=(x.operand(),)
@@ -70,6 +71,8 @@ def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[i
 def _reshape_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
     """Names stay with the dims that stay: the longest unchanged start and end."""
     sizes = resolve_sizes(sizes, x.numel, "reshape", x)
+    if not any(x.names):
+        return unnamed(sizes)
     if sizes == x.sizes:
         return x
     names: list[str | None] = [None] * len(sizes)
@@ -354,7 +357,7 @@ def unflatten(input: Tensor, dim: Dim, sizes: Sequence[int] | Sequence[tuple[str
             fix="input.unsqueeze(0)",
         )
     index = dim_index(dims, dim, "unflatten")
-    known = [int(size) for _, size in pairs]
+    known = [whole(size) for _, size in pairs]
     full = resolve_sizes(known, dims.sizes[index], "unflatten", dims) if -1 in known else tuple(known)
     return ops.unflatten(input, dim=index, sizes=full, names=tuple(name for name, _ in pairs))
 

@@ -18,6 +18,7 @@ from workbench.ops.nn.attention.scaled_dot_product_ops import ATTENTION
 from workbench.ops.offer import offered
 from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.dropout import dropout
+from workbench.ops.shape.creation import tri
 
 
 def bare(value: Any) -> Any:
@@ -171,7 +172,7 @@ def step_by_step(
     """The same in several ops, for sizes that stretch to each other, more dims, and complex numbers."""
     scores = ops.matmul(ops.mul(query, float(scale)), swap(key))
     if causal:
-        mask = new(np.tri(*scores.payload.shape[-2:], dtype=np.bool_))
+        mask = tri(*scores.payload.shape[-2:])
     if mask is not None:
         broadcast("scaled_dot_product_attention", dims_of(scores), dims_of(mask))
         scores = _masked(scores, mask)

@@ -16,6 +16,7 @@ from workbench.core.tape import Call
 from workbench.core.value import new
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.random.counter_based import kept, least
+from workbench.ops.shape.creation import filled, tri
 
 __all__ = ["ATTENTION", "ATTENTION_GRADIENT"]
 
@@ -100,12 +101,12 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
         return (*found, *(None for _ in masks))
     scale = c.params["scale"]
     dtype, sizes = y.payload.dtype, (*query.payload.shape[:3], key.payload.shape[2])
-    g = new(np.zeros(y.payload.shape, dtype)) if g is None else g
+    g = filled(y.payload.shape, 0, dtype) if g is None else g
     scores = ops.mul(ops.matmul(query, swap(key)), scale)
     for one in masks:
         scores = ops.add(scores, one)
     if c.params["causal"]:
-        scores = ops.add(scores, new(_unseen(sizes[2], sizes[3], dtype)))
+        scores = ops.where(tri(sizes[2], sizes[3]), scores, -np.inf)
     weights = ops.exp(ops.sub(scores, ops.unsqueeze(normal, dim=3, name=None)))
     slopes = ops.matmul(g, swap(value))
     factors = _kept(sizes, c.params["dropout"], c.params["seed"], dtype)

@@ -15,6 +15,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, Names
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 
@@ -45,24 +46,24 @@ def several(value: Any, n: int, what: str) -> Sizes:
     """
     each: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
     each = each * n if len(each) == 1 else each
-    if len(each) != n or not all(isinstance(one, int | np.integer) for one in each):
+    if len(each) != n or not all(isinstance(one, int | np.integer | SymbolicSize) for one in each):
         wanted = {1: "a whole number", 2: "a whole number or a pair of them"}.get(
             n, f"a whole number or {n} of them"
         )
         raise ValueError(f"{what} is {wanted}, got {value!r}")
-    return tuple(map(int, each))
+    return tuple(map(whole, each))
 
 
 def positive(values: Sizes, what: str, op: str) -> Sizes:
     """Return `values` if all of them are at least 1."""
-    if min(values) < 1:
+    if any(one < 1 for one in values):
         raise DimensionError(f"{what} should be greater than zero, but got {list(values)}.", op=op)
     return values
 
 
 def not_negative(values: Sizes, what: str, op: str) -> Sizes:
     """Return `values` if none of them is negative."""
-    if min(values) < 0:
+    if any(one < 0 for one in values):
         raise DimensionError(f"negative {what} is not supported, but got {list(values)}.", op=op)
     return values
 
@@ -104,7 +105,7 @@ def check_layout(op: str, x: Dims, n: int) -> None:
 
 def check_kernel(op: str, weight: Dims) -> None:
     """Refuse a weight [O, C, …] whose kernel has no values."""
-    if min(weight.sizes[2:]) < 1:
+    if any(one < 1 for one in weight.sizes[2:]):
         raise DimensionError(
             f"kernel size should be greater than zero, but got {list(weight.sizes[2:])}.",
             op=op,

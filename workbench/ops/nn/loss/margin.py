@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.symbolic_size import divisor
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
@@ -272,7 +273,7 @@ def multi_margin_loss(
         short = ops.mul(short, ops.reshape(ops.gather(weight, target, dim=0), sizes=(sizes[0], 1)))
     own = ops.one_hot(ops.rename(target, names=None), count=sizes[1], dtype=np.dtype(np.bool_))
     loss = ops.sum(ops.where(own, 0.0, short), dim=(1,), keepdim=False)
-    return _by_row(ops.div(loss, float(sizes[1])), batched, reduction)
+    return _by_row(ops.div(loss, divisor(sizes[1])), batched, reduction)
 
 
 def _listed(target: Any) -> Any:
@@ -359,7 +360,7 @@ def multilabel_margin_loss(
         ops.unsqueeze(listed, dim=2, name=None),
         ops.logical_not(ops.unsqueeze(wanted, dim=1, name=None)),
     )
-    loss = ops.div(ops.sum(ops.where(pairs, short, 0.0), dim=(1, 2), keepdim=False), float(count))
+    loss = ops.div(ops.sum(ops.where(pairs, short, 0.0), dim=(1, 2), keepdim=False), divisor(count))
     if names is not None:
         loss = ops.rename(loss, names=names[:1])
     return _by_row(loss, batched, reduction)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import divisor
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
@@ -263,4 +264,4 @@ def kl_div(
     reduction = "sum" if batch else chosen_reduction(size_average, reduce, reduction)
     loss = ops.kl_div(input, target, reduction=reduction, log_target=log_target)
     sizes = dims_of(input).sizes
-    return ops.div(loss, float(sizes[0])) if batch and sizes else loss
+    return ops.div(loss, divisor(sizes[0])) if batch and sizes else loss

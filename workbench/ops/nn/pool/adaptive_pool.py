@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_QUANTIZED, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -36,7 +37,7 @@ def _adaptive_dims(x: Dims, sizes: Sizes) -> tuple[Dims, Dims]:
             op="adaptive_max_pool",
             operands=(x.operand("input"),),
         )
-    if min(x.sizes[1:]) < 1:
+    if any(one < 1 for one in x.sizes[1:]):
         raise DimensionError(
             "Expected input to have non-zero size for non-batch dimensions.",
             op="adaptive_max_pool",
@@ -161,12 +162,14 @@ def target_sizes(dims: Dims, n: int, output_size: Any, op: str) -> Sizes:
     wanted = tuple(output_size) if isinstance(output_size, Iterable) else (output_size,)
     if len(wanted) == 1:
         wanted = wanted * n
-    if len(wanted) != n or not all(one is None or isinstance(one, int | np.integer) for one in wanted):
+    if len(wanted) != n or not all(
+        one is None or isinstance(one, int | np.integer | SymbolicSize) for one in wanted
+    ):
         raise DimensionError(f"output_size must be {n} numbers, got {output_size!r}.", op=op)
     sizes = tuple(
-        size if one is None else int(one) for one, size in zip(wanted, dims.sizes[-n:], strict=True)
+        size if one is None else whole(one) for one, size in zip(wanted, dims.sizes[-n:], strict=True)
     )
-    if min(sizes) < 0:
+    if any(one < 0 for one in sizes):
         raise DimensionError(
             f"elements of output_size must be greater than or equal to 0, got {sizes}.", op=op
         )
@@ -266,7 +269,7 @@ def _unpooled(
         (size - 1) * s - 2 * p + k
         for size, s, p, k in zip(dims_of(x).sizes[2:], strides, widths, kernel, strict=True)
     )
-    sizes = natural if output_size is None else tuple(int(one) for one in output_size)[-n:]
+    sizes = natural if output_size is None else tuple(whole(one) for one in output_size)[-n:]
     if len(sizes) != n or any(
         not one - s < size < one + s for one, size, s in zip(natural, sizes, strides, strict=True)
     ):

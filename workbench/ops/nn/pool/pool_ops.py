@@ -42,7 +42,7 @@ def _pooled_dims(
         output_size(*each, ceil_mode)
         for each in zip(x.sizes[2:], kernel, stride, padding, dilation, strict=True)
     )
-    if min(sizes) <= 0:
+    if any(one <= 0 for one in sizes):
         raise DimensionError(
             f"Given input size {list(x.sizes[1:])}, calculated output size {[x.sizes[1], *sizes]}: "
             "output size is too small.",

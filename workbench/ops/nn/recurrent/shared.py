@@ -9,8 +9,8 @@ import numpy as np
 from workbench.base.dims import Dims, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.op import Absent, ops
-from workbench.core.value import new
 from workbench.ops.nn.recurrent.steps import VALUES, Sizes, Steps, flat, steps_of
+from workbench.ops.shape.creation import filled
 
 __all__ = [
     "AGAIN", "PACKED", "SEQUENCE", "check", "logistic", "plan", "product_cost", "rows_of", "weight_gradient", "zeros",
@@ -85,7 +85,7 @@ def product_cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
 
 def zeros(gradient: Any, sizes: tuple[int, ...], dtype: Any) -> Any:
     """Return `gradient`, or zeros where no gradient came."""
-    return new(np.zeros(sizes, dtype)) if gradient is None else gradient
+    return filled(sizes, 0, dtype) if gradient is None else gradient
 
 
 def weight_gradient(d_product: Any, states: Any) -> Any:

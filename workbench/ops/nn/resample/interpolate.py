@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import SymbolicSize, remembered, scaled, whole
 from workbench.core.op import ops
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -31,7 +31,7 @@ ALIGNED = ("linear", "bilinear", "bicubic", "trilinear")
 
 
 def _each(value: Any, n: int, what: str) -> tuple[Any, ...]:
-    each = (value,) * n if isinstance(value, int | float) else tuple(value)
+    each = (value,) * n if isinstance(value, int | float | SymbolicSize) else tuple(value)
     if len(each) != n:
         raise ValueError(
             f"interpolate: the input has {n} spatial dims and {what} {value!r}: give one number, or {n} of them"
@@ -53,11 +53,11 @@ def _targets(
     if size is not None:
         if recompute:
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size")
-        return tuple(int(one) for one in _each(size, n, "size")), (None,) * n
+        return tuple(whole(one) for one in _each(size, n, "size")), (None,) * n
     factors = tuple(float(one) for one in _each(scale_factor, n, "scale_factor"))
     if not all(0 < one < math.inf for one in factors):
         raise ValueError(f"interpolate: scale_factor must be above 0 and finite, got {scale_factor!r}")
-    sizes = tuple(math.floor(one * factor) for one, factor in zip(spatial, factors, strict=True))
+    sizes = tuple(scaled(one, factor) for one, factor in zip(spatial, factors, strict=True))
     return sizes, (None,) * n if recompute else factors
 
 
@@ -142,14 +142,16 @@ def upsample_bilinear(
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def even_windows(spatial: Sizes, sizes: Sizes) -> dict[str, Sizes] | None:
     """Return the windows of a plain pooling that gives these sizes; None where windows of one size do not.
 
     >>> even_windows((8, 6), (2, 3))
     {'kernel': (4, 2), 'stride': (4, 2), 'padding': (0, 0)}
     """
-    if min(*spatial, *sizes) < 1 or any(one % out for one, out in zip(spatial, sizes, strict=True)):
+    if any(one < 1 for one in (*spatial, *sizes)) or any(
+        one % out for one, out in zip(spatial, sizes, strict=True)
+    ):
         return None
     kernel = tuple(one // out for one, out in zip(spatial, sizes, strict=True))
     return {"kernel": kernel, "stride": kernel, "padding": (0,) * len(kernel)}

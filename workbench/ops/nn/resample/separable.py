@@ -221,7 +221,8 @@ def _resample_dims(x: Dims, sizes: Sizes, **params: Any) -> Dims:
             op="resample",
             operands=(x.operand("input"),),
         )
-    if min(x.sizes[2:]) < 1 or (min(sizes) < 1 and params["mode"] != "area"):
+    empty = params["mode"] != "area" and any(one < 1 for one in sizes)
+    if empty or any(one < 1 for one in x.sizes[2:]):
         raise DimensionError(
             f"Input and output sizes should be greater than 0, but got input {list(x.sizes[2:])} and output "
             f"{list(sizes)}.",
