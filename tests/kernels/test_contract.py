@@ -22,13 +22,12 @@ def close(ours: Floats, expected: npt.NDArray[np.float64]) -> None:
     ("m", "k", "n"), [(1, 1, 1), (64, 3136, 128), (1, 128, 10), (7, 13, 5), (5, 0, 3), (0, 4, 3)]
 )
 def test_matmul_and_linear(m: int, k: int, n: int, floats: Make) -> None:
-    a, b, bias, g = floats(m, k), floats(n, k), floats(n), floats(m, n)
-    exact_a, exact_b, exact_g = (array.astype(np.float64) for array in (a, b, g))
+    a, b, bias = floats(m, k), floats(n, k), floats(n)
+    exact_a, exact_b = (array.astype(np.float64) for array in (a, b))
     close(kernels.lookup("matmul").run(a, b.T), exact_a @ exact_b.T)
     close(kernels.lookup("linear").run(a, b, bias), exact_a @ exact_b.T + bias)
     close(kernels.lookup("linear").run(a, b), exact_a @ exact_b.T)
     close(kernels.lookup("linear").run(a, b, bias, relu=True), np.maximum(exact_a @ exact_b.T + bias, 0))
-    close(kernels.lookup("linear_weight_gradient").run(g, a), exact_g.T @ exact_a)
 
 
 @pytest.mark.parametrize("rows", [1024, 2048])
@@ -39,7 +38,6 @@ def test_columns_that_begin_at_one_place_of_their_pages(rows: int, floats: Make)
     close(kernels.lookup("matmul").run(a.T, other), expected)
     close(kernels.lookup("matmul").run(a.T, np.asfortranarray(other)), expected)
     close(kernels.lookup("matmul").run(a.T, np.pad(other, ((0, 0), (50, 0)))[:, 50:]), expected)
-    close(kernels.lookup("linear_weight_gradient").run(wide, other)[:1024], expected)
 
 
 def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
@@ -57,9 +55,6 @@ def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
 def test_linear_over_the_last_of_several_dimensions(floats: Make, lay: Callable[[Floats], Floats]) -> None:
     x, weight = floats(2, 3, 5, 8), floats(4, 8)
     close(kernels.lookup("linear").run(lay(x), lay(weight)), x.astype(np.float64) @ weight.T)
-    g = floats(2, 3, 5, 4)
-    expected = g.reshape(-1, 4).T.astype(np.float64) @ x.reshape(-1, 8)
-    close(kernels.lookup("linear_weight_gradient").run(lay(g), lay(x)), expected)
 
 
 def test_refusals(floats: Make) -> None:
@@ -71,8 +66,6 @@ def test_refusals(floats: Make) -> None:
         kernels.lookup("linear").run(floats(2, 3), floats(4, 5))
     with pytest.raises(ValueError, match=r"linear bias has shape \[3\]; expected \[4\]"):
         kernels.lookup("linear").run(floats(2, 5), floats(4, 5), floats(3))
-    with pytest.raises(ValueError, match=r"linear gradient has shape \[3, 4\]"):
-        kernels.lookup("linear_weight_gradient").run(floats(3, 4), floats(2, 5))
 
 
 def test_small_products_stay_with_numpy(floats: Make) -> None:

@@ -79,36 +79,32 @@ def test_index_and_its_transpose(
     x = numbers(*shape, dtype=dtype)
     where = places(shape[dim], *index)
     where.flat[3] = -1
-    for key in ((*[slice(None)] * dim, where), (*[slice(None)] * dim, where, Ellipsis)):
-        kernel = kernels.lookup("index")
-        assert kernel.accepts(x, key=key)
-        found = kernel.run(x, key=key)
-        np.testing.assert_array_equal(found, x[key])
-        back = kernels.lookup("index_add")
-        if dtype not in ("f4", "f8", "i8"):
-            assert not back.accepts(found, key=key, sizes=shape)
-            continue
+    key = (*[slice(None)] * dim, where)
+    kernel, back = kernels.lookup("pick"), kernels.lookup("pick_add")
+    assert kernel.accepts(x, where, dims=(dim,))
+    found = kernel.run(x, where, dims=(dim,))
+    np.testing.assert_array_equal(found, x[key])
+    if dtype in ("f4", "f8", "i8"):
         expected = np.zeros(shape, dtype)
         np.add.at(expected, key, found)
-        assert back.accepts(found, key=key, sizes=shape)
-        np.testing.assert_array_equal(back.run(found, key=key, sizes=shape), expected)
+        assert back.accepts(found, where, dims=(dim,), sizes=shape)
+        np.testing.assert_array_equal(back.run(found, where, dims=(dim,), sizes=shape), expected)
+    else:
+        assert not back.accepts(found, where, dims=(dim,), sizes=shape)
     where.flat[5] = shape[dim]
     with pytest.raises(DimensionIndexError, match=f"index {shape[dim]} is out of bounds for dimension {dim}"):
-        kernel.run(x, key=key)
+        kernel.run(x, where, dims=(dim,))
     where.flat[5] = -shape[dim] - 1
     with pytest.raises(DimensionIndexError, match=f"index -{shape[dim] + 1} is out of bounds"):
-        kernel.run(x, key=key)
+        kernel.run(x, where, dims=(dim,))
 
 
-def test_keys_that_are_left_to_numpy() -> None:
+def test_indices_that_are_left_to_numpy() -> None:
     x, where = numbers(300, 40), places(30, 100)
-    accepts = kernels.lookup("index").accepts
-    assert accepts(x, key=(where,))
-    for key in (
-        (where, where), (x > 0,), (3,), (slice(1, 200), where), (None, where), (Ellipsis, where),
-        (where.astype(np.int32),),
-    ):  # fmt: skip
-        assert not accepts(x, key=key)
-    assert not accepts(x.T, key=(where,))
-    assert not accepts(x[:, ::2], key=(where,))
-    assert not accepts(np.ones((300, 2), np.complex128), key=(where,))
+    accepts = kernels.lookup("pick").accepts
+    assert accepts(x, where, dims=(0,))
+    assert not accepts(x, where, where, dims=(0, 1))
+    assert not accepts(x, where.astype(np.int32), dims=(0,))
+    assert not accepts(x.T, where, dims=(0,))
+    assert not accepts(x[:, ::2], where, dims=(0,))
+    assert not accepts(np.ones((300, 2), np.complex128), where, dims=(0,))

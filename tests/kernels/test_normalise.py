@@ -70,21 +70,12 @@ def test_any_layout(floats: Make, lay: Callable[[Floats], Floats]) -> None:
 def test_results_lie_as_the_values_do(shape: tuple[int, ...], floats: Make) -> None:
     rows, factors = floats(*shape), [floats(shape[1]) for _ in range(4)]
     run, slope = kernels.lookup("batch_norm").run, kernels.lookup("batch_norm_gradient").run
-    shift, still = kernels.lookup("scale_shift").run, kernels.lookup("batch_norm_inference").run
+    still = kernels.lookup("batch_norm_inference").run
     for x in (rows, channels_last(rows)):
         y, mean, rstd = run(x, *factors[:2], eps=1e-3)
         gx = slope(rows, x, mean, rstd, factors[0])[0]
         known = still(x, factors[0], factors[1] ** 2, *factors[2:], eps=1e-3)
-        assert {one.strides for one in (y, gx, known, shift(x, *factors[:2]))} == {x.strides}
-
-
-@pytest.mark.parametrize("lie", [np.ascontiguousarray, channels_last])
-@pytest.mark.parametrize("relu", [False, True])
-def test_scale_shift(relu: bool, lie: Callable[[Floats], Floats], floats: Make) -> None:
-    x, scale, shift = lie(floats(3, 17, 8, 9)), floats(17), floats(17)
-    y = kernels.lookup("scale_shift").run(x, scale, shift, relu=relu)
-    expected = x.astype(np.float64) * over_channels(scale, 4) + over_channels(shift, 4)
-    np.testing.assert_allclose(y, np.maximum(expected, 0) if relu else expected, rtol=1e-5, atol=1e-6)
+        assert {one.strides for one in (y, gx, known)} == {x.strides}
 
 
 @pytest.mark.parametrize("lie", [np.ascontiguousarray, channels_last])

@@ -52,17 +52,6 @@ def _accepts_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> boo
     )
 
 
-def _accepts_weight_gradient(gradient: Any, x: Any) -> bool:
-    return (
-        type(gradient) is np.ndarray
-        and type(x) is np.ndarray
-        and gradient.ndim >= 1
-        and (gradient.size >= _SMALLEST or x.size >= _SMALLEST)
-        and gradient.dtype == FLOAT32
-        and x.dtype == FLOAT32
-    )
-
-
 def _linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     return native.linear(x, weight, bias, **params)
 
@@ -70,11 +59,3 @@ def _linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 if native is not None:
     register(Kernel("matmul", native.matmul, _accepts_matmul, least=_SMALLEST))
     register(Kernel("linear", _linear, _accepts_linear, least=_SMALLEST))
-    register(
-        Kernel(
-            "linear_weight_gradient",
-            native.linear_weight_gradient,
-            _accepts_weight_gradient,
-            least=_SMALLEST,
-        )
-    )

@@ -17,6 +17,8 @@ __all__: list[str] = []
 _INT64 = np.dtype(np.int64)
 _ADDED = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
 _WIDTHS = (1, 2, 4, 8)
+_FEW = 64
+"""Number of indices, or of values that are added, below which NumPy's call is cheaper."""
 
 
 def _outside(error: IndexError, dim: int, size: int, op: str) -> DimensionIndexError:
@@ -38,6 +40,7 @@ def _plain(x: Any) -> bool:
         and x.dtype.itemsize in _WIDTHS
         and not x.dtype.hasobject
         and x.flags.c_contiguous
+        and x.flags.aligned
     )
 
 
@@ -101,70 +104,48 @@ def _scatter_add_to(x: Any, added: Any, index: Any, *, dim: int) -> Any:
         raise _outside(error, dim, x.shape[dim], "scatter_add") from None
 
 
-def _index_of(key: Any) -> tuple[int, Any] | None:
-    """Return dimension and array of a key of one array of indices and whole slices; None for another."""
-    found: tuple[int, Any] | None = None
-    if type(key) is not tuple:
-        return None
-    for dim, one in enumerate(key):
-        if type(one) is np.ndarray:
-            if found is not None or one.dtype != _INT64:
-                return None
-            found = dim, one
-        elif one is Ellipsis:
-            if found is None or dim != len(key) - 1:
-                return None
-        elif type(one) is not slice or one != slice(None):
-            return None
-    return found
+def _one_index(indices: tuple[Any, ...], least: int) -> bool:
+    return (
+        len(indices) == 1
+        and type(indices[0]) is np.ndarray
+        and indices[0].size >= least
+        and indices[0].dtype == _INT64
+    )
 
 
-def _index_in(key: Any) -> tuple[int, Any]:
-    found = _index_of(key)
-    if found is None:
-        raise ValueError("the kernel takes a key of one array of int64 indices and whole slices")
-    return found[0], np.ascontiguousarray(found[1])
+def _accepts_pick(x: Any, *indices: Any, dims: tuple[int, ...]) -> bool:
+    return _one_index(indices, _FEW) and _plain(x) and x.size > 0
 
 
-def _accepts_index(x: Any, *, key: Any) -> bool:
-    if not _plain(x):
-        return False
-    found = _index_of(key)
-    return found is not None and found[0] < x.ndim and found[1].size >= 64 and x.size > 0
-
-
-def _index(x: Any, *, key: Any) -> Any:
-    dim, index = _index_in(key)
+def _pick(x: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
+    (dim,) = dims
     shape, size = x.shape, x.shape[dim]
     out = np.empty((*shape[:dim], *index.shape, *shape[dim + 1 :]), x.dtype)
     row = math.prod(shape[dim + 1 :]) * x.dtype.itemsize
     try:
-        native.take(_bits(x), index.reshape(-1), _bits(out), math.prod(shape[:dim]), size, row)
+        native.take(_bits(x), _flat(index), _bits(out), math.prod(shape[:dim]), size, row)
     except IndexError as error:
         raise _outside(error, dim, size, "index") from None
     return out
 
 
-def _accepts_index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> bool:
-    if type(x) is not np.ndarray or x.size < 64 or x.dtype not in _ADDED:
+def _accepts_pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    if type(x) is not np.ndarray or x.size < _FEW or x.dtype not in _ADDED or not _one_index(indices, 0):
         return False
-    found = _index_of(key)
-    if found is None or found[0] >= len(sizes):
-        return False
-    dim, index = found
-    return bool(x.shape == (*sizes[:dim], *index.shape, *sizes[dim + 1 :]))
+    (dim,) = dims
+    return bool(x.shape == (*sizes[:dim], *indices[0].shape, *sizes[dim + 1 :]))
 
 
 def _flat(index: Any) -> Any:
     return np.ascontiguousarray(index.reshape(-1), _INT64)
 
 
-def _index_add(x: Any, *, key: Any, sizes: tuple[int, ...]) -> Any:
-    dim, index = _index_in(key)
+def _pick_add(x: Any, index: Any, *, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
+    (dim,) = dims
     try:
         return native.index_add(x, _flat(index), dim=dim, sizes=sizes)
     except IndexError as error:
-        raise _outside(error, dim, sizes[dim], "index_add") from None
+        raise _outside(error, dim, sizes[dim], "index") from None
 
 
 def _accepts_embedding(indices: Any, g: Any, *, count: int) -> bool:
@@ -190,13 +171,13 @@ if native is not None:
     register(Kernel("gather", _gather, _accepts_gather, _BITS, MEDIUM))
     register(Kernel("scatter_add", _scatter_add, _accepts_scatter_add, _SUMS, MEDIUM))
     register(Kernel("scatter_add_to", _scatter_add_to, _accepts_scatter_add_to, _SUMS, MEDIUM))
-    register(Kernel("index", _index, _accepts_index, ("one array of indices, values in row-major order",)))
+    register(Kernel("pick", _pick, _accepts_pick, ("one array of indices, values in row-major order",), _FEW))
     register(
         Kernel(
-            "index_add",
-            _index_add,
-            _accepts_index_add,
+            "pick_add",
+            _pick_add,
+            _accepts_pick_add,
             ("one array of indices, float32, float64 or int64",),
-            64,
+            _FEW,
         )
     )

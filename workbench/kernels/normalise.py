@@ -45,7 +45,10 @@ def _accepts_group(*arrays: Any, groups: int, eps: float = 0.0) -> bool:
 
 
 def _accepts_moved(*arrays: Any) -> bool:
-    return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays[:4])
+    # The first two are written to: a flag of NumPy's says whether C++ may.
+    return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays[:4]) and all(
+        one.flags.behaved for one in arrays[:2]
+    )
 
 
 if native is not None:
@@ -59,4 +62,3 @@ if native is not None:
     register(Kernel("batch_norm", native.batch_norm, _accepts_batch, least=_SMALLEST_BATCH))
     register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts_batch, least=_SMALLEST_BATCH))
     register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts, least=_SMALLEST))
-    register(Kernel("scale_shift", native.scale_shift, _accepts, least=_SMALLEST))

@@ -229,20 +229,6 @@ nb::object linear(const Input<float>& x, const Input<float>& weight, const std::
     return out.to_python();
 }
 
-// The gradient of the weight: gradientᵀ x, both flattened to two dimensions.
-nb::object linear_weight_gradient(const Input<float>& gradient, const Input<float>& x) {
-    const Dims g = shape_of(gradient), shape = shape_of(x);
-    if (g.empty() || g.size() != shape.size() || !std::equal(g.begin(), g.end() - 1, shape.begin()))
-        refuse("linear gradient has shape " + text(g) + ", which does not belong to an input of shape " + text(shape));
-    auto out = Output<float>::row_major({g.back(), shape.back()});
-    {
-        KernelScope scope(count_of(g) * shape.back());
-        const Matrix a(gradient), b(x);
-        gemm(a, b, true, false, a.columns, b.columns, a.rows, out.data());
-    }
-    return out.to_python();
-}
-
 }  // namespace
 
 void bind_matmul(nb::module_& module) {
@@ -250,7 +236,6 @@ void bind_matmul(nb::module_& module) {
     module.def("matmul", &matmul, arg("left").noconvert(), arg("right").noconvert());
     module.def("linear", &linear, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
                nb::kw_only(), arg("relu") = false);
-    module.def("linear_weight_gradient", &linear_weight_gradient, arg("gradient").noconvert(), arg("x").noconvert());
 }
 
 }  // namespace workbench

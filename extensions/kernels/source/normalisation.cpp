@@ -208,16 +208,6 @@ Output<float> affine(const Input<float>& x, const Rows& size, const float* centr
     return y;
 }
 
-nb::object scale_shift(const Input<float>& x, const Input<float>& scale, const Input<float>& shift, bool relu) {
-    const Rows size(shape_of(x));
-    Buffer<float> copies[2];
-    const float* factor = channel_vector(scale, size.channels, "scale", copies[0]);
-    const float* offset = channel_vector(shift, size.channels, "shift", copies[1]);
-    const Buffer<float> zeros(size.channels);
-    std::fill_n(zeros.data(), size.channels, 0.f);
-    return affine(x, size, zeros.data(), factor, offset, relu).to_python();
-}
-
 nb::object batch_norm_inference(const Input<float>& x, const Input<float>& mean, const Input<float>& variance,
                                 const Input<float>& weight, const Input<float>& bias, double eps, bool relu) {
     const Rows size(shape_of(x));
@@ -245,8 +235,6 @@ void bind_normalisation(nb::module_& module) {
                arg("eps"), arg("relu") = false);
     module.def("move_statistics", &move_statistics, arg("running_mean").noconvert(), arg("running_variance").noconvert(),
                arg("mean").noconvert(), arg("rstd").noconvert(), arg("count"), arg("eps"), arg("momentum"));
-    module.def("scale_shift", &scale_shift, arg("x").noconvert(), arg("scale").noconvert(), arg("shift").noconvert(),
-               nb::kw_only(), arg("relu") = false);
 }
 
 }  // namespace workbench
