@@ -74,7 +74,7 @@ def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 def _relu_gradient(gradient: Any, out: Any) -> Any:
-    return _cupy.where(out > 0, gradient, _cupy.zeros_like(gradient))
+    return _cupy.where(out <= 0, _cupy.zeros_like(gradient), gradient)
 
 
 def _diagonal(x: Any, offset: int, dim1: int, dim2: int, name: str | None = None) -> Any:

@@ -63,7 +63,7 @@ def _accepts_gradient(g: Any, x: Any, **numbers: Any) -> bool:
 def _gradients() -> dict[str, Callable[..., Any]]:
     """Return what takes gradients through ops, by their names."""
     return {
-        "hardtanh": lambda g, x, *, low, high: native.within(g, x, low, high, 1.0),
+        "hardtanh": lambda g, x, *, low, high: native.between(g, x, low, high),
         "hardsigmoid": lambda g, x: native.within(g, x, -3.0, 3.0, 1 / 6),
         "hardswish": native.hardswish_gradient,
         "leaky_relu": lambda g, x, *, slope: native.leaky_relu_gradient(g, x, slope),

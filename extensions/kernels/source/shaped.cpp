@@ -38,7 +38,7 @@ nb::object passed(const Input<float>& g, const Input<float>& x, Passed kind, flo
         KernelScope scope;
         const Dense<float> gradient(g, order), input(x, order);
         const float numbers[3] = {p, q, r};
-        const bool light = kind == Passed::within || kind == Passed::beyond || kind == Passed::above ||
+        const bool light = kind == Passed::between || kind == Passed::within || kind == Passed::beyond || kind == Passed::above ||
                            kind == Passed::leaky_relu || kind == Passed::hardswish;
         const bool streamed = outgrows_caches(3 * count);
         parallel_for(count, light ? 16384 : 4096, [&](std::int64_t begin, std::int64_t end) {
@@ -90,7 +90,7 @@ void bind_shaped(nb::module_& module) {
             name, [kind = kind](const Input<float>& x, float p, float q, float r) { return shaped(x, kind, p, q, r); },
             arg("x").noconvert(), arg("p") = 0.f, arg("q") = 0.f, arg("r") = 0.f);
     static constexpr std::pair<const char*, Passed> gradients[] = {
-        {"within", Passed::within},   {"beyond", Passed::beyond},         {"above", Passed::above},
+        {"between", Passed::between}, {"within", Passed::within},   {"beyond", Passed::beyond},         {"above", Passed::above},
         {"leaky_relu_gradient", Passed::leaky_relu}, {"elu_gradient", Passed::elu}, {"softplus_gradient", Passed::softplus},
         {"logsigmoid_gradient", Passed::logsigmoid}, {"hardswish_gradient", Passed::hardswish}, {"mish_gradient", Passed::mish}};
     for (const auto& [name, kind] : gradients)

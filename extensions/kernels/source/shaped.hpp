@@ -8,7 +8,7 @@ namespace workbench {
 enum class Shaped : int { clamp, leaky_relu, elu, softplus, logsigmoid, hardsigmoid, hardswish, mish, softshrink, hardshrink,
                           threshold, rsqrt, cube, reciprocal, inverse_square, inverse_root };
 // What takes a gradient through one: a function of the gradient, the operand and the numbers.
-enum class Passed : int { within, beyond, above, leaky_relu, elu, softplus, logsigmoid, hardswish, mish };
+enum class Passed : int { between, within, beyond, above, leaky_relu, elu, softplus, logsigmoid, hardswish, mish };
 
 void bind_shaped(nb::module_& module);
 

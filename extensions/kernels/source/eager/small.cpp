@@ -37,7 +37,7 @@ void small_binary(Small small, const T* a, npy_intp na, const T* b, npy_intp nb,
         case Small::sub: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x - y; });
         case Small::mul: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x * y; });
         case Small::div: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x / y; });
-        default: return each_pair(a, na, b, nb, out, n, [](T g, T y) { return y > 0 ? g : T(0); }); // relu_gradient
+        default: return each_pair(a, na, b, nb, out, n, [](T g, T y) { return y <= 0 ? T(0) : g; }); // relu_gradient: where y is NaN, g
     }
 }
 

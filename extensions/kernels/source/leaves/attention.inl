@@ -37,6 +37,7 @@ static float attention_row(float* scores, std::int64_t count, std::int64_t visib
                            std::uint32_t place, float scale) {
     const Dropping dropping(chance, place, scale);
     floats highest = all(-__builtin_inff());
+    ints nan = highest != highest;  // `larger` keeps a NaN only until the next value
     float most = -__builtin_inff();
     along_row(visible, [&](std::int64_t i, std::int64_t n) {
         floats value = row_floats(scores + i, n);
@@ -45,11 +46,14 @@ static float attention_row(float* scores, std::int64_t count, std::int64_t visib
             row_store(scores + i, value, n);
         }
         if (n == lanes)
-            highest = larger(highest, value);
+            highest = larger(highest, value), nan |= value != value;
         else
             for (std::int64_t k = 0; k < n; ++k) most = value[k] > most || value[k] != value[k] ? value[k] : most;
     });
-    for (int k = 0; k < lanes; ++k) most = highest[k] > most || highest[k] != highest[k] ? highest[k] : most;
+    for (int k = 0; k < lanes; ++k) {
+        most = highest[k] > most ? highest[k] : most;
+        if (nan[k]) most = __builtin_nanf("");
+    }
     const bool nothing = most == -__builtin_inff();
     double total = 0;
     if (!nothing) {

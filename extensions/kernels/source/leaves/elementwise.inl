@@ -41,7 +41,7 @@ static WORKBENCH_INLINE floats function(floats x, floats y) {
     if constexpr (kind == Binary::reversed_div) return y / x;
     if constexpr (kind == Binary::maximum) return x != x ? x : (x > y ? x : y);
     if constexpr (kind == Binary::minimum) return x != x ? x : (x < y ? x : y);
-    if constexpr (kind == Binary::relu_gradient) return y > 0.f ? x : all(0.f);
+    if constexpr (kind == Binary::relu_gradient) return y <= 0.f ? all(0.f) : x;  // where y is NaN, it goes through
     if constexpr (kind == Binary::tanh_gradient) return x * (1.f - y * y);
     if constexpr (kind == Binary::sigmoid_gradient) return x * (y * (1.f - y));
     if constexpr (kind == Binary::gelu_gradient) return x * gelu_slope(y);

@@ -128,8 +128,7 @@ static WORKBENCH_INLINE floats gelu(floats x) {
 static WORKBENCH_INLINE floats gelu_slope(floats x) {
     floats density;
     const floats below = normal_below(x, density);
-    const floats bounded = x > 15.f ? all(15.f) : (x < -15.f ? all(-15.f) : x);
-    return below + bounded * (density * 0.398942280f);
+    return below + x * (density * 0.398942280f);  // at infinity NaN, as the formula says
 }
 
 // The same with a hyperbolic tangent: x (1 + tanh u) / 2 = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3).
@@ -141,7 +140,8 @@ static WORKBENCH_INLINE floats gelu_tanh(floats x) {
 static WORKBENCH_INLINE floats gelu_tanh_slope(floats x) {
     const floats bounded = x > 15.f ? all(15.f) : (x < -15.f ? all(-15.f) : x), square = bounded * bounded;
     const floats share = logistic(bounded * (1.59576912f + 0.0713548162f * square));
-    return share + bounded * (share * (1.f - share)) * (1.59576912f + 3.f * 0.0713548162f * square);
+    const floats slope = share + bounded * (share * (1.f - share)) * (1.59576912f + 3.f * 0.0713548162f * square);
+    return slope + x * 0.f;  // at infinity NaN, as the formula says
 }
 
 static WORKBENCH_INLINE floats silu(floats x) {
@@ -149,6 +149,6 @@ static WORKBENCH_INLINE floats silu(floats x) {
     return x < -104.f ? x * 0.f : y;
 }
 static WORKBENCH_INLINE floats silu_slope(floats x) {
-    const floats share = logistic(x), bounded = x > 104.f ? all(104.f) : (x < -104.f ? all(-104.f) : x);
-    return share * (1.f + bounded * (1.f - share));
+    const floats share = logistic(x);
+    return share * (1.f + x * (1.f - share));  // at infinity NaN, as the formula says
 }

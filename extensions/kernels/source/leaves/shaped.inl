@@ -42,10 +42,11 @@ static WORKBENCH_INLINE floats six_at_most(floats x) {
     return above > 6.f ? all(6.f) : above;
 }
 
-// tanh(ln(1 + e^x)), and what it lacks of 1: n / (n + 2) and 2 / (n + 2), n = e^x (e^x + 2).
+// tanh(ln(1 + e^x)), and what it lacks of 1: n / (n + 2) and 2 / (n + 2), n = e^x (e^x + 2). Beyond 20 it lacks nothing that
+// a float could hold, however large the x that it is multiplied by.
 static WORKBENCH_INLINE floats mish_share(floats x, floats& rest) {
     const floats power = exponential(x > 20.f ? all(20.f) : x), n = power * (power + 2.f);
-    rest = 2.f / (n + 2.f);
+    rest = x > 20.f ? all(0.f) : 2.f / (n + 2.f);
     return n / (n + 2.f);
 }
 
@@ -122,11 +123,13 @@ static void shaped_run(Shaped kind, const float* x, const float* numbers, std::i
 template <Passed kind>
 static WORKBENCH_INLINE floats passed(floats g, floats x, floats p, floats q, floats r) {
     const floats none = all(0.f);
+    // Where x is NaN, what PyTorch's formulas do with it: some let the gradient through, some do not.
+    if constexpr (kind == Passed::between) return x <= p ? none : (x >= q ? none : g);
     if constexpr (kind == Passed::within) return x > p ? (x < q ? g * r : none) : none;
     if constexpr (kind == Passed::beyond) return x >= -p ? (x <= p ? none : g) : g;
     if constexpr (kind == Passed::above) return x <= p ? none : g;
     if constexpr (kind == Passed::leaky_relu) return x > 0.f ? g : g * p;
-    if constexpr (kind == Passed::elu) return g * (x > 0.f ? q : exponential((x > 0.f ? none : x) * r) * p);
+    if constexpr (kind == Passed::elu) return g * (x <= 0.f ? exponential((x > 0.f ? none : x) * r) * p : q);
     if constexpr (kind == Passed::softplus) {
         const floats scaled = x * p;
         return scaled > q ? g : g * logistic(scaled);
@@ -162,6 +165,7 @@ static void passed_run(Passed kind, const float* g, const float* x, const float*
 #define WORKBENCH_PASSED(name) \
     case Passed::name: map_passed<Passed::name>(g, x, numbers, count, out, streamed); break;
     switch (kind) {
+        WORKBENCH_PASSED(between)
         WORKBENCH_PASSED(within)
         WORKBENCH_PASSED(beyond)
         WORKBENCH_PASSED(above)

@@ -108,7 +108,7 @@ HARDTANH, HARDTANH_GRADIENT = _shaped(
     "Keep values within bounds; at a bound the gradient is 0.",
     "y = min(max(x, low), high)",
     _hardtanh,
-    lambda g, x, low, high: np.where((x > low) & (x < high), g, 0.0),
+    lambda g, x, low, high: np.where((x <= low) | (x >= high), 0.0, g),
     {"low": -0.6, "high": 0.7},
     dtype=PROMOTE,
 )
@@ -174,9 +174,9 @@ def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 
 
 def _elu_passed(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    # What lies above 0 is bounded: its exponential is not taken, and cannot overflow.
+    # What lies above 0 is bounded: its exponential is not taken, and cannot overflow. NaN is not below 0.
     below = np.exp(np.minimum(x, 0) * input_scale) * (alpha * scale * input_scale)
-    return np.where(x > 0, g * scale, g * below)
+    return np.where(x <= 0, g * below, g * scale)
 
 
 def _elu_curvature(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
@@ -240,10 +240,13 @@ LOGSIGMOID, LOGSIGMOID_GRADIENT = _shaped(
 
 
 def _mish_share(x: Any) -> tuple[Any, Any]:
-    """Return tanh(ln(1 + e^x)) and what it lacks of 1: n/(n + 2) and 2/(n + 2), n = e^x·(e^x + 2)."""
+    """Return tanh(ln(1 + e^x)) and what it lacks of 1: n/(n + 2) and 2/(n + 2), n = e^x·(e^x + 2).
+
+    Beyond 20 it lacks less than a rounding, and nothing here: x, however large, is multiplied by that.
+    """
     power = np.exp(np.minimum(x, 20))
     n = power * (power + 2)
-    return n / (n + 2), 2 / (n + 2)
+    return n / (n + 2), np.where(x > 20, 0, 2 / (n + 2)).astype(x.dtype)
 
 
 def _mish_passed(g: Any, x: Any) -> Any:

@@ -42,10 +42,10 @@ RELU = unary(
 )
 RELU_GRADIENT = binary(
     "relu_gradient",
-    "Let a gradient through where the output of relu is positive.",
-    "y = g·[out > 0]",
-    # Not a product: where the gradient is infinite, nothing of it goes through either.
-    lambda g, out: np.where(out > 0, g, np.zeros((), g.dtype)),
+    "Let a gradient through where the output of relu is not 0.",
+    "y = g·[out ≠ 0]",
+    # Not a product: where the gradient is infinite, nothing of it goes through either. NaN is not 0 or below.
+    lambda g, out: np.where(out <= 0, np.zeros((), g.dtype), g),
     lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
     saves=Saves((1,), output=False),
 )
