@@ -40,13 +40,14 @@ struct Heads {
     std::int64_t leading() const { return std::max(strides[2], shape[3]); }
 };
 
-// A new array for rows of heads, which lie in memory as those of `like` do.
+// A new array for rows of heads, which lie in memory as those of `like` do: the values of a row beside each other, whatever
+// the strides say of a dimension that is stretched (stride 0) or has one entry (any stride).
 struct NewHeads {
-    Output<float> out;
     Dims shape, strides;
+    Output<float> out;
 
-    NewHeads(const Dims& wanted, const Dims& like)
-        : out(wanted, dense_strides_like(wanted, like)), shape(wanted), strides(dense_strides_like(wanted, like)) {}
+    NewHeads(const Dims& wanted, Dims like)
+        : shape(wanted), strides((like[3] = 0, dense_strides_like(wanted, like))), out(wanted, strides) {}
     float* at(std::int64_t head) { return out.data() + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
     std::int64_t leading() const { return std::max(strides[2], shape[3]); }
 };

@@ -15,7 +15,7 @@ namespace workbench {
 namespace {
 
 template <typename T>
-using Numbers = nb::ndarray<const std::complex<T>, nb::c_contig, nb::device::cpu>;
+using Numbers = Operand<std::complex<T>, nb::c_contig>;
 template <typename T>
 using NumbersOut = nb::ndarray<std::complex<T>, nb::c_contig, nb::device::cpu>;
 using Radices = std::vector<std::int64_t>;

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using BytesOut = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Places = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Places = Operand<std::int64_t, nb::ndim<1>, nb::c_contig>;
 
 // The first index outside [lowest, size), once a loop has noticed one.
 [[noreturn]] void out_of_bounds(const std::int64_t* index, std::int64_t count, std::int64_t lowest, std::int64_t size) {

@@ -18,8 +18,18 @@ std::string text(const Dims& dims) {
     return out + "]";
 }
 
+bool steps_between_values(nb::handle array) noexcept {
+    if (!nb::ndarray_check(array)) return false;
+    try {
+        const auto itemsize = nb::cast<std::int64_t>(array.attr("itemsize"));
+        for (nb::handle stride : array.attr("strides"))
+            if (itemsize > 0 && nb::cast<std::int64_t>(stride) % itemsize != 0) return true;
+    } catch (const std::exception&) {  // another library's array, without NumPy's words
+    }
+    return false;
+}
+
 std::int64_t count_of(const Dims& shape) {
-    if (shape.size() > 8) refuse("an array with " + std::to_string(shape.size()) + " dimensions; kernels take at most 8");
     std::int64_t count = 1;
     for (const std::int64_t size : shape) {
         if (size < 0) refuse("negative size in shape " + text(shape));

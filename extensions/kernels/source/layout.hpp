@@ -4,7 +4,6 @@
 // An input that already lies so is used in place; any other one is copied into a pooled buffer.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -24,10 +23,27 @@ namespace workbench {
 
 namespace nb = nanobind;
 
+// An array that a kernel reads. Its values lie at multiples of their size, as C++ expects of a pointer to them, and so do
+// its strides: NumPy's arrays need not (a field of records, a view into a file), and those are copied on the way in.
+template <typename T, typename... Config>
+class Operand : public nb::ndarray<const T, nb::device::cpu, Config...> {
+   public:
+    using Array = nb::ndarray<const T, nb::device::cpu, Config...>;
+    using Array::Array;
+    Operand() = default;
+    Operand(const Array& array) : Array(array) {}
+};
 template <typename T>
-using Input = nb::ndarray<const T, nb::device::cpu>;
+using Input = Operand<T>;
 template <typename T>
 using InPlace = nb::ndarray<T, nb::device::cpu>;
+
+template <typename Array>
+bool is_aligned(const Array& array) {
+    return reinterpret_cast<std::uintptr_t>(array.data()) % alignof(typename Array::Scalar) == 0;
+}
+// Whether a NumPy array steps by parts of its values; nanobind takes none such.
+bool steps_between_values(nb::handle array) noexcept;
 using Dims = std::vector<std::int64_t>;
 
 [[noreturn]] void refuse(const std::string& reason);
@@ -105,8 +121,7 @@ class Output {
     const Dims& shape() const { return shape_; }
 
     nb::object to_python() {
-        std::array<std::size_t, 8> sizes{};
-        for (std::size_t i = 0; i < shape_.size(); ++i) sizes[i] = static_cast<std::size_t>(shape_[i]);
+        const std::vector<std::size_t> sizes(shape_.begin(), shape_.end());
         T* data = buffer_.release();
         nb::capsule owner(data, [](void* block) noexcept { pool_give(block); });
         nb::ndarray<nb::numpy, T> array(data, shape_.size(), sizes.data(), owner, strides_.data());
@@ -119,3 +134,32 @@ class Output {
 };
 
 }  // namespace workbench
+
+namespace nanobind::detail {
+
+template <typename T, typename... Config>
+struct type_caster<workbench::Operand<T, Config...>> {
+    using Taken = workbench::Operand<T, Config...>;
+    using Plain = make_caster<typename Taken::Array>;
+    NB_TYPE_CASTER(Taken, Plain::Name)
+
+    bool from_python(handle src, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+        Plain plain;
+        const bool fits = plain.from_python(src, flags, cleanup);
+        if (fits && (src.is_none() || workbench::is_aligned(plain.value))) {
+            value = plain.value;
+            return true;
+        }
+        if (!fits && !workbench::steps_between_values(src)) return false;
+        try {
+            const object copy = src.attr("copy")();
+            if (!plain.from_python(copy, flags, cleanup) || !workbench::is_aligned(plain.value)) return false;
+        } catch (const python_error&) {  // no memory: the error of the call says what it was given
+            return false;
+        }
+        value = plain.value;
+        return true;
+    }
+};
+
+}  // namespace nanobind::detail

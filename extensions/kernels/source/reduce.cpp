@@ -2,6 +2,7 @@
 #include "reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #define WORKBENCH_LEAVES "leaves/reduce.inl"

@@ -92,7 +92,7 @@ nb::object softmax_gradient(const Input<float>& gradient, const Input<float>& y,
     return out.to_python();
 }
 
-using Classes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
+using Classes = Operand<std::int64_t, nb::ndim<1>>;
 
 // Scores [N, C] and a class for each; counts those that are not ignored, and refuses classes that there are not.
 struct Scores {

@@ -1,0 +1,96 @@
+"""Every kernel of the table on every layout that NumPy can make, beside the plain forward of its op.
+
+Either a kernel does not accept what it is given, or its result is right. Operands lie between NaN, numbers out of
+bounds or closed pages, so that what is read beside them shows; and nothing is written but results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench.ops  # noqa: F401  declares the ops
+from tests.kernels.calls import LARGE, WIDE, grown, listed, samples
+from tests.kernels.judge import Call, at_any_size, compare, threads, ways
+from tests.kernels.layouts import LAYOUTS
+from workbench import kernels
+from workbench.core.op import Op, table
+
+WITH_KERNEL = [op for op in table() if op.kernel is not None]
+ELSEWHERE = {
+    "dequantize_per_channel",
+    "dequantize_per_tensor",
+    "histogram_counts",
+    "min_max_nan_inf",
+    "move_statistics",
+    "quantized_max_pool2d",
+    "statistics",
+}
+"""Kernels of which `test_layouts_beside_ops` judges the layouts: codes, observers, running statistics."""
+DTYPES = ("float64", "float16", "int64", "int32", "int16", "uint8", "int8", "bool", "complex64")
+
+
+FEW_DIGITS = dict.fromkeys(("batch_norm", "group_norm", "layer_norm"), 0.0001)
+"""Absolute tolerances of what divides by the deviation of values that may all be one: 1 / √eps times their rounding."""
+
+
+def _judge(op: Op, call: Call, layouts: Any, where: str) -> bool:
+    kernel = op.kernel
+    assert kernel is not None
+    try:
+        return compare(
+            kernel.run, op.forward, call, layouts, kernel.accepts, atol=FEW_DIGITS.get(op.name, 2e-5)
+        )
+    except Exception as error:
+        shapes = [np.shape(one) for one in call[0]]
+        raise AssertionError(f"{op.name} of {shapes}, {call[1]}, {where}: {error}") from error
+
+
+@pytest.mark.parametrize("op", [op for op in WITH_KERNEL if op.name not in ELSEWHERE], ids=lambda op: op.name)
+def test_a_kernel_is_right_however_its_operands_lie(op: Op) -> None:
+    ran = 0
+    with at_any_size():
+        for calls, alone in ((samples(op), True), (grown(op, WIDE), False), (listed(op), True)):
+            for inputs, params in calls:
+                for where, layouts in ways(inputs, alone):
+                    ran += _judge(op, (inputs, params), layouts, where)
+    assert ran
+
+
+@pytest.mark.parametrize("op", [op for op in WITH_KERNEL if op.name not in ELSEWHERE], ids=lambda op: op.name)
+def test_a_kernel_is_right_with_several_threads(op: Op) -> None:
+    some = [LAYOUTS[i] for i in (0, 1, 4, 9, 12)]
+    with at_any_size():
+        for calls in (grown(op, LARGE), listed(op)):
+            for inputs, params in calls:
+                for count in (1, 2, 3):
+                    with threads(count):
+                        for layout in some:
+                            laid = [layout if isinstance(one, np.ndarray) else None for one in inputs]
+                            _judge(op, (inputs, params), laid, f"{layout.name}, {count} threads")
+
+
+@pytest.mark.parametrize("op", [op for op in WITH_KERNEL if op.name not in ELSEWHERE], ids=lambda op: op.name)
+def test_a_kernel_is_right_in_every_type_that_it_accepts(op: Op) -> None:
+    def of(dtype: str, one: Any) -> Any:
+        if not isinstance(one, np.ndarray) or one.dtype != np.float32:
+            return one
+        with np.errstate(all="ignore"):
+            return one.astype(dtype)
+
+    with at_any_size():
+        for dtype in DTYPES:
+            for inputs, params in samples(op):
+                places = [i for i, one in enumerate(inputs) if isinstance(one, np.ndarray)]
+                for changed in (places, *([[i] for i in places] if len(places) > 1 else [])):
+                    operands = tuple(of(dtype, one) if i in changed else one for i, one in enumerate(inputs))
+                    laid = [LAYOUTS[0] if i in places else None for i in range(len(inputs))]
+                    _judge(op, (operands, params), laid, f"operands {changed} in {dtype}")
+
+
+def test_every_kernel_is_judged() -> None:
+    """A kernel whose op was given another name is found by nobody: neither by the op, nor by these tests."""
+    of_ops = {op.kernel.name for op in WITH_KERNEL if op.kernel is not None}
+    assert set(kernels.names()) - of_ops - ELSEWHERE == set()
