@@ -65,10 +65,10 @@ def gradients(
     if all(one is None for one in found):
         raise AutogradError(_UNCONNECTED.format(method=question.method))
     arrays = [
-        np.zeros_like(leaf.payload) if one is None else one.detach()._plain()
+        np.zeros_like(leaf.payload) if one is None else one.detach().numpy(force=True)
         for leaf, one in zip(leaves, found, strict=True)
     ]
-    return arrays, output.detach()._plain()[index]
+    return arrays, output.detach().numpy(force=True)[index]
 
 
 def gradients_at_inputs(forward: Forward, question: Question) -> list[Array]:
@@ -109,7 +109,7 @@ def outputs(
             ]
             output = forward(*inputs, *question.arguments(rows))
             check_output(output, rows, question.method)
-            whole.append(output._plain())
+            whole.append(output.numpy(force=True))
             if selecting:
                 picked.append(whole[-1][select(output, question.target, rows, question.method)])
     return np.concatenate(picked), np.concatenate(whole)

@@ -105,7 +105,7 @@ def _check_input(method: str, value: Any, position: int) -> Tensor:
             op=method,
             operands=(dims_of(value).operand(f"input {position}"),),
         )
-    value._plain()  # says what is wrong with a value that has no numbers
+    value.numpy(force=True)  # says what is wrong with a value that has no numbers
     return value.detach()
 
 
@@ -168,4 +168,4 @@ def _baseline(method: str, value: Tensor, baseline: Any) -> Array:
             operands=operands,
             fix=f"baselines.rename({', '.join(map(repr, value.names))})",
         ) from None
-    return np.asarray(baseline.detach()._plain(), dtype)
+    return np.asarray(baseline.detach().numpy(force=True), dtype)

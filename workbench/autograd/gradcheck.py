@@ -208,7 +208,7 @@ def _shaped(flat: Array, like: Array) -> Array:
 
 
 def _numbers(one: Any) -> Array:
-    array: Array = one.detach()._plain()
+    array: Array = one.detach().numpy(force=True)
     return array
 
 

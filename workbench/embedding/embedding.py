@@ -179,7 +179,7 @@ class Embedding:
 def _values(values: Any) -> list[Any]:
     """Return a column's values as Python objects."""
     if isinstance(values, Tensor):
-        values = values.detach()._plain()
+        values = values.detach().numpy(force=True)
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 

@@ -65,7 +65,7 @@ def thumbnails(images: Any, count: int) -> Array:
 
 def _plain(images: Any) -> Array:
     """Return images as an array [N, H, W] or [N, C, H, W]."""
-    array = images.detach()._plain() if isinstance(images, Tensor) else np.asarray(images)
+    array = images.detach().numpy(force=True) if isinstance(images, Tensor) else np.asarray(images)
     if array.dtype.kind not in "fiub":
         raise DTypeError(f"Embedding: images are real numbers, got {array.dtype.name}")
     names = images.names if isinstance(images, Tensor) else (None,) * array.ndim

@@ -22,7 +22,7 @@ def as_points(values: Any, what: str) -> Array:
         DTypeError: the values are not real numbers.
         DimensionError: there are not two dims, or one has size 0.
     """
-    array = values.detach()._plain() if isinstance(values, Tensor) else np.asarray(values)
+    array = values.detach().numpy(force=True) if isinstance(values, Tensor) else np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise DTypeError(f"{what}: points are real numbers, got {array.dtype.name}")
     if array.ndim != 2 or array.size == 0:

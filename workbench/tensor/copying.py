@@ -8,7 +8,6 @@ from typing import Any
 from workbench.base.errors import AutogradError
 from workbench.core.bases import VALUE_FIELDS
 from workbench.core.value import Value
-from workbench.tensor.naming import Naming
 
 __all__ = ["Copying", "rebuild"]
 
@@ -27,7 +26,7 @@ def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, sta
     return value
 
 
-class Copying(Naming):
+class Copying(Value):
     """How a tensor is copied."""
 
     __slots__ = ()

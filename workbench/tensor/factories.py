@@ -61,7 +61,7 @@ def tensor(
     """
     if isinstance(data, Tensor):
         names = data._names if names is None else names
-        data = data.detach().cpu()._plain()
+        data = data.detach().cpu().numpy(force=True)
     elif dlpack.is_capsule(data):
         raise TypeError("tensor: a DLPack capsule is used up by reading it: write from_dlpack(capsule)")
     elif isinstance(data, np.ndarray | np.generic):
@@ -83,7 +83,7 @@ def tensor(
 def _array_of(data: Any) -> np.ndarray[Any, Any]:
     """Return a new array with the values of `data`, which may be tensors in nested lists."""
     if isinstance(data, list | tuple) and any(isinstance(one, Value) for one in data):
-        data = [one.detach()._plain() if isinstance(one, Tensor) else one for one in data]
+        data = [one.detach().numpy(force=True) if isinstance(one, Tensor) else one for one in data]
         if not any(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in data):
             data = [
                 one.astype(np.float32) if getattr(one, "dtype", None) == np.float32 else one for one in data

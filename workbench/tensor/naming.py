@@ -1,171 +1,152 @@
-"""Names on a tensor: given, changed, refined, and used to put dims in order. They never move data by themselves."""
+"""Names on a tensor: given, changed, refined, and used to put dims in order. They never move data by themselves.
+
+These are methods of `Tensor`, written as functions of it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.base.dims import Names, check_names, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
-from workbench.core.value import Value, dims_of
+from workbench.core.value import dims_of
 from workbench.ops.shape import reshape as shapes
 
-__all__ = ["Naming"]
+if TYPE_CHECKING:
+    from workbench.tensor.tensor import Tensor
+
+__all__ = ["align_as", "align_to", "has_names", "refine_names", "rename", "rename_"]
 
 
-class Naming(Value):
-    """What a tensor can do with the names of its dims."""
+def has_names(self: Tensor) -> bool:
+    """True if any dim has a name."""
+    return self._names is not None
 
-    __slots__ = ()
 
-    @property
-    def names(self) -> Names:
-        """Names of the dims; None for a dim without one. Assign to rename in place."""
-        return self._names or (None,) * len(self.payload.shape)
+def rename(self: Tensor, *names: Any, **renamed: str | None) -> Any:
+    """Return the same tensor under other names: ``rename('N', 'C')``, ``rename(N='B')``, ``rename(None)``.
 
-    @names.setter
-    def names(self, names: Names | None) -> None:
-        self._names = check_names(names, len(self.payload.shape))
+    One ``...`` stands for the dims that keep their names.
+    """
+    return ops.rename(self, names=_renamed(self, names, renamed))
 
-    @property
-    def dim_labels(self) -> Names:
-        """What the dims are called in pictures: their names, or what a layer says of a parameter that has none.
 
-        Labels refuse nothing between values without names; an op that gets values with names beside them takes them
-        for names. Assign to label the dims of a tensor, ``weight.dim_labels = ("out_features", "in_features")``.
-        """
-        return dims_of(self).labels
+def rename_(self: Tensor, *names: Any, **renamed: str | None) -> Any:
+    """Rename in place."""
+    self._names = _renamed(self, names, renamed)
+    return self
 
-    @dim_labels.setter
-    def dim_labels(self, labels: Names | None) -> None:
-        self._labels = check_names(labels, len(self.payload.shape))
 
-    @property
-    def ndim(self) -> int:
-        """Number of dims."""
-        return len(self.payload.shape)
-
-    def has_names(self) -> bool:
-        """True if any dim has a name."""
-        return self._names is not None
-
-    def rename(self, *names: Any, **renamed: str | None) -> Any:
-        """Return the same tensor under other names: ``rename('N', 'C')``, ``rename(N='B')``, ``rename(None)``.
-
-        One ``...`` stands for the dims that keep their names.
-        """
-        return ops.rename(self, names=self._renamed(names, renamed))
-
-    def rename_(self, *names: Any, **renamed: str | None) -> Any:
-        """Rename in place."""
-        self._names = self._renamed(names, renamed)
-        return self
-
-    def _renamed(self, names: tuple[Any, ...], renamed: dict[str, str | None]) -> Names | None:
-        if names and renamed:
-            raise DimensionError("rename: either positional args or keyword args, but not both", op="rename")
-        if renamed:
-            for old in renamed:
-                if old not in self.names:
-                    near = near_miss(old, self.names)
-                    raise DimensionError(
-                        f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in "
-                        f"Tensor{list(self.names)} but dim "
-                        f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
-                    )
-            names = tuple(renamed.get(name, name) if name else None for name in self.names)
-        elif names == (None,):
-            return None
-        elif not names and self.ndim:
-            raise DimensionError("rename: give the new names, or None to drop all", op="rename")
-        elif any(one in (..., "...") for one in names):
-            names = self._fill(names, "rename")
-        return check_names(names, self.ndim)
-
-    def _fill(self, names: tuple[Any, ...], op: str) -> tuple[Any, ...]:
-        """Replace the one ellipsis in `names` by this tensor's own names at those positions."""
-        places = [i for i, one in enumerate(names) if one in (..., "...")]
-        if len(places) > 1:
-            raise DimensionError(f"{op}: More than one Ellipsis ('...') found in names", op=op)
-        at, after = places[0], len(names) - places[0] - 1
-        if at + after > self.ndim:
-            raise DimensionError(f"{op}: {len(names) - 1} names for {self.ndim} dims", op=op)
-        return (*names[:at], *self.names[at : self.ndim - after], *names[at + 1 :])
-
-    def refine_names(self, *names: Any) -> Any:
-        """Give names to dims that have none; a name that is there already must be the same."""
-        wanted = self._fill(names, "refine_names") if any(one in (..., "...") for one in names) else names
-        if len(wanted) != self.ndim:
-            raise DimensionError(
-                f"refine_names: different number of dims: {len(wanted)} names for {self.ndim} dims",
-                op="refine_names",
-            )
-        for i, (own, name) in enumerate(zip(self.names, wanted, strict=True)):
-            if own is not None and own != name:
-                why = (
-                    f"{own!r} is more specific than None"
-                    if name is None
-                    else f"{own!r} is different from {name!r}"
-                )
-                if name is not None and near_miss(name, [own]):
-                    why += f" (is {name!r} a misspelling?)"
+def _renamed(self: Tensor, names: tuple[Any, ...], renamed: dict[str, str | None]) -> Names | None:
+    if names and renamed:
+        raise DimensionError("rename: either positional args or keyword args, but not both", op="rename")
+    if renamed:
+        for old in renamed:
+            if old not in self.names:
+                near = near_miss(old, self.names)
                 raise DimensionError(
-                    f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} "
-                    f"because {why} at index {i}",
-                    operands=(dims_of(self).operand("input", [i]),),
+                    f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in "
+                    f"Tensor{list(self.names)} but dim "
+                    f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
                 )
-        return ops.rename(self, names=check_names(wanted, self.ndim))
+        names = tuple(renamed.get(name, name) if name else None for name in self.names)
+    elif names == (None,):
+        return None
+    elif not names and self.ndim:
+        raise DimensionError("rename: give the new names, or None to drop all", op="rename")
+    elif any(one in (..., "...") for one in names):
+        names = _fill(self, names, "rename")
+    return check_names(names, self.ndim)
 
-    def align_to(self, *names: Any) -> Any:
-        """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
 
-        One ``...`` stands for all dims that are not mentioned, in their order.
-        """
-        given = [one for one in names if one not in (..., "...")]
-        if len(names) - len(given) > 1:
-            raise DimensionError("align_to: More than one Ellipsis ('...') found in names", op="align_to")
-        if None in given:
-            raise DimensionError(
-                "align_to: the desired order of dimensions cannot contain a None name", op="align_to"
+def _fill(self: Tensor, names: tuple[Any, ...], op: str) -> tuple[Any, ...]:
+    """Replace the one ellipsis in `names` by this tensor's own names at those positions."""
+    places = [i for i, one in enumerate(names) if one in (..., "...")]
+    if len(places) > 1:
+        raise DimensionError(f"{op}: More than one Ellipsis ('...') found in names", op=op)
+    at, after = places[0], len(names) - places[0] - 1
+    if at + after > self.ndim:
+        raise DimensionError(f"{op}: {len(names) - 1} names for {self.ndim} dims", op=op)
+    return (*names[:at], *self.names[at : self.ndim - after], *names[at + 1 :])
+
+
+def refine_names(self: Tensor, *names: Any) -> Any:
+    """Give names to dims that have none; a name that is there already must be the same."""
+    wanted = _fill(self, names, "refine_names") if any(one in (..., "...") for one in names) else names
+    if len(wanted) != self.ndim:
+        raise DimensionError(
+            f"refine_names: different number of dims: {len(wanted)} names for {self.ndim} dims",
+            op="refine_names",
+        )
+    for i, (own, name) in enumerate(zip(self.names, wanted, strict=True)):
+        if own is not None and own != name:
+            why = (
+                f"{own!r} is more specific than None"
+                if name is None
+                else f"{own!r} is different from {name!r}"
             )
-        if len(given) == len(names):
-            for i, name in enumerate(self.names):
-                if name is None:
-                    raise DimensionError(
-                        f"align_to: All input dims must be named. Found unnamed dim at index {i} of "
-                        f"Tensor{list(self.names)}.",
-                        operands=(dims_of(self).operand("input", [i]),),
-                        fix="x.align_to('...', ...)",
-                    )
-                if name not in given:
-                    near = near_miss(name, given)
-                    raise DimensionError(
-                        f"align_to: Cannot find dim {name!r} from Tensor{list(self.names)} in desired "
-                        f"alignment {given}." + (f" Is {near!r} a misspelling?" if near else "")
-                    )
-        check_names(given, len(given))
-        for name in given:
-            if name not in self.names:
-                near = misspelling(name, [one for one in self.names if one not in given])
-                if near is not None:
-                    raise DimensionError(
-                        f"align_to: there is no dim {name!r} in Tensor{list(self.names)}. Is {name!r} a misspelling of "
-                        f"{near!r}?",
-                        operands=(dims_of(self).operand("input", [self.names.index(near)]),),
-                    )
-        order: list[Any] = []
-        for one in names:
-            if one in (..., "..."):
-                order += [i for i, name in enumerate(self.names) if name is None or name not in given]
-            else:
-                order.append(self.names.index(one) if one in self.names else one)
-        whole: Any = self  # the tensor, whose names these are
-        moved = shapes.permute(whole, tuple(i for i in order if isinstance(i, int)))
-        for at, one in enumerate(order):
-            if isinstance(one, str):
-                moved = shapes.unsqueeze(moved, at, one)
-        return moved
+            if name is not None and near_miss(name, [own]):
+                why += f" (is {name!r} a misspelling?)"
+            raise DimensionError(
+                f"refine_names: cannot coerce Tensor{list(self.names)} to Tensor{list(wanted)} "
+                f"because {why} at index {i}",
+                operands=(dims_of(self).operand("input", [i]),),
+            )
+    return ops.rename(self, names=check_names(wanted, self.ndim))
 
-    def align_as(self, other: Any) -> Any:
-        """Permute the dims into the order of `other`'s, with size-1 dims where this tensor lacks one."""
-        return self.align_to(*other.names)
+
+def align_to(self: Tensor, *names: Any) -> Any:
+    """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
+
+    One ``...`` stands for all dims that are not mentioned, in their order.
+    """
+    given = [one for one in names if one not in (..., "...")]
+    if len(names) - len(given) > 1:
+        raise DimensionError("align_to: More than one Ellipsis ('...') found in names", op="align_to")
+    if None in given:
+        raise DimensionError(
+            "align_to: the desired order of dimensions cannot contain a None name", op="align_to"
+        )
+    if len(given) == len(names):
+        for i, name in enumerate(self.names):
+            if name is None:
+                raise DimensionError(
+                    f"align_to: All input dims must be named. Found unnamed dim at index {i} of "
+                    f"Tensor{list(self.names)}.",
+                    operands=(dims_of(self).operand("input", [i]),),
+                    fix="x.align_to('...', ...)",
+                )
+            if name not in given:
+                near = near_miss(name, given)
+                raise DimensionError(
+                    f"align_to: Cannot find dim {name!r} from Tensor{list(self.names)} in desired "
+                    f"alignment {given}." + (f" Is {near!r} a misspelling?" if near else "")
+                )
+    check_names(given, len(given))
+    for name in given:
+        if name not in self.names:
+            near = misspelling(name, [one for one in self.names if one not in given])
+            if near is not None:
+                raise DimensionError(
+                    f"align_to: there is no dim {name!r} in Tensor{list(self.names)}. Is {name!r} a misspelling of "
+                    f"{near!r}?",
+                    operands=(dims_of(self).operand("input", [self.names.index(near)]),),
+                )
+    order: list[Any] = []
+    for one in names:
+        if one in (..., "..."):
+            order += [i for i, name in enumerate(self.names) if name is None or name not in given]
+        else:
+            order.append(self.names.index(one) if one in self.names else one)
+    whole: Any = self  # the tensor, whose names these are
+    moved = shapes.permute(whole, tuple(i for i in order if isinstance(i, int)))
+    for at, one in enumerate(order):
+        if isinstance(one, str):
+            moved = shapes.unsqueeze(moved, at, one)
+    return moved
+
+
+def align_as(self: Tensor, other: Any) -> Any:
+    """Permute the dims into the order of `other`'s, with size-1 dims where this tensor lacks one."""
+    return self.align_to(*other.names)

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base import rich
 from workbench.base.devices import Device
-from workbench.base.dims import Dims, check_names, dim_index, unify_names
+from workbench.base.dims import Dims, Names, check_names, dim_index, unify_names
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.base.seams import Seam
@@ -22,8 +22,9 @@ from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops.elementwise.filling import fill
 from workbench.ops.index import indexing as indexing
 from workbench.ops.shape import reshape as shapes
+from workbench.tensor import interchange, naming
 from workbench.tensor.annotations import Spec
-from workbench.tensor.interchange import Interchange
+from workbench.tensor.copying import Copying
 from workbench.tensor.methods import Methods
 from workbench.tensor.operators import PLAIN, Operators
 from workbench.tensor.printing import tensor_repr
@@ -34,7 +35,7 @@ BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
 """``BACKWARD(tensor, gradient, retain_graph, create_graph)``: what `Tensor.backward` does."""
 
 
-class Tensor(Methods, Operators, Interchange):
+class Tensor(Methods, Operators, Copying):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
@@ -93,6 +94,38 @@ class Tensor(Methods, Operators, Interchange):
     def is_cuda(self) -> bool:
         """True if the values are on an NVIDIA GPU."""
         return self.device.type == "cuda"
+
+    @property
+    def names(self) -> Names:
+        """Names of the dims; None for a dim without one. Assign to rename in place."""
+        return self._names or (None,) * len(self.payload.shape)
+
+    @names.setter
+    def names(self, names: Names | None) -> None:
+        self._names = check_names(names, len(self.payload.shape))
+
+    @property
+    def dim_labels(self) -> Names:
+        """What the dims are called in pictures: their names, or what a layer says of a parameter that has none.
+
+        Labels refuse nothing between values without names; an op that gets values with names beside them takes them
+        for names. Assign to label the dims of a tensor, ``weight.dim_labels = ("out_features", "in_features")``.
+        """
+        return dims_of(self).labels
+
+    @dim_labels.setter
+    def dim_labels(self, labels: Names | None) -> None:
+        self._labels = check_names(labels, len(self.payload.shape))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self.payload.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes a value takes."""
+        return int(self.payload.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
@@ -168,6 +201,31 @@ class Tensor(Methods, Operators, Interchange):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return rich.mimebundle("tensor", self)
+
+    # ------------------------------------------------------------------------- names: `tensor.naming`
+
+    has_names = naming.has_names
+    rename, rename_ = naming.rename, naming.rename_
+    refine_names = naming.refine_names
+    align_to, align_as = naming.align_to, naming.align_as
+
+    # --------------------------------------------- to Python, NumPy and others: `tensor.interchange`
+
+    numpy, tolist, item = interchange.numpy, interchange.tolist, interchange.item
+    __float__, __int__, __complex__ = interchange.to_float, interchange.to_int, interchange.to_complex
+    __index__, __bool__, __format__ = interchange.to_index, interchange.truth, interchange.formatted
+    __len__, __iter__ = interchange.length, interchange.iterate
+    __reversed__, __contains__ = interchange.reverse, interchange.contains
+    ndimension, nelement, element_size = (
+        interchange.ndimension,
+        interchange.nelement,
+        interchange.element_size,
+    )
+    data_ptr, is_set_to = interchange.data_ptr, interchange.is_set_to
+    shares_storage = interchange.shares_storage
+    __array__, __array_ufunc__ = interchange.array, interchange.array_ufunc
+    __array_function__ = interchange.array_function
+    __dlpack__, __dlpack_device__ = interchange.dlpack_capsule, interchange.dlpack_device
 
     # ---------------------------------------------------------------------------------- values by place
 
