@@ -285,7 +285,6 @@ def recorded_op(name: str, vjp: Any, outputs: int, saves: Saves) -> Op:
         name=name,
         doc="A function with a gradient of its own.",
         equation="",
-        reference="its class",
         dims=_nothing,
         rule="as its code says",
         dtype=DTypeRule("as its code says", None, lambda dtype, params: dtype),
@@ -295,7 +294,6 @@ def recorded_op(name: str, vjp: Any, outputs: int, saves: Saves) -> Op:
         quantized=Absent("it is Python code"),
         cost=lambda dims, out, **params: 0.0,
         samples=list,
-        bad=list,
         outputs=outputs,
     )
 

@@ -8,21 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims, broadcast
+from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, PREDICATE, PROMOTE
-from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.op import NOT_QUANTIZED, Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 
-__all__ = ["alike", "binary", "grid", "per_value", "unary", "unbroadcast"]
+__all__ = ["alike", "binary", "grid", "unary", "unbroadcast"]
 
-NOT_QUANTIZED = Absent("no integer form of this op has been defined")
 NOT_DIFFERENTIABLE = Absent("the output is constant almost everywhere")
-
-
-def per_value(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
-    """Cost of one operation for each value that comes out."""
-    return float(out.numel)
 
 
 def grid(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -40,7 +34,7 @@ def unary(
     saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
     dtype: DTypeRule = FLOAT,
     domain: tuple[float, float] = (-2.0, 2.0),
-    reference: str = "elementary",
+    reference: str | None = None,
     quantized: Callable[..., Any] | Absent = NOT_QUANTIZED,
     properties: Iterable[str] = (),
 ) -> Op:
@@ -70,9 +64,7 @@ def unary(
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
         quantized=quantized,
-        cost=per_value,
         samples=samples,
-        bad=list,
         properties=frozenset(properties) | {"same", "elementwise"},
     )
 
@@ -107,7 +99,7 @@ def binary(
     saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
     dtype: DTypeRule = PROMOTE,
     domain: tuple[float, float] = (0.3, 2.0),
-    reference: str = "elementary",
+    reference: str | None = None,
     properties: Iterable[str] = (),
 ) -> Op:
     """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
@@ -164,7 +156,6 @@ def binary(
         quantized=Absent(
             "codes of two scales do not combine; dequantize, or use a quantized functional module"
         ),
-        cost=per_value,
         samples=samples,
         bad=bad,
         properties=frozenset(properties) | {"elementwise"},

@@ -99,6 +99,14 @@ class BadInput:
     names: tuple[tuple[str | None, ...] | None, ...] | None = None
 
 
+NOT_QUANTIZED = Absent("no integer form of this op has been defined")
+
+
+def per_value(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
+    """Cost of one operation for each value that comes out."""
+    return float(out.numel)
+
+
 DimsRule = Callable[..., Dims | tuple[Dims, ...]]
 
 
@@ -109,7 +117,6 @@ class Op(OpBase):
     name: str
     doc: str
     equation: str
-    reference: str
     dims: DimsRule
     """Names and sizes of the output(s) from the dims of the inputs and the parameters."""
     rule: str
@@ -120,12 +127,15 @@ class Op(OpBase):
     vjp: Callable[..., tuple[Any, ...]] | Absent
     """``vjp(call, *gradients)``: gradients of the inputs, written with other ops only."""
     saves: Saves
-    quantized: Callable[..., Any] | Absent
-    """What it does to quantized payloads."""
-    cost: Callable[..., float]
-    """Floating point operations, from the dims of the inputs, of the (first) output, and the parameters."""
     samples: Callable[[], Iterable[Sample]]
-    bad: Callable[[], Iterable[BadInput]]
+    bad: Callable[[], Iterable[BadInput]] = list
+    """Inputs that are refused, with the words of the refusal, beside those that the dims rule's family refuses."""
+    reference: str | None = None
+    """Where the formula or algorithm is written down: a paper, a standard. None where there is nothing to look up."""
+    quantized: Callable[..., Any] | Absent = NOT_QUANTIZED
+    """What it does to quantized payloads."""
+    cost: Callable[..., float] = per_value
+    """Floating point operations, from the dims of the inputs, of the (first) output, and the parameters."""
     properties: frozenset[str] = frozenset()
     """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can),
     moves (only moves values: it works on any type), elementwise (each value out depends on the values at its own

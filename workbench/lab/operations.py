@@ -177,7 +177,7 @@ def _card(op: Op, row: Row) -> str:
         "equation": op.equation,
         "dims": op.rule,
         "type": op.dtype.name,
-        "reference": op.reference,
+        "reference": op.reference or "",
         "is": ", ".join(sorted(op.properties)),
         **{rule: _sentence(op, row, rule) for rule in row.marks},
     }

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast_sizes, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import LEARNED, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -162,14 +162,12 @@ MATMUL = Op(
     name="matmul",
     doc="Matrix product over the last two dims, batches at the left.",
     equation="y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n]",
-    reference="elementary",
     dims=_matmul_dims,
     rule="m k, k n -> m n by position; batch names unify; a contracted name elsewhere in the other is refused",
     dtype=PROMOTE,
     forward=product,
     vjp=_matmul_vjp,
     saves=BOTH,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 2.0 * out.numel * dims[0].sizes[-1],
     samples=lambda: [
         Sample((grid(3, 4), grid(4, 2)), names=(("N", "C"), ("in_features", "K"))),
@@ -243,14 +241,12 @@ LINEAR = Op(
     name="linear",
     doc="Affine map of the last dim.",
     equation="y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]",
-    reference="elementary",
     dims=_linear_dims,
     rule="the last dim ends here, the weight's out_features takes its place; names of an input that has any",
     dtype=LEARNED,
     forward=_linear,
     vjp=_linear_vjp,
     saves=Saves((0, 1), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 2.0 * out.numel * dims[1].sizes[1],
     samples=lambda: [
         Sample(

@@ -51,6 +51,7 @@ ABS = unary(
     np.abs,
     lambda c, g: ops.mul(g, ops.sgn(c.inputs[0])),
     dtype=MAGNITUDE,
+    reference="ISO C99 F.9.4",
 )
 offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])", out=True, in_place=True)
 offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])", name="absolute", out=True, in_place="Tensor")
@@ -225,6 +226,7 @@ FMOD = binary(
         (lambda: ops.neg(ops.mul(g, ops.div_trunc(*c.inputs)))),
     ),
     dtype=real_only("fmod"),
+    reference="ISO C99 F.9.7",
 )
 offer(FMOD, ("[7.0, -7.0]", "[2.0, 2.0]"), "tensor([ 1.0000, -1.0000])", out=True, in_place="Tensor")
 
@@ -241,6 +243,7 @@ HYPOT = binary(
     saves=Saves(None, output=True),
     dtype=real_only("hypot"),
     properties=["commutative"],
+    reference="ISO C99 F.9.4",
 )
 offer(HYPOT, ("[3.0, 1.0]", "[4.0, 1.0]"), "tensor([5.0000, 1.4142])", out=True, in_place="Tensor")
 
@@ -263,6 +266,7 @@ COPYSIGN = binary(
     _copysign_gradient,
     saves=Saves((0,), output=True),
     dtype=real_only("copysign", FLOAT),
+    reference="ISO C99 F.9.8",
 )
 offer(COPYSIGN, ("[1.0, -2.0]", "[-1.0, 1.0]"), "tensor([-1.0000,  2.0000])", out=True, in_place="Tensor")
 NEXTAFTER = binary(
@@ -275,6 +279,7 @@ NEXTAFTER = binary(
     saves=Saves(output=False),
     dtype=real_only("nextafter", FLOAT),
     properties=["moves"],  # to the neighbour in its own type: never by way of a wider one
+    reference="ISO C99 F.9.8",
 )
 offer(NEXTAFTER, ("[1.0]", "[2.0]"), "tensor([1.0000])", out=True, in_place="Tensor")
 

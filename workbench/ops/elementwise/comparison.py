@@ -130,6 +130,7 @@ MAXIMUM = binary(
     _picked("lt"),
     dtype=real_only("maximum"),
     properties=["commutative"],
+    reference="IEEE 754-2019 9.6",
 )
 offer(MAXIMUM, _SOME, "tensor([2.0000,    nan])", out=True)
 MINIMUM = binary(
@@ -140,6 +141,7 @@ MINIMUM = binary(
     _picked("gt"),
     dtype=real_only("minimum"),
     properties=["commutative"],
+    reference="IEEE 754-2019 9.6",
 )
 offer(MINIMUM, _SOME, "tensor([1.0000,    nan])", out=True)
 FMAX = binary(
@@ -149,6 +151,7 @@ FMAX = binary(
     np.fmax,
     _picked_number("ge"),
     dtype=real_only("fmax"),
+    reference="ISO C99 F.9.9",
 )
 offer(FMAX, _SOME, "tensor([2.0000, 2.0000])", out=True)
 FMIN = binary(
@@ -158,6 +161,7 @@ FMIN = binary(
     np.fmin,
     _picked_number("le"),
     dtype=real_only("fmin"),
+    reference="ISO C99 F.9.9",
 )
 offer(FMIN, _SOME, "tensor([1.0000, 2.0000])", out=True)
 

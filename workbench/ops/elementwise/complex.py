@@ -10,7 +10,7 @@ from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, grid, per_value, unary, unbroadcast
+from workbench.core.families import grid, unary, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -101,17 +101,14 @@ IMAG = Op(
     name="imag",
     doc="Imaginary part of complex values, as a view.",
     equation="y = Im x",
-    reference="elementary",
     dims=lambda x: x,
     rule="names and sizes pass through",
     dtype=REAL_PART,
     forward=lambda x: x.imag,
     vjp=lambda c, g: (ops.mul(g, 1j),),
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
-    bad=list,
     properties=frozenset({"linear", "view", "same", "elementwise"}),
 )
 
@@ -146,14 +143,12 @@ VIEW_AS_COMPLEX = Op(
     name="view_as_complex",
     doc="Pairs along the last dim as complex numbers, as a view.",
     equation="y[…] = x[…, 0] + i·x[…, 1]",
-    reference="elementary",
     dims=_pairs_dims,
     rule="the last dim, of size 2, goes; the other names stay",
     dtype=DTypeRule("complex of the same precision", FLOAT.common, lambda dtype, params: complex_type(dtype)),
     forward=_as_complex,
     vjp=lambda c, g: (ops.view_as_real(g),),
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [
         Sample((np.arange(12).reshape(3, 2, 2),), names=(("N", "C", None),)),
@@ -170,17 +165,14 @@ VIEW_AS_REAL = Op(
     name="view_as_real",
     doc="Complex numbers as pairs along a new last dim, as a view.",
     equation="y[…, 0] = Re x, y[…, 1] = Im x",
-    reference="elementary",
     dims=lambda x: Dims((*x.names, None), (*x.sizes, 2)),
     rule="the names stay, the new last dim has none",
     dtype=REAL_PART,
     forward=_as_real,
     vjp=lambda c, g: (ops.view_as_complex(g),),
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
-    bad=list,
     properties=frozenset({"linear", "view"}),
     batch=as_it_is,
 )
@@ -198,7 +190,6 @@ COMPLEX = Op(
     name="complex",
     doc="Complex numbers from their real and imaginary parts.",
     equation="y = a + i·b",
-    reference="elementary",
     dims=lambda x, y: broadcast("complex", x, y),
     rule="names unify from the right, sizes broadcast",
     dtype=DTypeRule("complex of the same precision", FLOAT.common, lambda dtype, params: complex_type(dtype)),
@@ -208,8 +199,6 @@ COMPLEX = Op(
         unbroadcast(ops.imag(g), c.inputs[1]) if c.needs[1] else None,
     ),
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [Sample((np.arange(6).reshape(3, 2), np.arange(2)), names=(("N", "C"), ("C",)))],
     bad=lambda: [BadInput((grid(3, 4), grid(3, 5)), {}, DimensionError, "must match the size")],
     properties=frozenset({"linear", "elementwise"}),

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base.dtypes import as_dtype
 from workbench.core.dtype_rules import PROMOTE
-from workbench.core.families import grid, per_value, unary
+from workbench.core.families import grid, unary
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import DTypeLike, Tensor
@@ -76,7 +76,6 @@ TO = Op(
     name="to",
     doc="Cast to another data type.",
     equation="y = cast(x)",
-    reference="elementary",
     dims=lambda x, dtype: x,
     rule="names and sizes pass through",
     dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
@@ -84,9 +83,7 @@ TO = Op(
     vjp=_to_vjp,
     saves=NOTHING,
     quantized=Absent("a quantized tensor is cast through dequantize()"),
-    cost=per_value,
     samples=lambda: [Sample((grid(3, 4),), {"dtype": np.dtype("f8")}, names=(("N", "C"),))],
-    bad=list,
     properties=frozenset({"linear", "moves", "elementwise"}),
 )
 

@@ -17,7 +17,6 @@ TO_DEVICE = Op(
     name="to_device",
     doc="Move to another device.",
     equation="y = x",
-    reference="elementary",
     dims=lambda x, device: x,
     rule="names and sizes pass through",
     dtype=KEEP,
@@ -27,7 +26,6 @@ TO_DEVICE = Op(
     quantized=Absent("integer kernels are for the CPU"),
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 4),), {"device": "cpu"}, names=(("N", "C"),))],
-    bad=list,
     properties=frozenset({"linear", "moves"}),
     batch=as_it_is,
 )

@@ -28,6 +28,7 @@ EXP = unary(
     lambda c, g: ops.mul(g, conjugate(c.out)),
     saves=OUTPUT,
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(EXP, "[0.0, 1.0]", "tensor([1.0000, 2.7183])", out=True, in_place=True)
 EXP2 = unary(
@@ -38,6 +39,7 @@ EXP2 = unary(
     lambda c, g: ops.mul(ops.mul(g, conjugate(c.out)), math.log(2)),
     saves=OUTPUT,
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(
     EXP2, "[0.0, 3.0]", "tensor([1.0000, 8.0000])", "workbench", "Tensor", "special", out=True, in_place=True
@@ -50,6 +52,7 @@ EXPM1 = unary(
     lambda c, g: ops.mul(g, conjugate(ops.add(c.out, 1.0))),
     saves=OUTPUT,
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(
     EXPM1, "[0.0, 1.0]", "tensor([0.0000, 1.7183])", "workbench", "Tensor", "special", out=True, in_place=True
@@ -62,6 +65,7 @@ LOG = unary(
     lambda c, g: ops.div(g, conjugate(c.inputs[0])),
     domain=(0.2, 3.0),
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(LOG, "[1.0, 2.0]", "tensor([0.0000, 0.6931])", out=True, in_place=True)
 LOG2 = unary(
@@ -72,6 +76,7 @@ LOG2 = unary(
     lambda c, g: ops.div(g, ops.mul(conjugate(c.inputs[0]), math.log(2))),
     domain=(0.2, 3.0),
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(LOG2, "[1.0, 8.0]", "tensor([0.0000, 3.0000])", out=True, in_place=True)
 LOG10 = unary(
@@ -82,6 +87,7 @@ LOG10 = unary(
     lambda c, g: ops.div(g, ops.mul(conjugate(c.inputs[0]), math.log(10))),
     domain=(0.2, 3.0),
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(LOG10, "[1.0, 100.0]", "tensor([0.0000, 2.0000])", out=True, in_place=True)
 LOG1P = unary(
@@ -92,6 +98,7 @@ LOG1P = unary(
     lambda c, g: ops.div(g, conjugate(ops.add(c.inputs[0], 1.0))),
     domain=(-0.5, 2.0),
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.3",
 )
 offer(
     LOG1P, "[0.0, 1.0]", "tensor([0.0000, 0.6931])", "workbench", "Tensor", "special", out=True, in_place=True

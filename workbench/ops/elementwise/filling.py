@@ -11,7 +11,7 @@ from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import KEEP, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, binary, grid, per_value, unbroadcast
+from workbench.core.families import binary, grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Scalar, Tensor
@@ -26,20 +26,16 @@ FILL = Op(
     name="fill",
     doc="As many values as there were, all of them one number.",
     equation="y = value",
-    reference="elementary",
     dims=lambda x, value: x,
     rule="names and sizes pass through",
     dtype=KEEP,
     forward=lambda x, value: np.full_like(x, value),
     vjp=lambda c, g: (zeros(g),),
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4),), {"value": 0.5}, names=(("N", "C"),)),
         Sample((grid(),), {"value": 2}),
     ],
-    bad=list,
     batch=as_it_is,
 )
 
@@ -72,7 +68,6 @@ WHERE = Op(
     name="where",
     doc="Choose from two operands by a condition.",
     equation="y = condition ? a : b",
-    reference="elementary",
     dims=_where_dims,
     rule="names of all three unify from the right, sizes broadcast",
     dtype=DTypeRule(
@@ -81,8 +76,6 @@ WHERE = Op(
     forward=_where,
     vjp=_where_vjp,
     saves=Saves((0,), output=False),
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4) > 0, grid(3, 4, seed=1), grid(4, seed=2)), names=(("N", "C"), ("N", "C"), ("C",))),
         Sample((grid(3, 1) > 0, grid(3, 4, seed=1), grid(3, 4, seed=2))),
@@ -108,20 +101,16 @@ CLAMP = Op(
     name="clamp",
     doc="Keep values within bounds.",
     equation="y = min(max(x, low), high)",
-    reference="elementary",
     dims=lambda x, low, high: x,
     rule="names and sizes pass through",
     dtype=real_only("clamp", KEEP),
     forward=lambda x, low, high: np.clip(x, low, high) if (low, high) != (None, None) else x.copy(),
     vjp=lambda c, g: (_clamp_vjp(c, g, **c.params),),
     saves=INPUT,
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4),), {"low": -0.5, "high": 0.9}, names=(("N", "C"),)),
         Sample((grid(3, 4),), {"low": None, "high": 0.9}),
     ],
-    bad=list,
     properties=frozenset({"elementwise"}),
 )
 
@@ -152,19 +141,15 @@ NAN_TO_NUM = Op(
     name="nan_to_num",
     doc="Put numbers in the place of NaN and infinities.",
     equation="y = nan where x is NaN, posinf where ∞, neginf where -∞, x elsewhere",
-    reference="elementary",
     dims=lambda x, **params: x,
     rule="names and sizes pass through",
     dtype=PROMOTE,
     forward=_nan_to_num,
     vjp=lambda c, g: (ops.where(ops.isfinite(c.inputs[0]), g, 0.0),),
     saves=INPUT,
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4),), {"nan": 0.0, "posinf": None, "neginf": None}, names=(("N", "C"),)),
     ],
-    bad=list,
     properties=frozenset({"elementwise"}),
 )
 

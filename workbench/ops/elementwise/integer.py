@@ -9,7 +9,6 @@ import numpy as np
 
 from workbench.base.dims import broadcast
 from workbench.base.errors import DTypeError
-from workbench.core.families import NOT_QUANTIZED, per_value
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves
 from workbench.ops.offer import offer
 
@@ -65,15 +64,12 @@ def _whole(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=lambda x, y: broadcast(name, x, y),
         rule="names unify from the right, sizes broadcast",
         dtype=_rule(name, kinds),
         forward=_checked(name, kinds, forward),
         vjp=_WHOLE,
         saves=Saves((), output=False),
-        quantized=NOT_QUANTIZED,
-        cost=per_value,
         samples=samples,
         bad=lambda: [BadInput((np.ones(3), np.ones(3)), {}, DTypeError, "integer tensors, got float64")],
         properties=frozenset(properties) | {"elementwise"},
@@ -108,15 +104,12 @@ BITWISE_NOT = Op(
     name="bitwise_not",
     doc="All bits flipped; for bool, not.",
     equation="y = ~x",
-    reference="elementary",
     dims=lambda x: x,
     rule="names and sizes pass through",
     dtype=_rule("bitwise_not", "biu"),
     forward=_checked("bitwise_not", "biu", np.invert),
     vjp=_WHOLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((np.array([[12, 7, 0]]),), names=(("N", "C"),)),
         Sample((np.array([True, False]),)),

@@ -27,6 +27,7 @@ SQRT = unary(
     lambda c, g: ops.div(g, conjugate(ops.mul(c.out, 2.0))),
     saves=OUTPUT,
     domain=(0.2, 3.0),
+    reference="ISO C99 F.9.4",
 )
 offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])", out=True, in_place=True)
 RSQRT = unary(
@@ -103,6 +104,7 @@ POW = binary(
     _pow_gradient,
     saves=Saves(None, output=True, output_for=(1,)),
     properties=frozenset({"wide"}),
+    reference="ISO C99 F.9.4",
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -28,6 +28,7 @@ SIN = unary(
     "y = sin x",
     np.sin,
     lambda c, g: ops.mul(g, conjugate(ops.cos(c.inputs[0]))),
+    reference="ISO C99 F.9.1",
 )
 offer(SIN, "[0.0, 1.0]", "tensor([0.0000, 0.8415])", out=True, in_place=True)
 COS = unary(
@@ -36,6 +37,7 @@ COS = unary(
     "y = cos x",
     np.cos,
     lambda c, g: ops.neg(ops.mul(g, conjugate(ops.sin(c.inputs[0])))),
+    reference="ISO C99 F.9.1",
 )
 offer(COS, "[0.0, 1.0]", "tensor([1.0000, 0.5403])", out=True, in_place=True)
 TAN = unary(
@@ -46,6 +48,7 @@ TAN = unary(
     lambda c, g: ops.mul(g, conjugate(ops.add(_square(c.out), 1.0))),
     saves=OUTPUT,
     domain=(-1.2, 1.2),
+    reference="ISO C99 F.9.1",
 )
 offer(TAN, "[0.0, 1.0]", "tensor([0.0000, 1.5574])", out=True, in_place=True)
 ASIN = unary(
@@ -55,6 +58,7 @@ ASIN = unary(
     np.arcsin,
     lambda c, g: ops.mul(g, conjugate(ops.rsqrt(ops.sub(1.0, _square(c.inputs[0]))))),
     domain=(-0.8, 0.8),
+    reference="ISO C99 F.9.1",
 )
 offer(ASIN, "[0.0, 1.0]", "tensor([0.0000, 1.5708])", aliases=["arcsin"], out=True, in_place=True)
 ACOS = unary(
@@ -64,6 +68,7 @@ ACOS = unary(
     np.arccos,
     lambda c, g: ops.neg(ops.mul(g, conjugate(ops.rsqrt(ops.sub(1.0, _square(c.inputs[0])))))),
     domain=(-0.8, 0.8),
+    reference="ISO C99 F.9.1",
 )
 offer(ACOS, "[0.0, 1.0]", "tensor([1.5708, 0.0000])", aliases=["arccos"], out=True, in_place=True)
 ATAN = unary(
@@ -72,6 +77,7 @@ ATAN = unary(
     "y = arctan x",
     np.arctan,
     lambda c, g: ops.div(g, conjugate(ops.add(_square(c.inputs[0]), 1.0))),
+    reference="ISO C99 F.9.1",
 )
 offer(ATAN, "[0.0, 1.0]", "tensor([0.0000, 0.7854])", aliases=["arctan"], out=True, in_place=True)
 SINH = unary(
@@ -80,6 +86,7 @@ SINH = unary(
     "y = (e^x - e^-x)/2",
     np.sinh,
     lambda c, g: ops.mul(g, conjugate(ops.cosh(c.inputs[0]))),
+    reference="ISO C99 F.9.2",
 )
 offer(SINH, "[0.0, 1.0]", "tensor([0.0000, 1.1752])", out=True, in_place=True)
 COSH = unary(
@@ -88,6 +95,7 @@ COSH = unary(
     "y = (e^x + e^-x)/2",
     np.cosh,
     lambda c, g: ops.mul(g, conjugate(ops.sinh(c.inputs[0]))),
+    reference="ISO C99 F.9.2",
 )
 offer(COSH, "[0.0, 1.0]", "tensor([1.0000, 1.5431])", out=True, in_place=True)
 TANH = unary(
@@ -101,6 +109,7 @@ TANH = unary(
         else ops.tanh_gradient(g, c.out)
     ),
     saves=OUTPUT,
+    reference="ISO C99 F.9.2",
 )
 offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])", out=True, in_place=True)
 offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])", "nn.functional")
@@ -121,6 +130,7 @@ ASINH = unary(
     "y = arsinh x",
     np.arcsinh,
     lambda c, g: ops.mul(g, conjugate(ops.rsqrt(ops.add(_square(c.inputs[0]), 1.0)))),
+    reference="ISO C99 F.9.2",
 )
 offer(ASINH, "[0.0, 1.0]", "tensor([0.0000, 0.8814])", aliases=["arcsinh"], out=True, in_place=True)
 
@@ -139,6 +149,7 @@ ACOSH = unary(
     np.arccosh,
     _acosh_gradient,
     domain=(1.2, 3.0),
+    reference="ISO C99 F.9.2",
 )
 offer(ACOSH, "[1.0, 2.0]", "tensor([0.0000, 1.3170])", aliases=["arccosh"], out=True, in_place=True)
 ATANH = unary(
@@ -148,6 +159,7 @@ ATANH = unary(
     np.arctanh,
     lambda c, g: ops.div(g, conjugate(ops.sub(1.0, _square(c.inputs[0])))),
     domain=(-0.8, 0.8),
+    reference="ISO C99 F.9.2",
 )
 offer(ATANH, "[0.0, 0.5]", "tensor([0.0000, 0.5493])", aliases=["arctanh"], out=True, in_place=True)
 
@@ -172,6 +184,7 @@ ATAN2 = binary(
     np.arctan2,
     _atan2_gradient,
     dtype=real_only("atan2", FLOAT),
+    reference="ISO C99 F.9.1",
 )
 offer(
     ATAN2,

@@ -14,7 +14,7 @@ from workbench import kernels
 from workbench.base.dims import Dims
 from workbench.base.lazy import scipy_fft
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import new
@@ -135,14 +135,12 @@ FFT_C2C = Op(
     forward=_full,
     vjp=_full_vjp,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [
         Sample((_points(2, 3, 4),), {"dim": (2,), "inverse": False, "norm": "backward"}, names=(NCT,)),
         Sample((_points(2, 3, 5),), {"dim": (0, 2), "inverse": True, "norm": "backward"}, names=(NCT,)),
         Sample((_points(3, 4),), {"dim": (1, 0), "inverse": True, "norm": "ortho"}),
     ],
-    bad=list,
     properties=frozenset({"linear"}),
 )
 
@@ -157,14 +155,12 @@ FFT_R2C = Op(
     forward=_half,
     vjp=_half_vjp,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [
         Sample((_whole(2, 3, 4),), {"dim": (2,), "norm": "backward"}, names=(NCT,)),
         Sample((_whole(4, 4),), {"dim": (0, 1), "norm": "ortho"}),
         Sample((_whole(4, 2),), {"dim": (1, 0), "norm": "forward"}),
     ],
-    bad=list,
     properties=frozenset({"linear"}),
 )
 
@@ -179,13 +175,11 @@ FFT_C2R = Op(
     forward=_from_half,
     vjp=_from_half_vjp,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"dim": (2,), "size": 6, "norm": "backward"}, names=(NCT,)),
         Sample((grid(3, 3),), {"dim": (0, 1), "size": 5, "norm": "ortho"}),
         Sample((_points(3, 4),), {"dim": (1, 0), "size": 4, "norm": "forward"}),
     ],
-    bad=list,
     properties=frozenset({"linear"}),
 )

@@ -96,7 +96,7 @@ INDEX = move(
     "index",
     "The part of a tensor that integers and slices show.",
     "y = x[key]",
-    reference="NumPy, basic indexing",
+    reference="NumPy 2, basic indexing",
     dims=index_dims,
     rule="sliced dims keep their names, integers end theirs, new dims have none",
     forward=_index,

@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dispatch import numbers
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
+from workbench.core.families import NOT_DIFFERENTIABLE
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -29,14 +29,12 @@ ONE_HOT = Op(
     name="one_hot",
     doc="A vector for each index: one at the index, zero elsewhere.",
     equation="y[…, k] = [x = k]",
-    reference="elementary",
     dims=lambda x, count, dtype: Dims((*x.names, None), (*x.sizes, count)),
     rule="a new unnamed dim at the end",
     dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
     forward=_one_hot,
     vjp=NOT_DIFFERENTIABLE,
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((np.array([0, 2, 1]),), {"count": 3, "dtype": np.dtype("i8")}, names=(("N",),))],
     bad=lambda: [

@@ -11,7 +11,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError, DTypeErro
 from workbench.base.sizes import check_memory
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.tape import Call
@@ -156,14 +156,12 @@ SCATTER_REDUCE = Op(
     name="scatter_reduce",
     doc="A tensor with each value along a dim multiplied into, or compared with, the one at its index.",
     equation="y = x; y[index[i][j]][j] ∘= src[i][j] for dim 0, where ∘ is ·, max or min",
-    reference="PyTorch, scatter_reduce",
     dims=_meet_dims,
     rule="as the input; names unify with those of values and index, but along the dim",
     dtype=KEEP,
     forward=_meet,
     vjp=_meet_vjp,
     saves=Saves(None, output=True),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=_meet_samples,
     bad=lambda: [

@@ -11,7 +11,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.typing import Dim, Operand, Size, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -56,7 +56,7 @@ SEARCHSORTED = Op(
     name="searchsorted",
     doc="Where values would be put into a sorted sequence, or each into its own, so that it stays sorted.",
     equation="s[y - 1] < x ≤ s[y]; with right, s[y - 1] ≤ x < s[y]",
-    reference="binary search",
+    reference="Knuth 1998, 6.2.1",
     dims=_search_dims,
     rule="as the values",
     dtype=DTypeRule(
@@ -67,7 +67,6 @@ SEARCHSORTED = Op(
     forward=_search,
     vjp=NOT_DIFFERENTIABLE,
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: out.numel * float(np.log2(dims[0].sizes[-1] + 1)),
     samples=lambda: [
         Sample((np.sort(grid(5)), grid(3, 4, seed=1)), {"right": False, "narrow": False}, (None, ("N", "C"))),
@@ -82,20 +81,17 @@ ISIN = Op(
     name="isin",
     doc="Whether each value is one of the test values.",
     equation="y_i = ∃ j: x_i = t_j",
-    reference="elementary",
     dims=lambda x, test, invert: x,
     rule="as the elements",
     dtype=PREDICATE,
     forward=lambda x, test, invert: np.isin(x, test, invert=invert),
     vjp=NOT_DIFFERENTIABLE,
     saves=NOTHING,
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel + dims[1].numel),
     samples=lambda: [
         Sample((np.arange(6.0).reshape(2, 3), np.array([1.0, 4.0])), {"invert": False}, (("N", "C"), None)),
         Sample((np.arange(3), 1), {"invert": True}),
     ],
-    bad=list,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

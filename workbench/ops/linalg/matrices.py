@@ -10,7 +10,6 @@ import numpy as np
 from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import matrices
-from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import DTypeRule, Op, Saves, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -207,13 +206,11 @@ def outputs(kinds: str) -> DTypeRule:
 def matrix_op(name: str, doc: str, equation: str, outs: str = "v", **fields: Any) -> Op:
     """Declare an op on batches of matrices, of the order of n³ operations each."""
     defaults: dict[str, Any] = {
-        "reference": "Golub and Van Loan, Matrix Computations",
+        "reference": "Golub and Van Loan 2013",
         "dtype": outputs(outs),
         "outputs": len(outs),
         "saves": Saves(),
-        "quantized": NOT_QUANTIZED,
         "cost": _cubic,
-        "bad": list,
         "batch": matrices,
     }
     return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})

@@ -178,7 +178,7 @@ LSTSQ: Op = matrix_op(
     "Solutions of least squares problems, the rank of the matrix and its singular values as the driver finds them.",
     "X = argmin ‖A X - B‖",
     "vlr",
-    reference="LAPACK, gels gelsy gelss gelsd",
+    reference="LAPACK 3, gels gelsy gelss gelsd",
     dims=_lstsq_dims,
     rule="batch dims unify; rows are called as A's columns, columns as B's",
     forward=lapack_spectra.lstsq,

@@ -112,7 +112,6 @@ def _gradient_op(suffix: str, forward: Any, samples: Any, batch: Any = None) -> 
         quantized=CODES_ONLY,
         cost=lambda dims, out, **params: 3.0 * out.numel,
         samples=samples,
-        bad=list,
         batch=batch,
     )
 

@@ -252,7 +252,6 @@ QUANTIZED_MAX_POOL2D = Op(
     name="quantized_max_pool2d",
     doc="Largest code of each window; scale and zero point stay.",
     equation="q[n, c, h, w] = max_{i, j} x[n, c, h·s + i·d - pad, w·s + j·d - pad]",
-    reference="elementary",
     dims=_max_pool_dims,
     rule="[N, C, H, W] keep their names; H and W become window positions",
     dtype=DTypeRule("as the input", None, lambda dtype, params: dtype),

@@ -15,7 +15,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.dtypes import DType, as_dtype, float32, qint8, qint32, quint8
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError
 from workbench.base.quantized_array import QScheme, QuantizedArray, code_range
-from workbench.core.families import grid, per_value
+from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.typing import Dim, DTypeLike, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -136,7 +136,6 @@ QUANTIZE_PER_TENSOR = Op(
     vjp=STEPS,
     saves=Saves(output=False),
     quantized=Absent("it is quantized already"),
-    cost=per_value,
     samples=lambda: [
         Sample((_float(3, 4),), _U8, names=(("N", "C"),)),
         Sample((_float(40, 50),), {**_U8, "dtype": qint8, "qmin": -64, "qmax": 63}),
@@ -158,7 +157,6 @@ QUANTIZE_PER_CHANNEL = Op(
     vjp=STEPS,
     saves=Saves(output=False),
     quantized=Absent("it is quantized already"),
-    cost=per_value,
     samples=lambda: [
         Sample((_float(3, 4),), {**_S8, "axis": 0}, names=(("out_channels", "in_channels"),)),
         Sample((_float(2, 3, 30, 20),), {**_S8, "axis": 1}),
@@ -216,13 +214,11 @@ DEQUANTIZE = Op(
     vjp=lambda c, g: (g,),
     saves=Saves((), output=False),
     quantized=_dequantize_codes,
-    cost=per_value,
     samples=lambda: [
         Sample((_sample_codes(),), names=(("N", "C", "T"),)),
         Sample((_sample_channels(),)),
         Sample((grid(3, 4),), names=(("N", "C"),)),
     ],
-    bad=list,
     properties=frozenset({"same"}),
 )
 
@@ -231,7 +227,6 @@ INT_REPR = Op(
     name="int_repr",
     doc="The codes of a quantized tensor as plain integers.",
     equation="y = q",
-    reference="elementary",
     dims=lambda x: x,
     rule="names and sizes pass through",
     dtype=DTypeRule(
@@ -243,7 +238,6 @@ INT_REPR = Op(
     quantized=lambda q: np.array(q.codes),
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((_sample_codes(),), names=(("N", "C", "T"),)), Sample((_sample_channels(),))],
-    bad=list,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

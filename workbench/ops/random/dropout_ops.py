@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.core.batch_rules import drawn_by_place
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid, per_value
+from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.random.counter_based import kept, shares
@@ -55,7 +55,6 @@ DROPOUT = Op(
     jvp=_passed,
     saves=Saves((), output=False),
     quantized=lambda q, **params: q,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4),), {**_HALF, "drawn": (0, 2)}, names=(("N", "C"),)),
         Sample((grid(2, 3, 4, 2).transpose(0, 3, 1, 2),), {**_HALF, "drawn": (0, 2)}),
@@ -63,7 +62,6 @@ DROPOUT = Op(
         Sample((grid(),), {**_HALF, "drawn": (0, 0)}),
         Sample((np.zeros((0, 3)),), {**_HALF, "drawn": (0, 2)}),
     ],
-    bad=list,
     properties=frozenset({"same"}),
     batch=drawn_by_place,
 )
@@ -96,13 +94,10 @@ RRELU = Op(
     vjp=lambda c, g: (ops.rrelu_gradient(g, c.inputs[0], **c.params),),
     jvp=lambda c, t: ops.rrelu_gradient(t, c.inputs[0], **c.params),
     saves=Saves((0,), output=False),
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4),), {**_BETWEEN, "drawn": (0, 2)}, names=(("N", "C"),)),
         Sample((grid(2, 3, 4),), {**_BETWEEN, "drawn": (1, 3)}),
     ],
-    bad=list,
     properties=frozenset({"same"}),
     batch=drawn_by_place,
 )
@@ -123,12 +118,9 @@ RRELU_GRADIENT = Op(
     forward=_rrelu_gradient,
     vjp=lambda c, g: (ops.rrelu_gradient(g, c.inputs[1], **c.params) if c.needs[0] else None, None),
     saves=Saves((1,), output=False),
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4, seed=1), grid(3, 4)), {**_BETWEEN, "drawn": (0, 2)}),
         Sample((grid(2, 3, 4, seed=1), grid(2, 3, 4)), {**_BETWEEN, "drawn": (1, 3)}),
     ],
-    bad=list,
     batch=drawn_by_place,
 )

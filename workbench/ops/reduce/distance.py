@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast, dim_indices, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
@@ -124,14 +124,12 @@ CDIST = Op(
     name="cdist",
     doc="Distance of each row of one tensor to each row of another.",
     equation="y[…, i, j] = (Σ_k |x₁[…, i, k] - x₂[…, j, k]|^p)^(1/p)",
-    reference="elementary; by one matrix product: ‖a - b‖² = ‖a‖² + ‖b‖² - 2·a·b",
     dims=_cdist_dims,
     rule="[…, P, M], […, R, M] -> […, P, R]; batch names unify",
     dtype=FLOAT,
     forward=_cdist,
     vjp=_cdist_vjp,
     saves=Saves(None, output=True),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 3.0 * out.numel * dims[0].sizes[-1],
     samples=_cdist_samples,
     bad=lambda: [
@@ -215,14 +213,12 @@ CDIST_GRADIENT = Op(
     name="cdist_gradient",
     doc="Gradient of distances of each row to each, for the first rows.",
     equation="y[i, k] = Σ_j g[i, j]·sgn(δ)·|δ|^(p-1)·d[i, j]^(1-p), with δ = x₁[i, k] - x₂[j, k]",
-    reference="elementary",
     dims=lambda g, x1, x2, distance, p: Dims((None,) * len(g.sizes), (*g.sizes[:-1], x1.sizes[-1])),
     rule="an unnamed tensor: the batch of the distances, and rows and columns of the first operand",
     dtype=FLOAT,
     forward=_cdist_gradient,
     vjp=_cdist_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 4.0 * dims[0].numel * dims[1].sizes[-1],
     samples=lambda: [
         Sample(
@@ -231,7 +227,6 @@ CDIST_GRADIENT = Op(
         )
         for p in (1.0, 1.5, 2.0, 3.0)
     ],
-    bad=list,
     tolerance=1e-5,
 )
 

@@ -11,7 +11,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.batching import Batch
 from workbench.core.dtype_rules import INDEX, KEEP
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DimsLike, Tensor
@@ -94,17 +94,14 @@ def overall(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=lambda x: Dims((), ()),
         rule="all dims end here",
         dtype=KEEP,
         forward=forward,
         vjp=vjp,
         saves=EVERYTHING,
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=lambda: [Sample((grid(3, 5),), names=(("N", "C"),)), Sample((grid(),))],
-        bad=list,
         batch=entries if by_dim is not None else None,
     )
 
@@ -173,17 +170,14 @@ def selection(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=dims,
         rule="the dim ends here (or stays with size 1 under keepdim), the others pass through",
         dtype=PICKED,
         forward=forward,
         vjp=vjp,
         saves=Saves((), output=True, outputs=(1,)),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=samples,
-        bad=list,
         outputs=2,
     )
 

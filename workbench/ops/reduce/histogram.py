@@ -11,7 +11,7 @@ from workbench.base.dims import Dims, unnamed
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
@@ -47,14 +47,12 @@ HISTC = Op(
     name="histc",
     doc="How many values are in each of some bins of equal width; those outside are not counted.",
     equation="y_k = |{i : low + k·w ≤ x_i < low + (k + 1)·w}|",
-    reference="elementary",
     dims=lambda x, bins, low, high: unnamed((bins,)),
     rule="one unnamed dim of the bins",
     dtype=KEEP,
     forward=_histc,
     vjp=NOT_DIFFERENTIABLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(3, 4),), {"bins": 4, "low": -1.0, "high": 1.0}, (("N", "C"),)),
@@ -99,20 +97,17 @@ HISTOGRAM = Op(
     name="histogram",
     doc="How much there is in each of some bins: values, or their weights; those outside are not counted.",
     equation="y_k = Σ_i w_i·[e_k ≤ x_i < e_{k+1}]",
-    reference="elementary",
     dims=_histogram_dims,
     rule="one unnamed dim of the bins",
     dtype=KEEP,
     forward=_histogram,
     vjp=NOT_DIFFERENTIABLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(3, 4), np.linspace(-2, 2, 5)), {"density": False}, (("N", "C"), None)),
         Sample((grid(6), np.array([-1.0, 0, 3]), np.arange(6.0)), {"density": True}),
     ],
-    bad=list,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

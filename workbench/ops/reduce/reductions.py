@@ -13,7 +13,7 @@ from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionIndexError, DTypeError
 from workbench.base.symbolic_size import divisor
 from workbench.core.dtype_rules import FLOAT, KEEP, SUM
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, DTypeLike, Size, Tensor
@@ -68,14 +68,12 @@ def reduction(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=reduced_dims,
         rule="the reduced dims end here (or stay with size 1 under keepdim), the others pass through",
         dtype=dtype,
         forward=forward,
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=samples,
         bad=bad,

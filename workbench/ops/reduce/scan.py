@@ -11,7 +11,7 @@ from workbench.base.dims import Dims, broadcast, dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE, SUM
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DTypeLike, Tensor
@@ -55,17 +55,14 @@ def scan(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=(lambda x, dim: x) if outputs == 1 else (lambda x, dim: (x,) * outputs),
         rule="names and sizes pass through",
         dtype=dtype,
         forward=whole,
         vjp=vjp,
         saves=saves,
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(out.numel),
         samples=samples,
-        bad=list,
         outputs=outputs,
         properties=properties,
     )
@@ -143,13 +140,11 @@ LINEAR_SCAN = Op(
     forward=_linear_scan,
     vjp=_linear_scan_vjp,
     saves=Saves((1,), output=True),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 2.0 * out.numel,
     samples=lambda: [
         Sample((grid(3, 4, seed=1), grid(3, 4, seed=2)), {"dim": 1}, names=(("N", "T"), ("N", "T"))),
         Sample((grid(4, 3, seed=1), grid(4, 3, seed=2)), {"dim": 0}),
     ],
-    bad=list,
     batch=all_along,
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
@@ -54,14 +54,12 @@ SORT = Op(
     name="sort",
     doc="Values along a dim in order, and where they stood; equal values keep their order.",
     equation="y_1 ≤ y_2 ≤ …, y_i = x_{index i}",
-    reference="elementary",
     dims=lambda x, dim, descending: (x, x),
     rule="names and sizes pass through, for values and indices",
     dtype=PICKED,
     forward=_sort,
     vjp=to_places,
     saves=Saves((), output=True, outputs=(1,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: out.numel * float(np.log2(max(out.sizes or (1,), default=1) + 1)),
     samples=lambda: [
         Sample((grid(3, 4),), {"dim": 1, "descending": False}, names=(("N", "C"),)),
@@ -69,7 +67,6 @@ SORT = Op(
         Sample((grid(),), {"dim": 0, "descending": True}),
         Sample((grid(2, 0),), {"dim": 1, "descending": True}),
     ],
-    bad=list,
     outputs=2,
 )
 
@@ -134,7 +131,6 @@ TOPK = Op(
     forward=_topk,
     vjp=to_places,
     saves=Saves((), output=True, outputs=(1,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(3, 5),), {"k": 2, "dim": 1, "largest": True}, names=(("N", "C"),)),

@@ -13,7 +13,6 @@ import numpy as np
 
 from workbench.base.dims import Dims, unnamed
 from workbench.base.symbolic_size import SymbolicSize
-from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves
 from workbench.core.value import new
 
@@ -35,17 +34,14 @@ def _record(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=dims,
         rule="sizes as given, no names",
         dtype=GIVEN,
         forward=forward,
         vjp=Absent("it has no inputs"),
         saves=Saves((), output=False),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 0.0,
         samples=lambda: [Sample((), params) for params in samples],
-        bad=list,
     )
 
 

@@ -13,7 +13,6 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionIndexError
 from workbench.base.symbolic_size import whole
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED
 from workbench.core.op import Op, Saves, ops
 
 __all__ = [
@@ -55,12 +54,9 @@ def _no_cost(dims: tuple[Dims, ...], out: Dims, /, **params: Any) -> float:
 def move(name: str, doc: str, equation: str, **fields: Any) -> Op:
     """Declare an op that moves values: linear, without cost, saving nothing; a view unless said otherwise."""
     defaults: dict[str, Any] = {
-        "reference": "elementary",
         "dtype": KEEP,
         "saves": NOTHING,
-        "quantized": NOT_QUANTIZED,
         "cost": _no_cost,
-        "bad": list,
         "properties": frozenset({"linear", "view"}),
     }
     return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})

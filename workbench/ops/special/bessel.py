@@ -27,6 +27,7 @@ I0 = special(
     "Modified Bessel function of the first kind, of order 0.",
     "y = I₀(x)",
     lambda c, g: ops.mul(g, ops.i1(c.inputs[0])),
+    reference="DLMF 10.25",
 )
 offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])", "workbench", "Tensor", "special", out=True, in_place=True)
 offer(I0, "[0.0, 1.0]", "tensor([1.0000, 1.2661])", "special", name="modified_bessel_i0", out=True)
@@ -36,6 +37,7 @@ I0E = special(
     "y = e^-|x|·I₀(x)",
     lambda c, g: ops.mul(g, ops.sub(ops.i1e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out))),
     saves=BOTH,
+    reference="DLMF 10.25",
 )
 offer(I0E, "[0.5, 1.0]", "tensor([0.6450, 0.4658])", "special", out=True)
 I1 = special(
@@ -44,6 +46,7 @@ I1 = special(
     "y = I₁(x)",
     lambda c, g: ops.mul(g, ops.sub(ops.i0(c.inputs[0]), _ratio(c))),
     saves=BOTH,
+    reference="DLMF 10.25",
 )
 offer(I1, "[0.5, 1.0]", "tensor([0.2579, 0.5652])", "special", aliases=["modified_bessel_i1"], out=True)
 I1E = special(
@@ -54,6 +57,7 @@ I1E = special(
         g, ops.sub(ops.sub(ops.i0e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out)), _ratio(c))
     ),
     saves=BOTH,
+    reference="DLMF 10.25",
 )
 offer(I1E, "[0.5, 1.0]", "tensor([0.1564, 0.2079])", "special", out=True)
 BESSEL_J0 = special(
@@ -62,6 +66,7 @@ BESSEL_J0 = special(
     "y = J₀(x)",
     lambda c, g: ops.neg(ops.mul(g, ops.bessel_j1(c.inputs[0]))),
     scipy="j0",
+    reference="DLMF 10.2",
 )
 offer(BESSEL_J0, "[0.5, 1.0]", "tensor([0.9385, 0.7652])", "special", out=True)
 BESSEL_J1 = special(
@@ -71,6 +76,7 @@ BESSEL_J1 = special(
     lambda c, g: ops.mul(g, ops.sub(ops.bessel_j0(c.inputs[0]), _ratio(c))),
     scipy="j1",
     saves=BOTH,
+    reference="DLMF 10.2",
 )
 offer(BESSEL_J1, "[0.5, 1.0]", "tensor([0.2423, 0.4401])", "special", out=True)
 BESSEL_Y0 = special(
@@ -79,6 +85,7 @@ BESSEL_Y0 = special(
     "y = Y₀(x)",
     lambda c, g: ops.neg(ops.mul(g, ops.bessel_y1(c.inputs[0]))),
     scipy="y0",
+    reference="DLMF 10.2",
 )
 offer(BESSEL_Y0, "[0.5, 1.0]", "tensor([-0.4445,  0.0883])", "special", out=True)
 BESSEL_Y1 = special(
@@ -88,6 +95,7 @@ BESSEL_Y1 = special(
     lambda c, g: ops.mul(g, ops.sub(ops.bessel_y0(c.inputs[0]), ops.div(c.out, c.inputs[0]))),
     scipy="y1",
     saves=BOTH,
+    reference="DLMF 10.2",
 )
 offer(BESSEL_Y1, "[0.5, 1.0]", "tensor([-1.4715, -0.7812])", "special", out=True)
 BESSEL_K0 = special(
@@ -96,6 +104,7 @@ BESSEL_K0 = special(
     "y = K₀(x)",
     lambda c, g: ops.neg(ops.mul(g, ops.modified_bessel_k1(c.inputs[0]))),
     scipy="k0",
+    reference="DLMF 10.25",
 )
 offer(BESSEL_K0, "[0.5, 1.0]", "tensor([0.9244, 0.4210])", "special", out=True)
 BESSEL_K1 = special(
@@ -107,6 +116,7 @@ BESSEL_K1 = special(
     ),
     scipy="k1",
     saves=BOTH,
+    reference="DLMF 10.25",
 )
 offer(BESSEL_K1, "[0.5, 1.0]", "tensor([1.6564, 0.6019])", "special", out=True)
 BESSEL_K0E = special(
@@ -116,6 +126,7 @@ BESSEL_K0E = special(
     lambda c, g: ops.mul(g, ops.sub(c.out, ops.scaled_modified_bessel_k1(c.inputs[0]))),
     scipy="k0e",
     saves=BOTH,
+    reference="DLMF 10.25",
 )
 offer(BESSEL_K0E, "[0.5, 1.0]", "tensor([1.5241, 1.1445])", "special", out=True)
 BESSEL_K1E = special(
@@ -128,6 +139,7 @@ BESSEL_K1E = special(
     ),
     scipy="k1e",
     saves=BOTH,
+    reference="DLMF 10.25",
 )
 offer(BESSEL_K1E, "[0.5, 1.0]", "tensor([2.7310, 1.6362])", "special", out=True)
 

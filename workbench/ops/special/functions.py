@@ -12,7 +12,7 @@ from workbench.base.dims import broadcast
 from workbench.base.errors import AutogradError
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, per_value, unary
+from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -33,6 +33,7 @@ def special(
     scipy: str = "",
     saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
     domain: tuple[float, float] = (0.3, 2.0),
+    reference: str | None = None,
 ) -> Op:
     """Declare a function that SciPy computes, under its own name there or another."""
 
@@ -48,7 +49,7 @@ def special(
         saves=saves,
         dtype=real_only(name, FLOAT),
         domain=domain,
-        reference="DLMF",
+        reference=reference,
     )
 
 
@@ -128,13 +129,10 @@ POLYGAMMA = Op(
     forward=_polygamma,
     vjp=lambda c, g: (ops.mul(g, ops.polygamma(c.inputs[0], n=c.params["n"] + 1)),),
     saves=Saves(output=False),
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=lambda: [
         Sample((grid(3, 4, low=0.6, high=3.0),), {"n": 1}, names=(("N", "C"),)),
         Sample((grid(3, low=0.6, high=3.0),), {"n": 2}),
     ],
-    bad=list,
     properties=frozenset({"elementwise"}),
 )
 
@@ -168,10 +166,7 @@ def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
             for function, value, need in zip(gradient(c, g), c.inputs, c.needs, strict=True)
         ),
         saves=Saves(output=False),
-        quantized=NOT_QUANTIZED,
-        cost=per_value,
         samples=lambda: [Sample((1.5, grid(3, 4, low=0.5, high=2.0)), names=(None, ("N", "C")))],
-        bad=list,
         properties=frozenset({"elementwise"}),
     )
 
@@ -186,6 +181,7 @@ ERF = special(
         g, ops.mul(ops.exp(ops.neg(ops.mul(c.inputs[0], c.inputs[0]))), 2 / math.sqrt(math.pi))
     ),
     domain=(-2.0, 2.0),
+    reference="ISO C99 F.9.5",
 )
 offer(
     ERF, "[0.0, 0.5]", "tensor([0.0000, 0.5205])", "workbench", "Tensor", "special", out=True, in_place=True
@@ -198,6 +194,7 @@ ERFC = special(
         g, ops.mul(ops.exp(ops.neg(ops.mul(c.inputs[0], c.inputs[0]))), -2 / math.sqrt(math.pi))
     ),
     domain=(-2.0, 2.0),
+    reference="ISO C99 F.9.5",
 )
 offer(
     ERFC, "[0.0, 0.5]", "tensor([1.0000, 0.4795])", "workbench", "Tensor", "special", out=True, in_place=True
@@ -208,6 +205,7 @@ ERFCX = special(
     "y = e^x²·(1 - erf x)",
     lambda c, g: ops.mul(g, ops.sub(ops.mul(ops.mul(c.inputs[0], c.out), 2.0), 2 / math.sqrt(math.pi))),
     saves=BOTH,
+    reference="DLMF 7.2",
 )
 offer(ERFCX, "[0.5, 1.0]", "tensor([0.6157, 0.4276])", "special", out=True)
 ERFINV = special(
@@ -217,6 +215,7 @@ ERFINV = special(
     lambda c, g: ops.mul(g, ops.mul(ops.exp(ops.mul(c.out, c.out)), math.sqrt(math.pi) / 2)),
     saves=OUTPUT,
     domain=(-0.8, 0.8),
+    reference="DLMF 7.17",
 )
 offer(
     ERFINV,
@@ -319,6 +318,7 @@ ZETA = binary(
     Absent("its derivative with respect to the exponent has no closed form"),
     dtype=real_only("zeta", FLOAT),
     domain=(1.3, 3.0),
+    reference="DLMF 25.11",
 )
 offer(ZETA, ("[2.0, 4.0]", "[1.0, 1.0]"), "tensor([1.6449, 1.0823])", "special", out=True)
 GAMMAINC = _incomplete(

@@ -13,7 +13,7 @@ from workbench.base.errors import DimensionError
 from workbench.base.lazy import scipy_special
 from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, alike, binary, grid, unary
+from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only
@@ -166,7 +166,6 @@ GLU = Op(
     forward=_glu,
     vjp=lambda c, g: (ops.glu_gradient(g, c.inputs[0], dim=c.params["dim"]),),
     saves=Saves(output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 4.0 * out.numel,
     samples=lambda: [
         Sample((grid(3, 4),), {"dim": 1}, names=(("N", "C"),)),
@@ -212,12 +211,10 @@ GLU_GRADIENT = Op(
     forward=_glu_gradient,
     vjp=_glu_gradient_vjp,
     saves=Saves(output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 4.0 * out.numel,
     samples=lambda: [
         Sample((grid(3, 2, seed=1), grid(3, 4)), {"dim": 1}),
         Sample((grid(2, 2, 3, seed=1), grid(2, 4, 3)), {"dim": 1}),
     ],
-    bad=list,
     batch=all_along,
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base.dims import broadcast
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, grid, per_value
+from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
@@ -27,7 +27,7 @@ def _shaped(
     *,
     curvature: Callable[..., Any] | None = None,
     dtype: DTypeRule = FLOAT,
-    reference: str = "elementary",
+    reference: str | None = None,
 ) -> tuple[Op, Op]:
     """Declare y = f(x), and the op ``<name>_gradient`` that takes a gradient through it.
 
@@ -56,14 +56,11 @@ def _shaped(
         forward=forward,
         vjp=lambda c, g: (getattr(ops, f"{name}_gradient")(g, c.inputs[0], **c.params),),
         saves=INPUT,
-        quantized=NOT_QUANTIZED,
-        cost=per_value,
         samples=lambda: [
             Sample((grid(3, 4),), params, names=(("N", "C"),)),
             Sample((grid(),), params),
             Sample((grid(4, 3, 2).transpose(2, 0, 1),), params),
         ],
-        bad=list,
         properties=frozenset({"elementwise", "same"}),
     )
     gradient = Op(
@@ -77,13 +74,10 @@ def _shaped(
         forward=passed,
         vjp=gradient_vjp,
         saves=INPUT,
-        quantized=NOT_QUANTIZED,
-        cost=per_value,
         samples=lambda: [
             Sample((grid(3, 4, seed=1), grid(3, 4)), params, names=(("N", "C"), ("N", "C"))),
             Sample((grid(seed=1), grid()), params),
         ],
-        bad=list,
         properties=frozenset({"elementwise"}),
     )
     return op, gradient

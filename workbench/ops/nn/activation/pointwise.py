@@ -39,6 +39,7 @@ RELU = unary(
     saves=OUTPUT,
     dtype=real_only("relu"),
     quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
+    reference="Nair and Hinton 2010",
 )
 RELU_GRADIENT = binary(
     "relu_gradient",

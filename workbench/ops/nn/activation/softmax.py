@@ -12,7 +12,7 @@ from workbench.base.dims import dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DTypeError
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DimsLike, DTypeLike, Tensor
@@ -100,17 +100,15 @@ def _declared(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=lambda x, dim: x,
         rule="names and sizes pass through",
         dtype=FLOAT,
         forward=forward,
         vjp=vjp,
+        reference="Bridle 1990",
         saves=OUTPUT,
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 5.0 * out.numel,
         samples=_samples,
-        bad=list,
         properties=frozenset({"wide"}),
     )
 
@@ -152,17 +150,14 @@ def _gradient_declared(
         name=name,
         doc=doc,
         equation=equation,
-        reference="elementary",
         dims=lambda g, y, dim: y,
         rule="as the output of the op",
         dtype=FLOAT,
         forward=forward,
         vjp=vjp,
         saves=Saves(None, output=False),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 4.0 * out.numel,
         samples=_gradient_samples,
-        bad=list,
         batch=batching.along_both,
     )
 

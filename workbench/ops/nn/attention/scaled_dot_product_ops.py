@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid, unbroadcast
+from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import new
@@ -156,7 +156,6 @@ ATTENTION = Op(
     forward=_attention,
     vjp=_attention_vjp,
     saves=Saves(None, output=True),
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=_samples,
     bad=lambda: [
@@ -198,14 +197,12 @@ ATTENTION_GRADIENT = Op(
     forward=_attention_gradient,
     vjp=Absent("where a gradient is recorded, the rule of attention takes it in other ops"),
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [
         Sample((grid(*np.shape(y), seed=9), *sample.inputs[:3], y, normal, *sample.inputs[3:]), sample.params)
         for sample in _samples()
         for y, normal in [_attention(*sample.inputs, **sample.params)]
     ],
-    bad=list,
     outputs=3,
     tolerance=1e-5,
 )

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionValueError
 from workbench.core.dtype_rules import LEARNED
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import conjugate
@@ -227,11 +227,8 @@ def _gradient(name: str, **own: Any) -> Op:
     """Declare one of the gradients, which are bilinear like the convolution itself."""
     return Op(
         name=name,
-        reference="elementary",
         dtype=LEARNED,
         saves=Saves(None, output=False),
-        quantized=NOT_QUANTIZED,
-        bad=list,
         **own,
     )
 
@@ -271,14 +268,12 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         name=name,
         doc=f"{WORDS[n]}-dimensional cross-correlation with learned weights.",
         equation=f"y[n, o, p] = b[o] + Σ_{{c, k}} x[n, c, p·s + k·d - pad]·w[o, c, k], p and k along ({plane})",
-        reference="elementary",
         dims=_conv_dims(n),
         rule=f"[N, C, {plane}] keep their names; C becomes the weight's output channels, {plane} window positions",
         dtype=LEARNED,
         forward=_conv,
         vjp=vjp,
         saves=Saves((0, 1), output=False),
-        quantized=NOT_QUANTIZED,
         cost=_cost,
         samples=lambda: _samples(n),
         bad=lambda: _bad(n),

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
@@ -110,14 +110,12 @@ UNFOLD = Op(
     name="unfold_patches",
     doc="Every window of an image as a column (im2col).",
     equation="y[n, (c, k), p] = x[n, c, p·s + k·d - pad]",
-    reference="elementary",
     dims=_unfold_dims,
     rule="N keeps its name; C and the taps become one dim, the positions another",
     dtype=KEEP,
     forward=_unfold,
     vjp=_unfold_vjp,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [
         Sample((grid(2, 3, 4, 5),), _params((2, 3)), names=(LAYOUT[2],)),
@@ -136,14 +134,12 @@ FOLD = Op(
     name="fold",
     doc="Columns added up to the image whose windows they are (col2im).",
     equation="y[n, c, p·s + k·d - pad] += x[n, (c, k), p]",
-    reference="elementary",
     dims=_fold_dims,
     rule="N keeps its name; the taps end, the positions become the dims of the image",
     dtype=KEEP,
     forward=_fold,
     vjp=_fold_vjp,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(2, 12, 9),), {"sizes": (4, 4), **_params((2, 2))}, names=(("N", None, None),)),

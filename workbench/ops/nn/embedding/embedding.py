@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims, new_name
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dispatch import numbers
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -48,7 +48,6 @@ EMBEDDING = Op(
     name="embedding",
     doc="Pick rows of a table by whole numbers.",
     equation="y[…, d] = w[i[…], d]",
-    reference="elementary",
     dims=_rows_dims,
     rule="[…], [count, D] -> […, D]",
     dtype=SECOND,
@@ -58,7 +57,6 @@ EMBEDDING = Op(
         ops.embedding_gradient(c.inputs[0], g, count=c.inputs[1].payload.shape[0]) if c.needs[1] else None,
     ),
     saves=Saves((0,), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [
         Sample((np.array([[0, 2], [2, 3]]), grid(4, 3)), names=(("N", "T"), (None, "C"))),
@@ -89,17 +87,14 @@ EMBEDDING_GRADIENT = Op(
     name="embedding_gradient",
     doc="Add rows up by whole numbers, into a table: the transpose of embedding.",
     equation="y[k, d] = Σ g[…, d] over all places where i[…] = k",
-    reference="elementary",
     dims=lambda indices, g, count: Dims((None, g.names[-1]), (count, g.sizes[-1])),
     rule="[…], […, D] -> [count, D]",
     dtype=SECOND,
     forward=_rows_summed,
     vjp=lambda c, u: (None, ops.embedding(c.inputs[0], u) if c.needs[1] else None),
     saves=Saves((0,), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=lambda: [Sample((np.array([[0, 2], [2, 3]]), grid(2, 2, 3)), {"count": 4})],
-    bad=list,
 )
 
 
@@ -116,7 +111,6 @@ EMBEDDING_SHARE = Op(
     name="embedding_share",
     doc="What part of its gradient each picked row passes to the table: none for padding, less for frequent ones.",
     equation="y = [i ≠ padding] / (number of places with the same i)",
-    reference="elementary",
     dims=lambda indices, count, padding, by_frequency, dtype: Dims(
         (*indices.names, None), (*indices.sizes, 1)
     ),
@@ -125,7 +119,6 @@ EMBEDDING_SHARE = Op(
     forward=_share,
     vjp=NOT_DIFFERENTIABLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [
         Sample(
@@ -134,7 +127,6 @@ EMBEDDING_SHARE = Op(
             names=(("N",),),
         )
     ],
-    bad=list,
 )
 
 
@@ -146,17 +138,14 @@ PASS_SHARE = Op(
     name="pass_share",
     doc="Pass values on and a share of their gradient back.",
     equation="y = x; the gradient is multiplied by the share",
-    reference="elementary",
     dims=lambda x, share: x,
     rule="names and sizes pass through",
     dtype=DTypeRule("as the first input", None, lambda dtype, params: dtype),
     forward=lambda x, share: x.copy(),
     vjp=_pass_share_vjp,
     saves=Saves((1,), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 2), grid(3, 1, low=0.1, seed=2)), names=(("N", "C"), None))],
-    bad=list,
     properties=frozenset({"estimate", "moves"}),
 )
 

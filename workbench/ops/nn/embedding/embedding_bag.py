@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, new_name
 from workbench.base.errors import DimensionError
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED, grid
+from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -38,14 +38,12 @@ BAG_OF = Op(
     name="bag_of",
     doc="The bag that each place of a row belongs to, from where each bag starts.",
     equation="y_i = max {b: offsets_b ≤ i}",
-    reference="elementary",
     dims=lambda offsets, count, bags: Dims((None,), (count,)),
     rule="an unnamed row of the given size",
     dtype=DTypeRule("int64", None, lambda dtype, params: np.dtype(np.int64)),
     forward=_bag_of,
     vjp=NOT_DIFFERENTIABLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((np.array([0, 2, 2]),), {"count": 5, "bags": 3})],
     bad=lambda: [
@@ -80,7 +78,6 @@ BAG_MAX = Op(
     name="bag_max",
     doc="Largest value of each column over the rows of each bag, and where it stands; 0 and -1 for empty bags.",
     equation="y[b, d] = max x[i, d] over i in bag b",
-    reference="elementary",
     dims=lambda rows, bags, counted, count: (
         Dims((None, rows.names[1]), (count, rows.sizes[1])),
         Dims((None, rows.names[1]), (count, rows.sizes[1])),
@@ -90,12 +87,10 @@ BAG_MAX = Op(
     forward=_bag_max,
     vjp=_bag_max_vjp,
     saves=Saves((), output=True, outputs=(1,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(4, 3), np.array([0, 0, 2, 2]), np.array([True, True, True, False])), {"count": 3})
     ],
-    bad=list,
     outputs=2,
 )
 

@@ -10,7 +10,7 @@ from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError
 from workbench.core.batching import elementwise
 from workbench.core.dtype_rules import FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid, per_value, unbroadcast
+from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -55,15 +55,12 @@ BINARY_CROSS_ENTROPY = Op(
     name="binary_cross_entropy",
     doc="Cross entropy of probabilities of yes; no logarithm is below -100.",
     equation="y = -(t·ln x + (1 - t)·ln(1 - x))",
-    reference="elementary",
     dims=lambda x, target: broadcast("binary_cross_entropy", x, target),
     rule="names unify from the right, sizes broadcast",
     dtype=FLOAT,
     forward=_binary,
     vjp=_binary_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
-    cost=per_value,
     samples=_samples,
     bad=lambda: [
         BadInput((grid(3) + 2.0, grid(3)), {}, DimensionError, "should be between 0 and 1"),

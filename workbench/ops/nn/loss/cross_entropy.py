@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -201,14 +201,12 @@ NLL_LOSS = Op(
     name="nll_loss",
     doc="Negative log-likelihood of each place's class, weighted by class, for each or together.",
     equation="y_n = -w[target_n]·x[n, target_n]; mean: Σ y_n / Σ w[target_n]",
-    reference="elementary",
     dims=nll_dims,
     rule="[N, C, …], [N, …] -> [N, …], or a scalar",
     dtype=KEEP,
     forward=_nll,
     vjp=_nll_vjp,
     saves=Saves(None, output=True, output_for=(2,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=_nll_samples,
     bad=lambda: [
@@ -268,14 +266,12 @@ NLL_LOSS_GRADIENT = Op(
     name="nll_loss_gradient",
     doc="Gradient of the negative log-likelihood for its input: the transpose of nll_loss, which is linear.",
     equation="y[n, c] = -g_n·w[c]·[c = target_n]",
-    reference="elementary",
     dims=lambda g, target, weight=None, *, sizes, reduction, ignore_index: Dims((None,) * len(sizes), sizes),
     rule="an unnamed tensor of the given sizes",
     dtype=KEEP,
     forward=_nll_gradient,
     vjp=_nll_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=lambda: [
         Sample((grid(3), np.array([0, 3, 1])), {"sizes": (3, 4), **_NLL_PARAMS}),
@@ -284,7 +280,6 @@ NLL_LOSS_GRADIENT = Op(
             {"sizes": (3, 4), "reduction": "mean", "ignore_index": 3},
         ),
     ],
-    bad=list,
     batch=batching.nll_loss_gradient,
 )
 

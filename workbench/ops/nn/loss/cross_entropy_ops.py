@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn.activation.softmax import shifted
@@ -53,14 +53,12 @@ CROSS_ENTROPY = Op(
     name="cross_entropy",
     doc="Cross entropy between scores and one class for each row of them, for each or together.",
     equation="y_n = ln Σ_c e^{x[n, c]} - x[n, target_n]; what is ignored does not count",
-    reference="elementary",
     dims=nll_dims,
     rule="[N, C], [N] -> [N], or a scalar",
     dtype=KEEP,
     forward=_cross_entropy,
     vjp=_cross_entropy_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 5.0 * dims[0].numel,
     samples=_samples,
     bad=lambda: [
@@ -117,14 +115,12 @@ CROSS_ENTROPY_GRADIENT = Op(
     name="cross_entropy_gradient",
     doc="Gradient of the cross entropy for the scores.",
     equation="gx[n, c] = g_n·(softmax(x_n)[c] - [c = target_n])",
-    reference="elementary",
     dims=_gradient_dims,
     rule="as the scores",
     dtype=KEEP,
     forward=_gradient,
     vjp=_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 6.0 * dims[1].numel,
     samples=lambda: [
         Sample(
@@ -133,6 +129,5 @@ CROSS_ENTROPY_GRADIENT = Op(
         )
         for sample in _samples()
     ],
-    bad=list,
     batch=batching.cross_entropy_gradient,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -162,7 +162,6 @@ CTC_LOSS = Op(
     forward=_ctc,
     vjp=_ctc_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 6.0 * dims[0].sizes[0] * dims[1].numel,
     samples=lambda: [_ctc_sample(())],
     bad=lambda: [
@@ -247,10 +246,8 @@ CTC_LOSS_GRADIENT = Op(
         "the gradient of ctc_loss holds for normalised log-probabilities only, so that it has none itself"
     ),
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 12.0 * dims[1].sizes[0] * dims[2].numel,
     samples=lambda: [_ctc_sample((grid(2, seed=3),))],
-    bad=list,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

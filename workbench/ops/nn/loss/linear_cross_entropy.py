@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -118,7 +118,6 @@ LINEAR_CROSS_ENTROPY = Op(
     forward=_chunked,
     vjp=_chunked_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 2.0 * dims[0].numel * dims[1].sizes[0],
     samples=lambda: [
         Sample(
@@ -128,7 +127,6 @@ LINEAR_CROSS_ENTROPY = Op(
         ),
         Sample((grid(5, 3), grid(4, 3), np.array([0, 3, 1, 1, 2])), {"chunk": 5, "ignore_index": 1}),
     ],
-    bad=list,
     tolerance=1e-5,
 )
 
@@ -165,12 +163,10 @@ LINEAR_CROSS_ENTROPY_GRADIENT = Op(
     forward=_chunked_gradient,
     vjp=Absent("gradients of gradients need the scores of all samples: call without options"),
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 6.0 * dims[1].numel * dims[2].sizes[0],
     samples=lambda: [
         Sample((grid(5), grid(5, 3), grid(4, 3), np.array([0, 3, 1, 1, 2]), grid(4)), _CHUNKED_PARAMS)
     ],
-    bad=list,
     outputs=3,
 )
 

@@ -12,7 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import divisor
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import PREDICATE
-from workbench.core.families import NOT_DIFFERENTIABLE, NOT_QUANTIZED
+from workbench.core.families import NOT_DIFFERENTIABLE
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
@@ -298,17 +298,14 @@ CLASS_LIST = Op(
     name="class_list",
     doc="True where a list of classes goes on: up to the first -1 of each row.",
     equation="y[n, j] = [target[n, i] ≥ 0 for all i ≤ j]",
-    reference="elementary",
     dims=lambda target: target,
     rule="names and sizes pass through",
     dtype=DTypeRule("bool", None, PREDICATE.result),
     forward=_listed,
     vjp=NOT_DIFFERENTIABLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((np.array([[2, 0, -1], [1, -1, 2]]),), names=(("N", "C"),))],
-    bad=list,
     batch=as_it_is,
 )
 
@@ -316,14 +313,12 @@ CLASS_SET = Op(
     name="class_set",
     doc="True for the classes that a list, ended by -1, has.",
     equation="y[n, c] = [c is listed in target[n]]",
-    reference="elementary",
     dims=lambda target, count: Dims(target.names, (target.sizes[0], count)),
     rule="names pass through",
     dtype=DTypeRule("bool", None, PREDICATE.result),
     forward=_wanted,
     vjp=NOT_DIFFERENTIABLE,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((np.array([[2, 0, -1], [1, -1, 2]]),), {"count": 3}, names=(("N", "C"),))],
     bad=lambda: [BadInput((np.array([[3, 0]]),), {"count": 3}, DimensionError, "out of range")],

@@ -12,7 +12,7 @@ from workbench.base.dims import Dims, broadcast, broadcast_sizes
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import divisor
 from workbench.core.dtype_rules import FLOAT, PROMOTE
-from workbench.core.families import NOT_QUANTIZED, grid, unbroadcast
+from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
@@ -50,7 +50,7 @@ def pointwise_loss(
     *,
     numbers: Sequence[dict[str, Any]] = ({},),
     dtype: DTypeRule = PROMOTE,
-    reference: str = "elementary",
+    reference: str | None = None,
 ) -> tuple[Op, Op]:
     """Declare y = f(x, t), reduced by `reduction`, and the op ``<name>_gradient`` that is its gradient for x.
 
@@ -121,7 +121,6 @@ def pointwise_loss(
         forward=forward,
         vjp=vjp,
         saves=READS,
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 5.0 * max(one.numel for one in dims),
         samples=samples,
         bad=lambda: [
@@ -145,10 +144,8 @@ def pointwise_loss(
         forward=gradient,
         vjp=gradient_vjp,
         saves=READS,
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: 5.0 * out.numel,
         samples=lambda: [Sample((factors(one), *one.inputs), one.params) for one in samples()],
-        bad=list,
         properties=frozenset({"wide"}),
         batch=batching.pointwise_loss_gradient,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
@@ -102,7 +102,6 @@ BATCH_NORM = Op(
     forward=_batch_norm,
     vjp=_batch_norm_vjp,
     saves=Saves((0, 1), output=True, outputs=(1, 2)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 6.0 * dims[0].numel,
     samples=lambda: [
         Sample(
@@ -204,7 +203,6 @@ BATCH_NORM_GRADIENT = Op(
     forward=_batch_norm_gradient,
     vjp=_batch_norm_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 10.0 * dims[1].numel,
     samples=lambda: [
         Sample(
@@ -217,7 +215,6 @@ BATCH_NORM_GRADIENT = Op(
             )
         ),
     ],
-    bad=list,
     outputs=3,
     tolerance=1e-5,
     batch=batching.as_channels,
@@ -269,7 +266,6 @@ BATCH_NORM_INFERENCE = Op(
     forward=_batch_norm_inference,
     vjp=_batch_norm_inference_vjp,
     saves=Saves((0, 1, 2, 3), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 2.0 * out.numel,
     samples=lambda: [
         Sample(
@@ -278,6 +274,5 @@ BATCH_NORM_INFERENCE = Op(
             names=(("N", "C", "H", "W"), ("C",), ("C",), ("C",), ("C",)),
         ),
     ],
-    bad=list,
     batch=batching.as_channels,
 )

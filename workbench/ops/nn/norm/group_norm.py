@@ -9,7 +9,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import divisor
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -127,7 +127,6 @@ GROUP_NORM = Op(
     forward=_group_norm,
     vjp=_group_norm_vjp,
     saves=Saves(None, output=True, outputs=(1, 2)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 8.0 * dims[0].numel,
     samples=lambda: [
         Sample(
@@ -204,7 +203,6 @@ GROUP_NORM_GRADIENT = Op(
     forward=_group_norm_gradient,
     vjp=_group_norm_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 12.0 * dims[1].numel,
     samples=lambda: [
         Sample(
@@ -218,7 +216,6 @@ GROUP_NORM_GRADIENT = Op(
             {"groups": 2},
         ),
     ],
-    bad=list,
     outputs=3,
     tolerance=1e-5,
     batch=batching.as_channels,

@@ -10,7 +10,7 @@ from workbench.base.dims import Dims, dim_indices
 from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Shape, Tensor
@@ -80,7 +80,6 @@ LAYER_NORM = Op(
     ),
     vjp=_layer_norm_vjp,
     saves=Saves(None, output=True, outputs=(1, 2)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 8.0 * dims[0].numel,
     samples=lambda: [
         Sample(
@@ -134,7 +133,6 @@ LAYER_NORM_GRADIENT = Op(
     ),
     vjp=_layer_norm_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 12.0 * dims[1].numel,
     samples=lambda: [
         Sample(
@@ -152,7 +150,6 @@ LAYER_NORM_GRADIENT = Op(
             {"count": 1},
         ),
     ],
-    bad=list,
     outputs=3,
     tolerance=1e-5,
     batch=batching.last_dims_gradient,
@@ -193,7 +190,6 @@ RMS_NORM = Op(
     forward=_rms_norm,
     vjp=_rms_norm_vjp,
     saves=Saves(None, output=True, outputs=(1,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 5.0 * dims[0].numel,
     samples=lambda: [
         Sample((grid(3, 2, 4), grid(4, seed=1)), {"count": 1, "eps": 1e-5}, names=(("N", "T", "C"), ("C",))),
@@ -233,7 +229,6 @@ RMS_NORM_GRADIENT = Op(
     )[:2],
     vjp=_rms_norm_gradient_vjp,
     saves=Saves(None, output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 9.0 * dims[1].numel,
     samples=lambda: [
         Sample(
@@ -241,7 +236,6 @@ RMS_NORM_GRADIENT = Op(
             {"count": 1},
         ),
     ],
-    bad=list,
     outputs=2,
     tolerance=1e-5,
     batch=batching.last_dims_gradient,

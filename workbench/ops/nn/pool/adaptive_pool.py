@@ -13,7 +13,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
@@ -76,14 +76,12 @@ ADAPTIVE_MAX_POOL = Op(
     name="adaptive_max_pool",
     doc="Largest value of each of as many windows as asked for, and its index in the plane.",
     equation="y[n, c, p] = max x[n, c, ⌊p·size/out⌋ … ⌈(p + 1)·size/out⌉ - 1]",
-    reference="elementary",
     dims=_adaptive_dims,
     rule="names pass through; the spatial dims have the given sizes",
     dtype=VALUES_AND_INDICES,
     forward=_adaptive_max,
     vjp=_adaptive_vjp,
     saves=Saves((), output=True, outputs=(1,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(dims[0].numel),
     samples=lambda: [
         Sample((grid(2, 3, 7, 5),), {"sizes": (3, 2)}, names=(LAYOUT[2],)),
@@ -129,14 +127,12 @@ MAX_UNPOOL = Op(
     name="max_unpool",
     doc="Each value at its index in a plane of zeros; where two meet, one of them.",
     equation="y[n, c, index[n, c, p]] = x[n, c, p]",
-    reference="elementary",
     dims=_unpool_dims,
     rule="names pass through; the spatial dims have the given sizes",
     dtype=KEEP,
     forward=_unpool,
     vjp=lambda c, g: (picked(g, c.inputs[1]), None),
     saves=Saves((1,), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [
         Sample(

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import default_generator
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
@@ -125,7 +125,6 @@ FRACTIONAL_MAX_POOL = Op(
     forward=_fractional,
     vjp=_vjp,
     saves=Saves((), output=True, outputs=(1,)),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: float(math.prod(params["kernel"]) * dims[0].numel),
     samples=lambda: [
         Sample(

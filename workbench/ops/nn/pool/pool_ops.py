@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
@@ -176,7 +176,6 @@ def max_pooling(n: int) -> tuple[Op, Op]:
         name=name,
         doc=f"Largest value of each window, and its index in the plane {plane.replace(', ', '·')}.",
         equation=f"y[n, c, p] = max_k x[n, c, p·s + k·d - pad], p and k along ({plane})",
-        reference="elementary",
         dims=dims,
         rule=f"[N, C, {plane}] keep their names; {plane} become window positions",
         dtype=VALUES_AND_INDICES,
@@ -207,14 +206,12 @@ def max_pooling(n: int) -> tuple[Op, Op]:
         name=f"{name}_gradient",
         doc=f"Gradient of {name}: each value goes back to where the largest was.",
         equation="gx[n, c, index] += g",
-        reference="elementary",
         dims=lambda g, indices, input_shape: Dims(g.names, input_shape),
         rule="names of the gradient, sizes of the pooling's input",
         dtype=KEEP,
         forward=_max_gradient,
         vjp=_max_gradient_vjp,
         saves=Saves((1,), output=False),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=lambda: [
             Sample(
@@ -225,7 +222,6 @@ def max_pooling(n: int) -> tuple[Op, Op]:
                 {"input_shape": (2, 3, *(4,) * n)},
             ),
         ],
-        bad=list,
         batch=batching.as_samples_into,
     )
     return forward, back
@@ -326,14 +322,12 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         name=name,
         doc="Mean of each window; the padding counts as zeros unless it is left out.",
         equation=f"y[n, c, p] = mean_k x[n, c, p·s + k - pad], p and k along ({plane})",
-        reference="elementary",
         dims=dims,
         rule=f"[N, C, {plane}] keep their names; {plane} become window positions",
         dtype=KEEP,
         forward=_avg_pool,
         vjp=lambda c, g: (back(g, input_shape=c.inputs[0].payload.shape, **c.params),),
         saves=Saves((), output=False),
-        quantized=NOT_QUANTIZED,
         cost=_cost,
         samples=lambda: [
             Sample((grid(2, 3, *shape),), _avg_params(n, 2, 2), names=(LAYOUT[n],)),
@@ -360,14 +354,12 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         name=f"{name}_gradient",
         doc=f"Gradient of {name}: each value spread evenly over its window.",
         equation=f"gx = ∂⟨g, {name}(x)⟩/∂x",
-        reference="elementary",
         dims=lambda g, input_shape, **params: Dims(g.names, input_shape),
         rule="names of the gradient, sizes of the pooling's input",
         dtype=KEEP,
         forward=_avg_gradient,
         vjp=back_vjp,
         saves=Saves((), output=False),
-        quantized=NOT_QUANTIZED,
         cost=lambda dims, out, **params: float(out.numel),
         samples=lambda: [
             Sample(
@@ -378,7 +370,6 @@ def average_pooling(n: int) -> tuple[Op, Op]:
             Sample((grid(1, 2, *(4, 3, 2)[:n]),), {"input_shape": (1, 2, *odd), **_avg_params(n, 3, 2, 1)}),
             Sample((grid(1, 2, *halves),), {"input_shape": (1, 2, *shape), **uneven}),
         ],
-        bad=list,
         properties=frozenset({"linear"}),
         batch=batching.as_samples_into,
     )

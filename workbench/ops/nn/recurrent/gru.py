@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn.recurrent.shared import (
@@ -101,7 +101,6 @@ GRU = Op(
     forward=_gru,
     vjp=_gru_vjp,
     saves=Saves((1, 2), output=True, outputs=(0, 2, 3)),
-    quantized=NOT_QUANTIZED,
     cost=product_cost,
     samples=lambda: [
         Sample(
@@ -148,7 +147,6 @@ GRU_GRADIENT = Op(
     forward=_gru_gradient,
     vjp=AGAIN,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=product_cost,
     samples=lambda: [
         Sample(
@@ -164,6 +162,5 @@ GRU_GRADIENT = Op(
             SEQUENCE,
         )
     ],
-    bad=list,
     outputs=3,
 )

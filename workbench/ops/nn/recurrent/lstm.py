@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn.recurrent.shared import (
@@ -137,7 +137,6 @@ LSTM = Op(
     forward=_lstm,
     vjp=_lstm_vjp,
     saves=Saves((1, 2, 3, 4), output=True, outputs=(0, 3, 4)),
-    quantized=NOT_QUANTIZED,
     cost=product_cost,
     samples=lambda: [
         _lstm_sample(False, **SEQUENCE),
@@ -216,9 +215,7 @@ LSTM_GRADIENT = Op(
     forward=_lstm_gradient,
     vjp=AGAIN,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=product_cost,
     samples=lambda: [_lstm_gradient_sample(False), _lstm_gradient_sample(True)],
-    bad=list,
     outputs=4,
 )

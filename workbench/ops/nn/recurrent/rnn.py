@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn.recurrent.shared import (
@@ -73,7 +73,6 @@ RNN = Op(
     forward=_rnn,
     vjp=_rnn_vjp,
     saves=Saves((1, 2), output=True, outputs=(0,)),
-    quantized=NOT_QUANTIZED,
     cost=product_cost,
     samples=lambda: [
         Sample(
@@ -128,7 +127,6 @@ RNN_GRADIENT = Op(
     forward=_rnn_gradient,
     vjp=AGAIN,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=product_cost,
     samples=lambda: [
         Sample(
@@ -137,6 +135,5 @@ RNN_GRADIENT = Op(
         )
         for relu in (False, True)
     ],
-    bad=list,
     outputs=2,
 )

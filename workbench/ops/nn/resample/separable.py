@@ -15,7 +15,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
@@ -273,7 +273,6 @@ RESAMPLE = Op(
     forward=_resample,
     vjp=lambda c, g: (ops.resample_gradient(g, input_shape=c.inputs[0].payload.shape, **c.params),),
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 4.0 * len(params["sizes"]) * out.numel,
     samples=lambda: [
         Sample((grid(*shape),), params, names=(LAYOUT[len(shape) - 2],)) for shape, params in _samples()
@@ -290,20 +289,17 @@ RESAMPLE_GRADIENT = Op(
     name="resample_gradient",
     doc="Gradient of resample: each value goes back to those it was made from.",
     equation="gx = ∂⟨g, resample(x)⟩/∂x",
-    reference="elementary",
     dims=lambda g, input_shape, **params: Dims(g.names, input_shape),
     rule="names of the gradient, sizes of the input",
     dtype=KEEP,
     forward=_transposed,
     vjp=_transposed_vjp,
     saves=Saves((), output=False),
-    quantized=NOT_QUANTIZED,
     cost=lambda dims, out, **params: 2.0 * dims[0].numel * math.prod(out.sizes[2:]),
     samples=lambda: [
         Sample((grid(*shape[:2], *params["sizes"]),), {"input_shape": shape, **params})
         for shape, params in _samples()
     ],
-    bad=list,
     properties=frozenset({"linear"}),
     batch=batching.as_samples_into,
 )

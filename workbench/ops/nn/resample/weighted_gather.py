@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
-from workbench.core.families import NOT_QUANTIZED, grid
+from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
@@ -93,14 +93,12 @@ SAMPLE_AT = Op(
     name="sample_at",
     doc="For each position the weighted sum of a few values picked by index.",
     equation="y[n, c, p] = Σ_k w[n, k, p]·x[n, c, i[n, k, p]]",
-    reference="elementary",
     dims=_sample_dims,
     rule="N and C keep their names; the positions have none",
     dtype=KEEP,
     forward=_sample,
     vjp=_sample_vjp,
     saves=EVERYTHING,
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [
         Sample((grid(2, 3, 5), _places(), grid(2, 4, 6)), names=(("N", "C", None), None, None)),
@@ -115,17 +113,14 @@ SAMPLE_AT_INPUT_GRADIENT = Op(
     name="sample_at_input_gradient",
     doc="Gradient of sample_at for its values: each position gives to the values that it was made from.",
     equation="gx[n, c, i[n, k, p]] += w[n, k, p]·g[n, c, p]",
-    reference="elementary",
     dims=lambda g, index, weight, size: Dims((*g.names[:2], None), (*g.sizes[:2], size)),
     rule="N and C keep their names",
     dtype=KEEP,
     forward=_input_gradient,
     vjp=_input_gradient_vjp,
     saves=EVERYTHING,
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [Sample((grid(2, 3, 6), _places(), grid(2, 4, 6)), {"size": 5})],
-    bad=list,
     batch=batching.as_samples,
 )
 
@@ -133,16 +128,13 @@ SAMPLE_AT_WEIGHT_GRADIENT = Op(
     name="sample_at_weight_gradient",
     doc="Gradient of sample_at for its weights.",
     equation="gw[n, k, p] = Σ_c g[n, c, p]·x[n, c, i[n, k, p]]",
-    reference="elementary",
     dims=lambda g, index, x: Dims((None,) * 3, index.sizes),
     rule="unnamed, sizes of the indices",
     dtype=KEEP,
     forward=_weight_gradient,
     vjp=_weight_gradient_vjp,
     saves=EVERYTHING,
-    quantized=NOT_QUANTIZED,
     cost=_cost,
     samples=lambda: [Sample((grid(2, 3, 6), _places(), grid(2, 3, 5)))],
-    bad=list,
     batch=batching.as_samples,
 )
