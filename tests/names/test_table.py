@@ -20,7 +20,10 @@ from workbench.core.op import ops
 from workbench.testing.checks import inputs_of
 
 MADE = {
-    **dict.fromkeys(("full", "arange", "linspace", "tri", "eye"), "nothing comes in that could have names"),
+    **dict.fromkeys(
+        ("full", "arange", "linspace", "runs", "tri", "eye", "pad_places", "grid_points"),
+        "nothing comes in that could have a name",
+    ),
     # Dims that no input has.
     "view_as_real": "the dim of real and imaginary parts is new",
     "unfold": "the dim within windows is new",

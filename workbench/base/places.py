@@ -8,10 +8,14 @@ from types import FrameType
 __all__ = ["calling_frame", "place"]
 
 
+_NOT_THEIRS = ("workbench.", "numpy.")
+"""Where names of modules begin whose lines are not the user's."""
+
+
 def calling_frame() -> FrameType | None:
-    """Return the nearest frame on the stack that is not in this package, or None if there is none."""
+    """Return the nearest frame on the stack that is neither in this package nor in NumPy, or None if there is none."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("workbench."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_NOT_THEIRS):
         frame = frame.f_back
     return frame
 

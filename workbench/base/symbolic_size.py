@@ -18,13 +18,13 @@ import numpy as np
 from workbench.base.size_expressions import Expression, Size, TooLargeError
 from workbench.base.size_guards import OPEN, RELATIONS, SizeScope
 
-__all__ = ["SymbolicSize", "divisor", "hint", "is_one", "plain", "remembered", "scaled", "sized", "whole"]
+__all__ = ["SymbolicSize", "as_float", "hint", "is_one", "plain", "remembered", "scaled", "sized", "whole"]
 
 
-def divisor(count: Any) -> Any:
-    """Return a count as the number that values are divided by: a float, in which ops compute; a size of a trace stays.
+def as_float(count: Any) -> Any:
+    """Return a count as a float, in which ops compute; a size of a trace stays what it is, for the graph to keep.
 
-    >>> divisor(3)
+    >>> as_float(3)
     3.0
     """
     return count if isinstance(count, SymbolicSize) else float(count)

@@ -50,7 +50,7 @@ def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Seque
     for symbol in asked:
         value, dim = known[symbol]
         marks.setdefault(value, []).append(dim)
-    were = " and ".join(f"{_called(*known[one])} was {one.hint} in the trace" for one in asked)
+    were = " and ".join(f"{_called(*known[one])} was {one.hint}" for one in asked)
     now = " and ".join(str(sizes[one]) for one in asked)
     operands = []
     for value, tensor in zip(graph.inputs, inputs, strict=True):
@@ -59,15 +59,21 @@ def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Seque
                 value.tensor.dims.operand("traced", marks[value]),
                 dims_of(tensor).operand(value.name, marks[value]),
             ]
-    where = f"{guard.source} " if guard.source else "the function "
+    where = guard.source or "the function"
     condition = guard.written(lambda symbol: _size(*known[symbol]))
+    advice = _ADVICE if guard.relation == "==" and isinstance(guard.right, int) else ""
     return DimensionError(
-        f"{were}, where {where}decided something by it: the graph holds for {condition}, and now it is {now}. Trace "
-        "again with these sizes, or write that line so that it needs no number: x.flatten(1) needs no size where "
-        "x.reshape(2, -1) does, x.mean() none where x.sum() / float(x.shape[0]) does.",
+        f"{were} in the trace, where {where} decided something by it: the graph holds for {condition}, and now it is "
+        f"{now}. Trace again with these sizes{advice}.",
         op=graph.name,
         operands=tuple(operands),
     )
+
+
+_ADVICE = (
+    ", or write that line so that it needs no number: x.flatten(1) needs no size where x.reshape(2, -1) does, x.mean() "
+    "none where x.sum() / float(x.shape[0]) does"
+)
 
 
 def _called(value: Value, dim: int) -> str:

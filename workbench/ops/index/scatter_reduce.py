@@ -9,6 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_index, unify_along
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.sizes import check_memory
+from workbench.base.symbolic_size import SymbolicSize
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
@@ -22,6 +23,7 @@ from workbench.ops.index import batching
 from workbench.ops.index.gather import check_written
 from workbench.ops.index.indexing import getitem
 from workbench.ops.offer import offered
+from workbench.ops.shape.creation import is_symbolic, runs
 
 _MEET: dict[str, Any] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -322,6 +324,10 @@ def repeat_interleave(
     dims = dims_of(x)
     at = dim_index(dims, dim, "repeat_interleave")
     size = dims.sizes[at]
+    if output_size is None and is_symbolic(size, repeats) and isinstance(repeats, int | SymbolicSize):
+        if repeats < 0:
+            raise RuntimeError("repeats can not be negative")
+        return getitem(x, (*(slice(None),) * at, runs(size, repeats)))
     counts = np.asarray(numbers(repeats) if isinstance(repeats, Value) else repeats)
     if counts.dtype.kind not in "iu":
         raise DTypeError(f"repeats has to be of integer type, got {counts.dtype}")

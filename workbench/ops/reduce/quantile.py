@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.symbolic_size import as_float
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -70,7 +72,7 @@ def _quantile(
         )
     reduced = tuple(range(ndim)) if dim is None else (dim_index(dims, dim, name),)[:ndim]
     rest = tuple(i for i in range(ndim) if i not in reduced)
-    count = int(np.prod([dims.sizes[i] for i in reduced], dtype=np.int64))
+    count = math.prod(dims.sizes[i] for i in reduced)
     bare = ops.rename(input, names=None)
     rows = ops.reshape(ops.permute(bare, dim=rest + reduced), sizes=(dims.numel // count, count))
     rows = ops.sort(rows, dim=1, descending=False)[0]
@@ -86,7 +88,7 @@ def _quantile(
     else:
         # A NaN is sorted last: pointing there makes the result NaN.
         ranks = ops.where(
-            ops.any(bad, dim=(1,), keepdim=True), float(count - 1), ops.mul(share, float(count - 1))
+            ops.any(bad, dim=(1,), keepdim=True), as_float(count - 1), ops.mul(share, as_float(count - 1))
         )
     sizes = (rows.payload.shape[0], asked)
     found = _between(rows, ops.expand(ranks, sizes=sizes), interpolation)

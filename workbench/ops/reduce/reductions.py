@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_indices
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionIndexError, DTypeError
-from workbench.base.symbolic_size import divisor
+from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -143,7 +143,7 @@ MEAN = reduction(
     "Arithmetic mean over dims.",
     "y = Σ x / n",
     _mean,
-    lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), divisor(count(c.inputs[0], dim))),
+    lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), as_float(count(c.inputs[0], dim))),
     properties=["linear"],
 )
 

@@ -16,12 +16,12 @@ from workbench.base.symbolic_size import SymbolicSize
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves
 from workbench.core.value import new
 
-__all__ = ["arange", "eye", "filled", "is_symbolic", "linspace", "tri"]
+__all__ = ["arange", "eye", "filled", "is_symbolic", "linspace", "made", "record", "runs", "tri"]
 
 GIVEN = DTypeRule("as given", None, lambda dtype, params: np.dtype(params["dtype"]))
 
 
-def _record(
+def record(
     name: str,
     doc: str,
     equation: str,
@@ -29,7 +29,7 @@ def _record(
     forward: Callable[..., Any],
     *samples: dict[str, Any],
 ) -> Op:
-    """Declare an op without inputs."""
+    """Declare an op without inputs: what it makes follows from its parameters, of which one is the type."""
     return Op(
         name=name,
         doc=doc,
@@ -58,7 +58,7 @@ def _linspace(start: float, end: float, steps: int, dtype: Any) -> Any:
     return np.linspace(start, end, steps).astype(dtype)
 
 
-FULL = _record(
+FULL = record(
     "full",
     "One value at every place.",
     "y = value",
@@ -69,7 +69,7 @@ FULL = _record(
     {"sizes": (2, 0), "value": True, "dtype": np.dtype(np.bool_)},
 )
 
-ARANGE = _record(
+ARANGE = record(
     "arange",
     "Whole numbers from a start, in steps, below an end.",
     "y[i] = start + i·step",
@@ -79,7 +79,7 @@ ARANGE = _record(
     {"start": 7, "end": 2, "step": -2, "dtype": np.dtype(np.float32)},
 )
 
-LINSPACE = _record(
+LINSPACE = record(
     "linspace",
     "Values from a start to an end, evenly spaced.",
     "y[i] = start + i·(end - start) / (steps - 1)",
@@ -88,7 +88,16 @@ LINSPACE = _record(
     {"start": 0.0, "end": 1.0, "steps": 5, "dtype": np.dtype(np.float32)},
 )
 
-TRI = _record(
+RUNS = record(
+    "runs",
+    "Each whole number from 0 on, several times in a row.",
+    "y[i] = ⌊i / length⌋",
+    lambda count, length, dtype: unnamed((count * length,)),
+    lambda count, length, dtype: np.repeat(np.arange(count, dtype=dtype), length),
+    {"count": 3, "length": 2, "dtype": np.dtype(np.int64)},
+)
+
+TRI = record(
     "tri",
     "Ones on and below a diagonal, zeros above it.",
     "y[i, j] = 1 if j ≤ i + offset else 0",
@@ -98,7 +107,7 @@ TRI = _record(
     {"rows": 3, "columns": 3, "offset": -1, "dtype": np.dtype(np.float32)},
 )
 
-EYE = _record(
+EYE = record(
     "eye",
     "Ones on the diagonal, zeros elsewhere.",
     "y[i, j] = 1 if i = j else 0",
@@ -113,7 +122,7 @@ def is_symbolic(*sizes: Any) -> bool:
     return any(isinstance(one, SymbolicSize) and one.scope.active for one in sizes)
 
 
-def _made(op: Op, *sizes: Any, **params: Any) -> Any:
+def made(op: Op, *sizes: Any, **params: Any) -> Any:
     """Return the result of `op`: of a trace where a size is one of it, else at once."""
     return op(**params) if is_symbolic(*sizes) else new(op.forward(**params))
 
@@ -124,24 +133,33 @@ def filled(sizes: tuple[Any, ...], value: Any, dtype: Any) -> Any:
     >>> filled((2,), 0.5, np.float32)
     tensor([0.5000, 0.5000])
     """
-    return _made(FULL, *sizes, value, sizes=sizes, value=value, dtype=np.dtype(dtype))
+    return made(FULL, *sizes, value, sizes=sizes, value=value, dtype=np.dtype(dtype))
 
 
 def arange(start: Any, end: Any, step: Any, dtype: Any) -> Any:
     """Return the whole numbers from `start`, in steps of `step`, up to `end` and without it."""
-    return _made(ARANGE, start, end, step, start=start, end=end, step=step, dtype=np.dtype(dtype))
+    return made(ARANGE, start, end, step, start=start, end=end, step=step, dtype=np.dtype(dtype))
 
 
 def linspace(start: float, end: float, steps: Any, dtype: Any) -> Any:
     """Return `steps` values from `start` to `end`, both included."""
-    return _made(LINSPACE, start, end, steps, start=start, end=end, steps=steps, dtype=np.dtype(dtype))
+    return made(LINSPACE, start, end, steps, start=start, end=end, steps=steps, dtype=np.dtype(dtype))
+
+
+def runs(count: Any, length: Any) -> Any:
+    """Return 0 as often as `length` says, then 1 as often, up to `count`.
+
+    >>> runs(3, 2)
+    tensor([0, 0, 1, 1, 2, 2])
+    """
+    return made(RUNS, count, length, count=count, length=length, dtype=np.dtype(np.int64))
 
 
 def tri(rows: Any, columns: Any, offset: Any = 0, dtype: Any = np.bool_) -> Any:
     """Return a matrix with ones on and below the diagonal `offset`, and zeros above."""
-    return _made(TRI, rows, columns, offset, rows=rows, columns=columns, offset=offset, dtype=np.dtype(dtype))
+    return made(TRI, rows, columns, offset, rows=rows, columns=columns, offset=offset, dtype=np.dtype(dtype))
 
 
 def eye(rows: Any, columns: Any, dtype: Any) -> Any:
     """Return a matrix with ones on its diagonal."""
-    return _made(EYE, rows, columns, rows=rows, columns=columns, dtype=np.dtype(dtype))
+    return made(EYE, rows, columns, rows=rows, columns=columns, dtype=np.dtype(dtype))

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, unnamed
 from workbench.base.errors import DimensionError
 from workbench.base.sizes import check_memory
 from workbench.base.symbolic_size import whole
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.typing import Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
+from workbench.ops.shape.creation import made, record
 from workbench.ops.shape.movement import move
 
 
@@ -97,6 +98,18 @@ def _wrapped(size: int, before: int, after: int) -> Any:
 _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
 """By mode: the places of the input that stand in a padded dim, one after another."""
 
+PLACES = record(
+    "pad_places",
+    "Which entries of a dim stand in it, one after another, once it is padded with its own.",
+    "y[i] = the entry of the dim that is seen at i - before",
+    lambda mode, size, before, after, dtype: unnamed((size + before + after,)),
+    lambda mode, size, before, after, dtype: _PLACES[mode](size, before, after).astype(dtype, copy=False),
+    *(
+        {"mode": mode, "size": 4, "before": 2, "after": 1, "dtype": np.dtype(np.int64)}
+        for mode in ("reflect", "replicate", "circular")
+    ),
+)
+
 
 @offered("workbench", "nn.functional")
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -130,8 +143,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     for dim, (before, after) in enumerate(padding):
         if before or after:
             _check_border(dims, dim, before, after, mode)
-            places = _PLACES[mode](dims.sizes[dim], before, after)
-            result = ops.pick(result, new(places), dims=(dim,))
+            size = dims.sizes[dim]
+            way = {"mode": mode, "size": size, "before": before, "after": after, "dtype": np.dtype(np.int64)}
+            result = ops.pick(result, made(PLACES, size, before, after, **way), dims=(dim,))
     return result
 
 

@@ -101,7 +101,7 @@ def _conv_dims(n: int) -> Callable[..., Dims]:
                 op=name,
             )
         sizes = tuple(map(output_size, x.sizes[2:], weight.sizes[2:], stride, padding, dilation))
-        if min(sizes) <= 0:
+        if any(one <= 0 for one in sizes):
             room = [size + 2 * p for size, p in zip(x.sizes[2:], padding, strict=True)]
             spatial = range(2, n + 2)
             raise DimensionError(

@@ -37,7 +37,7 @@ def _positions(sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
 def _unfold_dims(x: Dims, kernel: Sizes, **params: Sizes) -> Dims:
     check_layout("unfold", x, len(kernel))
     out = _positions(x.sizes[2:], kernel, **params)
-    if min(out) < 1:
+    if any(one < 1 for one in out):
         raise DimensionError(
             f"Given input with spatial size {list(x.sizes[2:])}, kernel_size={kernel}, "
             f"dilation={params['dilation']}, padding={params['padding']}, calculated shape of the array of sliding "
@@ -74,7 +74,7 @@ def _fold_dims(x: Dims, sizes: Sizes, kernel: Sizes, **params: Sizes) -> Dims:
             operands=(x.operand("input", [1]),),
         )
     out = _positions(sizes, kernel, **params)
-    if min(out) < 1 or math.prod(out) != x.sizes[2]:
+    if any(one < 1 for one in out) or math.prod(out) != x.sizes[2]:
         raise DimensionError(
             f"Given output_size={sizes}, kernel_size={kernel}, dilation={params['dilation']}, "
             f"padding={params['padding']}, stride={params['stride']}, expected size of input's dimension 2 to match "

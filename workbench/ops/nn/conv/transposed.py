@@ -27,7 +27,7 @@ def _check_channels(x: Dims, weight: Dims, bias: Dims | None, groups: int, n: in
             op=op,
             operands=(x.operand("input"), weight.operand("weight")),
         )
-    if min(weight.sizes[:2]) < 1:
+    if any(one < 1 for one in weight.sizes[:2]):
         raise DimensionError(
             f"expected a weight [C, O, ...] of at least one channel each, but got weight of size "
             f"{list(weight.sizes)}.",
@@ -89,7 +89,7 @@ def _transposed(
             dims.sizes[2:], strides, widths, dilations, its.sizes[2:], extra, strict=True
         )
     )
-    if min(sizes) < 1:
+    if any(one < 1 for one in sizes):
         raise DimensionError(
             f"Given input size per channel: {list(dims.sizes[2:])}. Calculated output size per channel: "
             f"{list(sizes)}. Output size is too small.",

@@ -13,9 +13,10 @@ from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.nn.embedding.embedding import check_indices, check_padding, limit_norms, picked
 from workbench.ops.offer import offered
+from workbench.ops.shape.creation import runs
 
 
 def _bag_of(offsets: Any, count: int, bags: int) -> Any:
@@ -133,7 +134,7 @@ def embedding_bag(
     total = math.prod(sizes)
     if len(sizes) == 2:
         given = dims_of(input).names
-        bags = new(np.repeat(np.arange(sizes[0]), sizes[1]))
+        bags = runs(sizes[0], sizes[1])
         count = sizes[0]
         input = ops.reshape(input, sizes=(total,))
         if per_sample_weights is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -252,10 +253,10 @@ def linear_cross_entropy(
             UserWarning,
             stacklevel=2,
         )
-    flat = ops.reshape(linear_weight, sizes=(int(np.prod(w.sizes[:-1])), w.sizes[-1]))
+    flat = ops.reshape(linear_weight, sizes=(math.prod(w.sizes[:-1]), w.sizes[-1]))
     values = [input, flat]
     if linear_bias is not None:
-        values.append(ops.reshape(linear_bias, sizes=(int(np.prod(w.sizes[:-1])),)))
+        values.append(ops.reshape(linear_bias, sizes=(math.prod(w.sizes[:-1]),)))
     scores = ops.reshape(ops.linear(*values), sizes=sizes) if len(w.sizes) > 2 else ops.linear(*values)
     return cross_entropy(
         scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, unify_names
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.symbolic_size import divisor
+from workbench.base.symbolic_size import as_float
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE
@@ -215,7 +216,7 @@ def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, .
         )
     sizes = x.sizes if len(x.sizes) == 2 else (1, x.numel)
     wanted, given = target_sizes(sizes), dims_of(target).sizes
-    if given != wanted and not (len(x.sizes) < 2 and int(np.prod(given)) == int(np.prod(wanted))):
+    if given != wanted and not (len(x.sizes) < 2 and math.prod(given) == math.prod(wanted)):
         raise DimensionError(
             f"inconsistent target size: {list(given)} for input of size: {list(x.sizes)}",
             op=op,
@@ -273,7 +274,7 @@ def multi_margin_loss(
         short = ops.mul(short, ops.reshape(ops.gather(weight, target, dim=0), sizes=(sizes[0], 1)))
     own = ops.one_hot(ops.rename(target, names=None), count=sizes[1], dtype=np.dtype(np.bool_))
     loss = ops.sum(ops.where(own, 0.0, short), dim=(1,), keepdim=False)
-    return _by_row(ops.div(loss, divisor(sizes[1])), batched, reduction)
+    return _by_row(ops.div(loss, as_float(sizes[1])), batched, reduction)
 
 
 def _listed(target: Any) -> Any:
@@ -355,7 +356,7 @@ def multilabel_margin_loss(
         ops.unsqueeze(listed, dim=2, name=None),
         ops.logical_not(ops.unsqueeze(wanted, dim=1, name=None)),
     )
-    loss = ops.div(ops.sum(ops.where(pairs, short, 0.0), dim=(1, 2), keepdim=False), divisor(count))
+    loss = ops.div(ops.sum(ops.where(pairs, short, 0.0), dim=(1, 2), keepdim=False), as_float(count))
     if names is not None:
         loss = ops.rename(loss, names=names[:1])
     return _by_row(loss, batched, reduction)

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast, broadcast_sizes
 from workbench.base.errors import DimensionError
-from workbench.base.symbolic_size import divisor
+from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -36,7 +36,7 @@ def shared(g: Any, x: Any, target: Any, reduction: str) -> Any:
     if reduction != "mean":
         return g
     sizes = [value.payload.shape for value in (x, target) if hasattr(value, "payload")]
-    return ops.div(g, divisor(math.prod(broadcast_sizes(*sizes))))
+    return ops.div(g, as_float(math.prod(broadcast_sizes(*sizes))))
 
 
 def pointwise_loss(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DimensionError
-from workbench.base.symbolic_size import divisor
+from workbench.base.symbolic_size import as_float
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
@@ -264,4 +264,4 @@ def kl_div(
     reduction = "sum" if batch else chosen_reduction(size_average, reduce, reduction)
     loss = ops.kl_div(input, target, reduction=reduction, log_target=log_target)
     sizes = dims_of(input).sizes
-    return ops.div(loss, divisor(sizes[0])) if batch and sizes else loss
+    return ops.div(loss, as_float(sizes[0])) if batch and sizes else loss

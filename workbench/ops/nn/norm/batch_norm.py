@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -77,7 +79,7 @@ def _statistics_gradient(c: Call, g_mean: Any, g_rstd: Any) -> Any:
         return None
     x = c.inputs[0]
     shape = x.payload.shape
-    n = float(np.prod(shape) / shape[1])
+    n = as_float(math.prod(shape) // shape[1])
     column = (1, shape[1]) + (1,) * (len(shape) - 2)
     total = None
     if g_mean is not None:
@@ -139,7 +141,7 @@ def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
     g, x, mean, rstd, weight = c.inputs
     shape = x.payload.shape
     axes = _channel_axes(len(shape))
-    n = float(np.prod(shape) / shape[1])
+    n = as_float(math.prod(shape) // shape[1])
 
     def column(v: Any) -> Any:
         return ops.reshape(v, sizes=(1, shape[1]) + (1,) * (len(shape) - 2))

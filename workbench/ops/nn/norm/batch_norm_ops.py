@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,7 @@ def native_batch_norm(
         return y, new(nothing), new(nothing.copy())
     y, mean, rstd = ops.batch_norm(input, weight, bias, eps=eps)
     sizes = input.payload.shape
-    count = int(np.prod(sizes)) // sizes[1]
+    count = math.prod(sizes) // sizes[1]
     if (
         running_mean is not None
         and running_var is not None
@@ -207,7 +208,7 @@ def instance_norm(
             )
         weight, bias = factors(input, weight, bias)
         return ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
-    places = int(np.prod(sizes[2:]))
+    places = math.prod(sizes[2:])
     if places == 1 or len(sizes) < 3:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {list(sizes)}: [N, C, ...]"

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
-from workbench.base.symbolic_size import divisor
+from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -111,7 +111,7 @@ class _Layout:
         """Return [N, groups] so that it goes with the values."""
         return None if x is None else ops.reshape(x, sizes=(self.shape[0], self.groups, 1, 1))
 
-    def divisor(self, x: Any) -> Any:
+    def as_float(self, x: Any) -> Any:
         """Return [C] so that it goes with the values."""
         return None if x is None else ops.reshape(x, sizes=(*self.inner, 1))
 
@@ -177,12 +177,12 @@ def _group_norm_gradient_vjp(c: Call, *directions: Any) -> tuple[Any, ...]:
     layout = _Layout(x.payload.shape, c.params["groups"])
     to_x, to_weight, to_bias = directions
     found = second_order(
-        (layout.values(to_x), layout.divisor(to_weight), layout.divisor(to_bias)),
+        (layout.values(to_x), layout.as_float(to_weight), layout.as_float(to_bias)),
         layout.values(g),
         layout.values(x),
         layout.statistic(mean),
         layout.statistic(rstd),
-        layout.divisor(weight[0]) if weight else None,
+        layout.as_float(weight[0]) if weight else None,
         (2, 3),
     )
     back = [
@@ -302,7 +302,7 @@ def local_response_norm(
     for first in range(size):
         part = ops.index(padded, key=(slice(None), slice(first, first + sizes[1])))
         total = plus(total, part)
-    mean = ops.div(total, divisor(size))
+    mean = ops.div(total, as_float(size))
     if input.payload.dtype.kind in "iu":
         # The mean of whole numbers is a whole number, as where they are pooled.
         mean = ops.floor(mean)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.symbolic_size import as_float
 from workbench.core.op import ops
 from workbench.ops.linalg.matrices import plus
 
@@ -98,7 +99,7 @@ def second_order(
 
 def through_statistics(x: Any, mean: Any, rstd: Any, g_mean: Any, g_rstd: Any, axes: Axes) -> Any:
     """What reaches the values through the returned mean and reciprocal deviation, for those who use them."""
-    count = float(math.prod(x.payload.shape[i] for i in axes))
+    count = as_float(math.prod(x.payload.shape[i] for i in axes))
     total = None
     if g_mean is not None:
         total = ops.expand(ops.div(g_mean, count), sizes=x.payload.shape)

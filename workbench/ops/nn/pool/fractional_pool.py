@@ -77,7 +77,7 @@ def _fractional_dims(x: Dims, samples: Dims, kernel: Sizes, sizes: Sizes) -> tup
     op = f"fractional_max_pool{n}d"
     check_layout(op, x, n)
     positive(kernel, "kernel size", op)
-    if min(x.sizes[1:]) < 1:
+    if any(one < 1 for one in x.sizes[1:]):
         raise DimensionError(
             f"Expected input to have non-zero size for non-batch dimensions, but got {list(x.sizes)}.",
             op=op,
@@ -163,7 +163,7 @@ def _targets(spatial: Sizes, output_size: Any, output_ratio: Any, op: str) -> Si
         if len(ratios) != n:
             raise ValueError(f"{op} requires output_ratio to either be a single number or {n} of them.")
         sizes = tuple(int(size * ratio) for size, ratio in zip(spatial, ratios, strict=True))
-    if min(sizes) < 0:
+    if any(one < 0 for one in sizes):
         raise DimensionError(f"negative output size {list(sizes)}.", op=op)
     return sizes
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, unnamed
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.symbolic_size import as_float, whole
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.offer import offered
+from workbench.ops.shape.creation import made, record
 
 MODES = ("bilinear", "nearest", "bicubic")
 PADDING_MODES = ("zeros", "border", "reflection")
@@ -28,18 +30,18 @@ def _in_pixels(x: Any, size: int, align_corners: bool) -> Any:
     """Return the position in pixels of a coordinate between -1 and 1."""
     if align_corners:
         return (x + 1.0) * ((size - 1) / 2)
-    return ((x + 1.0) * float(size) - 1.0) / 2.0
+    return ((x + 1.0) * as_float(size) - 1.0) / 2.0
 
 
 def _clipped(p: Any, size: int) -> Any:
     """Keep positions in the image; at the border and outside nothing flows back."""
-    inside = ops.logical_and(p > 0.0, p < float(size - 1))
-    return ops.where(inside, p, ops.clamp(p.detach(), low=0.0, high=float(size - 1)))
+    inside = ops.logical_and(p > 0.0, p < as_float(size - 1))
+    return ops.where(inside, p, ops.clamp(p.detach(), low=0.0, high=as_float(size - 1)))
 
 
 def _reflected(p: Any, size: int, align_corners: bool) -> Any:
     """Fold positions back at the border: through the centres of the outer pixels, or at their outer edges."""
-    low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
+    low, span = (0.0, as_float(size - 1)) if align_corners else (-0.5, as_float(size))
     if span == 0.0:
         return p * 0.0
     distance = ops.abs(p - low)
@@ -117,7 +119,7 @@ def _corner(corner: Sequence[Picked], sizes: Sequence[int]) -> tuple[Any, Any]:
     """Return the index in the plane of one pixel around each position, and its weight: 0 outside the image."""
     inside = weight = None
     for (place, share), size in zip(corner, sizes, strict=True):
-        here = ops.logical_and(place >= 0.0, place <= float(size - 1))
+        here = ops.logical_and(place >= 0.0, place <= as_float(size - 1))
         inside = here if inside is None else ops.logical_and(inside, here)
         if share is not None:
             weight = share if weight is None else weight * share
@@ -143,16 +145,20 @@ def _check_types(input: Any, grid: Any, op: str) -> None:
 def _check(x: Dims, grid: Dims, mode: str, op: str) -> None:
     n = len(x.sizes) - 2
     operands = (x.operand("input"), grid.operand("grid"))
-    sizes = f"input with sizes {list(x.sizes)} and grid with sizes {list(grid.sizes)}"
+
+    def sizes() -> str:
+        # Only a refusal writes them down: sizes of a trace would be fixed by it.
+        return f"input with sizes {list(x.sizes)} and grid with sizes {list(grid.sizes)}"
+
     if n not in (2, 3) or len(grid.sizes) != len(x.sizes):
         raise DimensionError(
-            f"expected 4D or 5D input and grid with same number of dimensions, but got {sizes}.",
+            f"expected 4D or 5D input and grid with same number of dimensions, but got {sizes()}.",
             op=op,
             operands=operands,
         )
     if x.sizes[0] != grid.sizes[0]:
         raise DimensionError(
-            f"expected grid and input to have same batch size, but got {sizes}.", op=op, operands=operands
+            f"expected grid and input to have same batch size, but got {sizes()}.", op=op, operands=operands
         )
     if grid.sizes[-1] != n:
         raise DimensionError(
@@ -160,7 +166,7 @@ def _check(x: Dims, grid: Dims, mode: str, op: str) -> None:
             op=op,
             operands=operands,
         )
-    if min(x.sizes[2:]) < 1:
+    if any(one < 1 for one in x.sizes[2:]):
         raise DimensionError(
             f"expected input to have non-empty spatial dimensions, but input has sizes {list(x.sizes)}.",
             op=op,
@@ -243,6 +249,24 @@ def _ticks(size: int, align_corners: bool) -> Any:
     return np.linspace(-1, 1, size) * (1.0 if align_corners else (size - 1) / size)
 
 
+def _points(sizes: tuple[int, ...], align_corners: bool, dtype: Any) -> Any:
+    """Return (x, y, 1), or (x, y, z, 1), of each pixel, one a row."""
+    ticks = [_ticks(one, align_corners) for one in sizes]
+    each = [*reversed(np.meshgrid(*ticks, indexing="ij")), np.ones(sizes)]
+    return np.stack(each, -1).reshape(math.prod(sizes), len(sizes) + 1).astype(dtype)
+
+
+POINTS = record(
+    "grid_points",
+    "The coordinates of all pixels between -1 and 1, and a 1 behind them.",
+    "y[i] = (x, y, 1) of pixel i",
+    lambda sizes, align_corners, dtype: unnamed((math.prod(sizes), len(sizes) + 1)),
+    _points,
+    {"sizes": (2, 3), "align_corners": False, "dtype": np.dtype(np.float32)},
+    {"sizes": (2, 1, 3), "align_corners": True, "dtype": np.dtype(np.float64)},
+)
+
+
 @offered("nn.functional")
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Return the grid for `grid_sample` that an affine map makes of the pixels of an output of `size`.
@@ -258,9 +282,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     [-1.0, 1.0]
     """
     dims = dims_of(theta)
-    examples, _, *spatial = (int(one) for one in size)
+    examples, _, *spatial = (whole(one) for one in size)
     n = len(spatial)
-    if n not in (2, 3) or min(examples, *spatial) < 1:
+    if n not in (2, 3) or any(one < 1 for one in (examples, *spatial)):
         raise ValueError(
             f"affine_grid: size is [N, C, H, W] or [N, C, D, H, W] with positive numbers, got {list(size)}"
         )
@@ -277,13 +301,13 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         warnings.warn(
             "affine_grid: align_corners is False unless given; say which one is meant", stacklevel=2
         )
-    ticks = [_ticks(one, bool(align_corners)) for one in spatial]
-    each = [*reversed(np.meshgrid(*ticks, indexing="ij")), np.ones(spatial)]
-    base = np.stack(each, -1).reshape(math.prod(spatial), n + 1).astype(theta.payload.dtype)
+    way = {"sizes": tuple(spatial), "align_corners": bool(align_corners), "dtype": theta.payload.dtype}
+    base = made(POINTS, *spatial, **way)
     bare = ops.rename(theta, names=None) if theta._names is not None else theta
     turned = ops.permute(bare, dim=(0, 2, 1))
-    points = ops.reshape(new(base), sizes=(1, *base.shape))
-    product = ops.matmul(ops.expand(points, sizes=(examples, *base.shape)), turned)
+    rows = dims_of(base).sizes
+    points = ops.reshape(base, sizes=(1, *rows))
+    product = ops.matmul(ops.expand(points, sizes=(examples, *rows)), turned)
     grid = ops.reshape(product, sizes=(examples, *spatial, n))
     return ops.rename(grid, names=(dims.names[0], *(None,) * (n + 1))) if dims.names[0] else grid
 
