@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,6 +89,12 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def gesture(model: str, event: dict[str, Any], number: int = 1, **changes: Any) -> dict[str, Any]:
+    """A request of a page that has said nothing else, as plain data."""
+    data = {"type": "event", "version": PROTOCOL_VERSION, "model": model, "event": event}
+    return {**data, "sender": uuid.uuid4().hex, "number": number, "oldest": number, **changes}
 
 
 def message(**data: object) -> dict[str, Any]:

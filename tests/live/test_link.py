@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.live.models import Clock, Nodes, Observers, Recorder, message
+from tests.live.models import Clock, Nodes, Observers, Recorder, gesture, message
 from workbench.base import events
 from workbench.live.link import KERNEL, SILENCE, KernelLink
 from workbench.live.messages import PROTOCOL_VERSION
@@ -43,7 +43,7 @@ class World:
     def ask(self, control: Recorder, model: str, **event: object) -> dict[str, object]:
         """Send an event; return the answer."""
         control.take()
-        self.link.receive(control, message(type="event", model=model, event=event))
+        self.link.receive(control, message(**gesture(model, event)))
         (reply,) = control.take()
         json.dumps(reply, allow_nan=False)
         return reply
@@ -158,9 +158,11 @@ def test_an_event_reaches_the_model_and_the_selection(world: World) -> None:
     model, graph = world.registry.show(Observers()), world.registry.show(Nodes())
     control = world.page("histogram")
     answer = world.ask(control, model.id, type="select", id="a")
+    assert answer.pop("sender")
     assert answer == {
         "type": "reply",
         "version": PROTOCOL_VERSION,
+        "number": 1,
         "model": model.id,
         "accepted": True,
         "reason": "",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.live.models import gesture
 from workbench.live.messages import (
     PROTOCOL_VERSION,
     VIEWS,
@@ -36,8 +37,10 @@ plain = st.recursive(
 def test_well_formed_messages_become_dataclasses() -> None:
     hello = {"type": "hello", "version": PROTOCOL_VERSION, "views": ["graph"]}
     assert parse_message(hello) == Hello("hello", PROTOCOL_VERSION, ["graph"])
-    request = {"type": "event", "version": PROTOCOL_VERSION, "model": "graph-1", "event": {"type": "select"}}
-    assert parse_message(request) == Request("event", PROTOCOL_VERSION, "graph-1", {"type": "select"})
+    request = gesture("graph-1", {"type": "select"}, 7, sender="page", oldest=3)
+    assert parse_message(request) == Request(
+        "event", PROTOCOL_VERSION, "page", 7, 3, "graph-1", {"type": "select"}
+    )
     assert parse_event("histogram", RANGE) == SetRangeEvent("set_range", "a", -1.0, 2.5, True)
     assert parse_event("histogram", {"type": "select", "id": None}) == SelectEvent("select", None)
     assert parse_event("heatmap", {"type": "sample", "index": 3}) == SampleEvent("sample", 3)
@@ -102,7 +105,7 @@ def test_lists_are_checked_and_bounded(indices: object, words: str) -> None:
         parse_event("scatter", {"type": "select_points", "indices": indices})
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, True, 1.5])
+@pytest.mark.parametrize("version", [0, 1, 3, "2", None, True, 2.5])
 def test_another_version_is_refused_with_what_to_do(version: object) -> None:
     with pytest.raises(Refused, match="reload the page after updating, or restart the kernel"):
         parse_message({"type": "hello", "version": version, "views": []})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.models import Observers, message
+from tests.live.models import Observers, gesture
 from workbench.live.link import KERNEL
 from workbench.live.messages import PROTOCOL_VERSION
 from workbench.live.registry import registry
@@ -67,8 +67,7 @@ def test_an_event_on_the_widgets_own_comm_is_answered(monkeypatch: pytest.Monkey
     monkeypatch.setattr(widget, "send", answers.append)
 
     def ask(**event: object) -> None:
-        said = message(type="event", model=model.id, event=event)["content"]["data"]
-        widget._handle_custom_msg(said, [])
+        widget._handle_custom_msg(gesture(model.id, event), [])
 
     ask(type="select", id="a")
     ask(type="select", id="z")

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 import workbench as wb
+from tests.live.models import gesture
 from workbench.live import models, renderers, selection, show, withdraw
 from workbench.live.answer import answer
 from workbench.live.encode import encode_snapshot
-from workbench.live.messages import FlowOperand, FlowState, GraphState, Request, SelectEvent, SliceEvent
+from workbench.live.ledger import Ledger
+from workbench.live.messages import FlowOperand, FlowState, GraphState, SelectEvent, SliceEvent
 from workbench.live.model import Refused
 from workbench.live.registry import registry
 from workbench.models import DigitsNet
@@ -130,7 +132,8 @@ def test_a_pick_is_shared_by_all_views_of_a_graph(model: GraphModel, nothing_sel
     flow = FlowModel(model.graph)
     registry.know(model)
     registry.know(flow)
-    reply = answer(Request("event", 1, model.id, {"type": "select", "id": "relu"}), registry, selection)
+    reply = answer(gesture(model.id, {"type": "select", "id": "relu"}), registry, selection, Ledger())
+    assert reply is not None
     assert reply.accepted
     assert (selection.node, model.selected, rows(flow).selected) == ("relu", "relu", "relu")
     selection.node = "linear"

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.live.models import gesture
 from workbench import quantization as q
 from workbench.base import events
 from workbench.live.answer import answer
 from workbench.live.encode import encode_snapshot
+from workbench.live.ledger import Ledger
 from workbench.live.messages import (
     HistogramState,
     RedoEvent,
@@ -203,13 +205,12 @@ def test_refusals_leave_everything_as_it_was(model: HistogramModel, event: Any, 
 def test_a_request_from_a_page_is_answered(model: HistogramModel) -> None:
     known = Registry()
     known.know(model)
-    request = {
-        "type": "event", "version": 1, "model": model.id,
-        "event": {"type": "set_range", "id": "0.output", "low": 0, "high": 0.5, "final": True},
-    }  # fmt: skip
-    assert answer(request, known, Selection()).accepted
-    request["event"] = {**request["event"], "low": 3}  # type: ignore[dict-item]
-    refused = answer(request, known, Selection())
+    event = {"type": "set_range", "id": "0.output", "low": 0, "high": 0.5, "final": True}
+    done = answer(gesture(model.id, event), known, Selection(), Ledger())
+    assert done is not None
+    assert done.accepted
+    refused = answer(gesture(model.id, {**event, "low": 3}), known, Selection(), Ledger())
+    assert refused is not None
     assert not refused.accepted
     assert refused.reason == "the low end 3 is not below the high end 0.5: give the smaller one first"
 

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.live.models import gesture
 from tests.train.parts import loader, trainer
 from workbench.base import events
 from workbench.live.answer import answer
 from workbench.live.encode import encode_snapshot
+from workbench.live.ledger import Ledger
 from workbench.live.messages import (
-    PROTOCOL_VERSION,
     PauseEvent,
-    Request,
     ResumeEvent,
     SampleEvent,
     StopEvent,
@@ -263,8 +263,7 @@ def test_the_last_picture_of_a_training_that_is_gone_stays() -> None:
 
 def ask(model: TrainingModel, what: str) -> Any:
     registry.know(model)
-    request = Request("event", PROTOCOL_VERSION, model.id, {"type": what})
-    return answer(request, registry, Selection())
+    return answer(gesture(model.id, {"type": what}), registry, Selection(), Ledger())
 
 
 def test_pause_resume_and_stop_reach_a_training_that_runs(

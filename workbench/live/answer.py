@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.live.follow import selected_by
+from workbench.live.ledger import Ledger
 from workbench.live.messages import PROTOCOL_VERSION, Reply, Request
 from workbench.live.model import Refused
 from workbench.live.registry import Registry
 from workbench.live.selection import Selection
 from workbench.live.validate import parse_event, parse_message
 
-__all__ = ["answer", "answering"]
+__all__ = ["answer", "answering", "refuse"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,26 +30,40 @@ def answering() -> bool:
     return getattr(_thread, "answering", False)
 
 
-def answer(said: object, registry: Registry, selection: Selection) -> Reply:
+def answer(said: object, registry: Registry, selection: Selection, ledger: Ledger) -> Reply | None:
     """Do what the request `said` asks, or nothing, and return what the page is told.
 
-    `said` is plain data as it came from the page, or a `Request`. An exception of the view model is logged
-    and answered without its details.
+    `said` is plain data as it came from the page, or a `Request`. What arrives again is answered again, and done once;
+    None if it is not its turn, and the page will send it again. An exception of the view model is logged and answered
+    without its details.
     """
-    model = ""
+    request: Request | None = None
     try:
-        request = said if isinstance(said, Request) else parse_message(said)
-        if not isinstance(request, Request):
+        message = said if isinstance(said, Request) else parse_message(said)
+        if not isinstance(message, Request):
             raise Refused("this channel takes events only")
-        model = request.model
+        request = message
+        return ledger.once(request, lambda one: _answer(one, registry, selection))
+    except Refused as refusal:
+        return refuse(str(refusal), request)
+
+
+def refuse(reason: str, request: Request | None = None) -> Reply:
+    """Return the answer that something was not done; to no request in particular, if it could not be read."""
+    if request is None:
+        return Reply("reply", PROTOCOL_VERSION, "", 0, "", False, reason)
+    return Reply("reply", PROTOCOL_VERSION, request.sender, request.number, request.model, False, reason)
+
+
+def _answer(request: Request, registry: Registry, selection: Selection) -> Reply:
+    try:
         _do(request, registry, selection)
     except Refused as refusal:
-        return Reply("reply", PROTOCOL_VERSION, model, False, str(refusal))
+        return refuse(str(refusal), request)
     except Exception as fault:  # whatever a view model does, the page gets its answer
-        logger.exception("an event for %s failed", model)
-        reason = f"internal error ({type(fault).__name__}); the log of the kernel says more"
-        return Reply("reply", PROTOCOL_VERSION, model, False, reason)
-    return Reply("reply", PROTOCOL_VERSION, model, True, "")
+        logger.exception("an event for %s failed", request.model)
+        return refuse(f"internal error ({type(fault).__name__}); the log of the kernel says more", request)
+    return Reply("reply", PROTOCOL_VERSION, request.sender, request.number, request.model, True, "")
 
 
 def _do(request: Request, registry: Registry, selection: Selection) -> None:

@@ -22,14 +22,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
-from workbench.live.answer import answer, answering
+from workbench.live.answer import answer, answering, refuse
 from workbench.live.encode import encode_snapshot
+from workbench.live.ledger import Ledger, ledger
 from workbench.live.messages import (
     PROTOCOL_VERSION,
     VIEWS,
     Announcement,
     Hello,
-    Reply,
     Trouble,
     Welcome,
     Withdrawal,
@@ -94,6 +94,7 @@ class KernelLink:
         *,
         clock: Callable[[], float] = time.monotonic,
         throttle: Throttle = throttle,
+        ledger: Ledger = ledger,
     ) -> None:
         self._data = data
         self._registry = registry
@@ -105,6 +106,7 @@ class KernelLink:
         self._watched: frozenset[str] = frozenset()
         self._alone_since = clock()
         self._throttle = throttle
+        self._ledger = ledger
         registry.listen(self._registry_changed)
         renderers.start()
 
@@ -129,9 +131,11 @@ class KernelLink:
                 self._greet(control, said)
                 return
         except Refused as refusal:
-            control.send(vars(Reply("reply", PROTOCOL_VERSION, "", False, str(refusal))))
+            control.send(vars(refuse(str(refusal))))
             return
-        control.send(vars(answer(said, self._registry, self._selection)))
+        reply = answer(said, self._registry, self._selection, self._ledger)
+        if reply is not None:
+            control.send(vars(reply))
 
     def leave(self, control: Channel) -> None:
         """Forget the page of this control channel: it has closed it."""

@@ -19,6 +19,7 @@ import traitlets
 from workbench.base import events
 from workbench.live.answer import answer, answering
 from workbench.live.encode import encode_snapshot
+from workbench.live.ledger import ledger
 from workbench.live.link import KERNEL
 from workbench.live.messages import PROTOCOL_VERSION
 from workbench.live.model import ViewModel
@@ -117,7 +118,9 @@ class ViewWidget(anywidget.AnyWidget):
 
     def _received(self, widget: object, content: object, buffers: object) -> None:
         """Answer an event that came on the widget's own comm."""
-        self.send(vars(answer(content, registry, selection)))
+        reply = answer(content, registry, selection, ledger)
+        if reply is not None:
+            self.send(vars(reply))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         if not self._displayed:

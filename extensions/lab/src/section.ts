@@ -137,6 +137,7 @@ export class ViewSection extends Widget {
         return link.request(this.drawn.model, event);
       },
       status: () => this.status(),
+      waiting: () => (this.drawn ? (link?.waiting(this.drawn.model) ?? 0) : 0),
       link: () => link,
       ...this.surroundings
     });
@@ -181,6 +182,10 @@ export class ViewSection extends Widget {
     } else if (shown?.state && shown !== this.drawn) {
       this.drawn = shown;
       this.view?.update(shown.state, shown.buffers);
+    }
+    const refusal = this.drawn ? (this.link?.takeRefusal(this.drawn.model) ?? '') : '';
+    if (refusal !== '') {
+      this.host?.refuse(refusal);
     }
     this.host?.refresh();
   }

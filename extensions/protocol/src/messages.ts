@@ -3,7 +3,7 @@
 // common
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** One dimension: its name (None if it has none) and its size. */
 export interface Dim {
@@ -297,6 +297,12 @@ export interface Welcome {
 export interface Request {
   readonly type: 'event';
   readonly version: number;
+  /** One load of one page, which numbers what it sends. */
+  readonly sender: string;
+  /** Counts from 1: a gesture that arrives again is answered again, and done once. */
+  readonly number: number;
+  /** The smallest number to which the sender has no answer yet. */
+  readonly oldest: number;
   readonly model: string;
   readonly event: Readonly<Record<string, unknown>>;
 }
@@ -305,6 +311,10 @@ export interface Request {
 export interface Reply {
   readonly type: 'reply';
   readonly version: number;
+  /** Whose request it answers; empty if that could not be read. */
+  readonly sender: string;
+  /** Which request of that sender; 0 if it is the answer to something else. */
+  readonly number: number;
   readonly model: string;
   readonly accepted: boolean;
   readonly reason: string;

@@ -17,6 +17,9 @@ interface Harness {
   readonly saved: { readonly name: string; readonly text: Promise<string>; readonly size: number }[];
   answer: (event: unknown) => Promise<Answer | void>;
   setStatus(status: Status): void;
+  wait(count: number): void;
+  refuse(reason: string): void;
+  state(): unknown;
   select(selection: Selection): void;
   show(name: string): void;
   patch(change: Record<string, unknown>): void;
@@ -34,6 +37,8 @@ if (query.get('height')) {
 }
 
 let status: Status = { kind: 'live' };
+let waiting = 0;
+const refusedCallbacks = new Set<(reason: string) => void>();
 const statusCallbacks = new Set<(status: Status) => void>();
 const selectCallbacks = new Set<(selection: Selection) => void>();
 
@@ -48,6 +53,13 @@ const host: Host<unknown> = {
   onStatus: callback => {
     statusCallbacks.add(callback);
     return () => statusCallbacks.delete(callback);
+  },
+  get waiting() {
+    return waiting;
+  },
+  onRefused: callback => {
+    refusedCallbacks.add(callback);
+    return () => refusedCallbacks.delete(callback);
   },
   copy: text => void harness.copied.push(text),
   openIn: place => void harness.opened.push(place),
@@ -83,6 +95,12 @@ const harness: Harness = {
     status = next;
     statusCallbacks.forEach(callback => callback(next));
   },
+  wait: count => {
+    waiting = count;
+    statusCallbacks.forEach(callback => callback(status));
+  },
+  refuse: reason => refusedCallbacks.forEach(callback => callback(reason)),
+  state: () => shown?.state,
   select: selection => selectCallbacks.forEach(callback => callback(selection)),
   show: name => {
     shown = examples[view][name]!();

@@ -41,8 +41,15 @@ export interface Host<E> {
   send(event: E): Promise<Answer | void>;
   /** How fresh the picture is now. */
   readonly status: Status;
-  /** Calls back whenever `status` changes; returns a function that ends it. */
+  /** Calls back whenever `status` or `waiting` changes; returns a function that ends it. */
   onStatus(callback: (status: Status) => void): () => void;
+  /** How many of the events sent are not confirmed, for so long that a person should know; none if absent. */
+  readonly waiting?: number;
+  /**
+   * Calls back with the reason when something was refused that nobody waits for any more: it was sent before the page
+   * was loaded again. Returns a function that ends it.
+   */
+  onRefused?(callback: (reason: string) => void): () => void;
   /** Puts text on the clipboard. */
   copy(text: string): void;
   /** Opens this view elsewhere; absent where there is only one place. */

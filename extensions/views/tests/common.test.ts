@@ -14,6 +14,7 @@ import { float32, StateError } from '../src/common/buffers';
 import { h, s, setAttributes } from '../src/common/dom';
 import { csv, fileName } from '../src/common/exporting';
 import { beside } from '../src/common/float';
+import { Aim } from '../src/common/aim';
 import { Latest } from '../src/common/frame';
 import { freshness } from '../src/common/head';
 import * as numbers from '../src/common/numbers';
@@ -233,12 +234,71 @@ describe('the newest value', () => {
     vi.useRealTimers();
   });
 
+  it('keeps what may not be replaced, and sends the newest before the page is left', () => {
+    const sent: number[] = [];
+    const latest = new Latest<number, string>(value => {
+      sent.push(value);
+      return new Promise(() => undefined);
+    });
+    void latest.push(1);
+    void latest.push(2);
+    void latest.pass(3);
+    void latest.pass(4);
+    void latest.push(5);
+    void latest.push(6);
+    expect(sent).toEqual([1, 3, 4]);
+    globalThis.dispatchEvent(new Event('pagehide'));
+    expect(sent).toEqual([1, 3, 4, 6]);
+  });
+
+  it('answers late rather than never, though it no longer waits', async () => {
+    vi.useFakeTimers();
+    let answer: (text: string) => void = () => undefined;
+    const latest = new Latest<number, string>(() => new Promise(resolve => (answer = resolve)), 500);
+    const first = latest.push(1);
+    await vi.advanceTimersByTimeAsync(600);
+    expect(latest.pending).toBe(false);
+    answer('yes');
+    expect(await first).toBe('yes');
+    vi.useRealTimers();
+  });
+
   it('hands a failure on and goes on', async () => {
     const latest = new Latest<number, string>(value =>
       value === 1 ? Promise.reject(new Error('gone')) : Promise.resolve('yes')
     );
     await expect(latest.push(1)).rejects.toThrow('gone');
     expect(await latest.push(2)).toBe('yes');
+  });
+});
+
+describe('where a person aims', () => {
+  const yes = Promise.resolve({ accepted: true });
+
+  it('is ahead of the pictures, which come in order and may leave steps out', async () => {
+    const aim = new Aim();
+    aim.show('a');
+    expect(aim.at).toBe('a');
+    ['b', 'c', 'b', 'd', 'c', 'd'].forEach(id => aim.choose(id, yes));
+    await yes;
+    for (const id of ['a', 'b', 'b', 'c', 'c', 'b', 'b', 'c']) {
+      aim.show(id);
+      expect(aim.at).toBe('d');
+    }
+    aim.show('d');
+    expect(aim.at).toBe('d');
+    aim.show('e');
+    expect(aim.at).toBe('e');
+  });
+
+  it('goes back where a step was refused', async () => {
+    const aim = new Aim();
+    aim.show('a');
+    const no = Promise.resolve({ accepted: false });
+    aim.choose('b', no);
+    expect(aim.at).toBe('b');
+    await no;
+    expect(aim.at).toBe('a');
   });
 });
 

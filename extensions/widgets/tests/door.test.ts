@@ -24,7 +24,7 @@ class FakeModel {
     view: 'histogram',
     view_model: 'histogram-1',
     kernel: 'process 1',
-    version: 1,
+    version: 2,
     state: { head: { live: true, updated: 5 } },
     buffers: []
   };
@@ -86,7 +86,7 @@ describe('door', () => {
       model: 'histogram-1',
       event: { type: 'undo' }
     });
-    kernel.write({ type: 'reply', model: 'histogram-1', accepted: true, reason: '' });
+    kernel.answerAll();
     expect(await answer).toEqual({ accepted: true, reason: '' });
     expect(model.sent).toEqual([]);
   });
@@ -121,10 +121,45 @@ describe('door', () => {
     expect(host.status).toEqual({ kind: 'stale', since: 5000 });
     const answer = host.send({ type: 'undo' });
     expect(model.sent).toEqual([
-      { type: 'event', version: 1, model: 'histogram-1', event: { type: 'undo' } }
+      {
+        type: 'event',
+        version: 2,
+        sender: expect.any(String),
+        number: 1,
+        oldest: 1,
+        model: 'histogram-1',
+        event: { type: 'undo' }
+      }
     ]);
-    model.callbacks.get('msg:custom')?.({ type: 'reply', accepted: false, reason: 'no' } as never);
+    const { sender, number } = model.sent[0] as { sender: string; number: number };
+    model.callbacks.get('msg:custom')?.({
+      type: 'reply',
+      sender,
+      number,
+      accepted: false,
+      reason: 'no'
+    } as never);
     expect(await answer).toEqual({ accepted: false, reason: 'no' });
+  });
+
+  it('lets a gesture wait while a reloaded page finds its kernel, and while the connection is lost', async () => {
+    const model = new FakeModel();
+    const kernel = new FakeKernel();
+    model.widget_manager = { kernel };
+    show(model);
+    const early = host.send({ type: 'undo' });
+    await settle();
+    expect(kernel.said.filter(one => one.data['type'] === 'event')).toEqual([]);
+    kernel.welcome();
+    kernel.answerAll();
+    expect(await early).toEqual({ accepted: true, reason: '' });
+    kernel.connectionStatusChanged.emit('disconnected');
+    const late = host.send({ type: 'redo' });
+    kernel.connectionStatusChanged.emit('connected');
+    await settle();
+    kernel.welcome();
+    kernel.answerAll();
+    expect(await late).toEqual({ accepted: true, reason: '' });
   });
 
   it('says so if the picture is of another version', () => {
@@ -132,7 +167,7 @@ describe('door', () => {
     model.traits['version'] = 7;
     const { el } = show(model);
     expect(el.textContent).toContain(
-      'another version of the workbench (its messages are version 7, these are 1)'
+      'another version of the workbench (its messages are version 7, these are 2)'
     );
     expect(drawn).toEqual([]);
   });

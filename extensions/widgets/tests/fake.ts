@@ -52,6 +52,8 @@ export class FakeKernel implements Kernel {
   readonly connectionStatusChanged = new FakeSignal<string>();
   readonly disposed = new FakeSignal<void>();
   present = true;
+  /** True while nothing that is asked is answered. */
+  deaf = false;
   /** Threads that exist. */
   readonly threads: string[] = [];
   /** What was said on comms, with the thread it was addressed to. */
@@ -62,6 +64,7 @@ export class FakeKernel implements Kernel {
   }[] = [];
   private readonly comms = new Map<string, FakeComm>();
   private readonly targets = new Map<string, (comm: Comm) => void>();
+  private readonly answered = new Set<unknown>();
   private count = 0;
 
   createComm(_target: string, id = `comm-${++this.count}`): Comm {
@@ -76,6 +79,9 @@ export class FakeKernel implements Kernel {
 
   sendShellMessage(message: never): { done: Promise<unknown> } {
     const { header, content } = message as Sent;
+    if (this.deaf) {
+      return { done: new Promise(() => undefined) };
+    }
     if (header.msg_type === 'comm_info_request') {
       return { done: Promise.resolve({ content: { comms: this.present ? { data: {} } : {} } }) };
     }
@@ -103,8 +109,19 @@ export class FakeKernel implements Kernel {
     const ids = [...this.comms.keys()].filter(id => (id === 'data') === (to === 'data'));
     const comm = this.comms.get(ids.at(-1) ?? '');
     if (comm && !comm.isDisposed) {
-      comm.onMsg({ content: { data: { version: 1, ...data } }, buffers } as never);
+      comm.onMsg({ content: { data: { version: 2, ...data } }, buffers } as never);
     }
+  }
+
+  /** Answers every event that was not answered; returns how many they were. */
+  answerAll(reason = ''): number {
+    const events = this.said.map(one => one.data).filter(data => data['type'] === 'event');
+    const fresh = events.filter(({ number }) => !this.answered.has(number));
+    for (const { sender, number, model } of fresh) {
+      this.answered.add(number);
+      this.write({ type: 'reply', sender, number, model, accepted: reason === '', reason });
+    }
+    return fresh.length;
   }
 
   /** The answer to a hello. */

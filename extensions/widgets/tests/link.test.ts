@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { KernelLink } from '../src/shared/link';
 import { FakeKernel, settle } from './fake';
 
@@ -45,7 +45,7 @@ describe('KernelLink', () => {
     const { kernel } = await opened();
     expect(kernel.said[0]).toMatchObject({
       type: 'comm_open',
-      data: { type: 'hello', version: 1, views: [] }
+      data: { type: 'hello', version: 2, views: [] }
     });
     expect(kernel.said[0]?.thread).toBe('thread-1');
     const reloaded = Object.assign(new FakeKernel(), { id: kernel.id });
@@ -116,17 +116,24 @@ describe('KernelLink', () => {
 
   it('refuses another version in words', async () => {
     const { kernel, link } = await opened();
-    kernel.write({ ...state('a', 1), version: 2 }, 'data');
+    kernel.write({ ...state('a', 1), version: 1 }, 'data');
     expect(link.status).toBe('refused');
-    expect(link.describe()).toContain('version 2 of the protocol, this page version 1');
-    await expect(link.request('a', { type: 'undo' })).rejects.toThrow('version 2');
+    expect(link.describe()).toContain('version 1 of the protocol, this page version 2');
+    await expect(link.request('a', { type: 'undo' })).rejects.toThrow('version 1');
   });
 
   it('says why a hello was refused', async () => {
     const kernel = new FakeKernel();
     const link = KernelLink.of(kernel);
     await settle();
-    kernel.write({ type: 'reply', model: '', accepted: false, reason: 'the page speaks version 1' });
+    kernel.write({
+      type: 'reply',
+      sender: '',
+      number: 0,
+      model: '',
+      accepted: false,
+      reason: 'the page speaks version 1'
+    });
     expect([link.status, link.reason]).toEqual(['refused', 'the page speaks version 1']);
   });
 
@@ -160,10 +167,85 @@ describe('KernelLink', () => {
     const { kernel, link } = await opened();
     kernel.connectionStatusChanged.emit('disconnected');
     expect(link.status).toBe('lost');
+    const waiting = link.request('a', { type: 'undo' });
     kernel.connectionStatusChanged.emit('connected');
-    expect(kernel.said.at(-1)?.data).toMatchObject({ type: 'hello' });
+    await settle();
+    expect(kernel.said.at(-1)).toMatchObject({ type: 'comm_open', data: { type: 'hello' } });
     kernel.welcome();
     expect(link.status).toBe('open');
+    kernel.answerAll();
+    expect(await waiting).toEqual({ accepted: true, reason: '' });
+  });
+
+  it('notices that another process answers after the connection was lost', async () => {
+    const { kernel, link } = await opened();
+    kernel.write(state('a', 1), 'data');
+    kernel.connectionStatusChanged.emit('disconnected');
+    const waiting = link.request('a', { type: 'undo' });
+    kernel.connectionStatusChanged.emit('connected');
+    await settle();
+    kernel.welcome('process 2');
+    await expect(waiting).rejects.toThrow('the kernel restarted');
+    expect(link.shown('histogram')).toMatchObject([{ past: true }]);
+  });
+
+  it('says hello again, and opens the channel anew, until it is welcomed', async () => {
+    vi.useFakeTimers();
+    const kernel = new FakeKernel();
+    const link = KernelLink.of(kernel);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(kernel.said.map(one => one.type)).toEqual(['comm_open']);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(kernel.said.map(one => one.type)).toEqual([
+      'comm_open',
+      'comm_msg',
+      'comm_msg',
+      'comm_close',
+      'comm_open'
+    ]);
+    kernel.welcome();
+    expect(link.status).toBe('open');
+    vi.useRealTimers();
+  });
+
+  it('tries anew to find out whether there is a workbench if nothing is answered', async () => {
+    vi.useFakeTimers();
+    const kernel = new FakeKernel();
+    kernel.deaf = true;
+    KernelLink.of(kernel);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(kernel.said).toEqual([]);
+    kernel.deaf = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(kernel.said.map(one => one.type)).toContain('comm_open');
+    vi.useRealTimers();
+  });
+
+  it('makes the channel anew when gestures find no answer', async () => {
+    const { kernel, link } = await opened();
+    vi.useFakeTimers();
+    const waiting = link.request('a', { type: 'undo' });
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(link.waiting('a')).toBe(1);
+    expect(kernel.said.filter(one => one.type === 'comm_open')).toHaveLength(2);
+    kernel.said.length = 0;
+    kernel.welcome();
+    vi.useRealTimers();
+    expect(kernel.answerAll()).toBe(1);
+    expect(await waiting).toEqual({ accepted: true, reason: '' });
+    expect(link.waiting('a')).toBe(0);
+  });
+
+  it('does after a reload what was asked before, and says if it is refused', async () => {
+    const { kernel, link } = await opened();
+    void link.request('a', { type: 'select', id: 'x' });
+    const reloaded = Object.assign(new FakeKernel(), { id: kernel.id });
+    const next = KernelLink.of(reloaded);
+    await settle();
+    reloaded.welcome();
+    expect(next.waiting('a')).toBe(1);
+    reloaded.answerAll('no such row');
+    expect([next.waiting('a'), next.takeRefusal('a'), next.takeRefusal('a')]).toEqual([0, 'no such row', '']);
   });
 
   it('tells the kernel when the page is left', async () => {

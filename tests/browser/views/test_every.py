@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 from playwright.sync_api import expect
 
@@ -133,3 +136,88 @@ def test_a_state_whose_buffers_are_too_short_is_refused_in_place(harness: Harnes
     expect(root.get_by_test_id("wb-heat-map")).to_be_visible()
     harness.do("show('usual')")
     expect(wrong).to_be_hidden()
+
+
+def rows_with(harness: Harness, batches: int) -> list[dict[str, object]]:
+    """The rows as they are after so many batches: all of them are built anew."""
+    rows: list[dict[str, object]] = harness.do("state().observers")
+    return [{**row, "batches": batches} for row in rows]
+
+
+def candidates_with(harness: Harness, sqnr: float) -> dict[str, object]:
+    """The observer in detail with other figures: the buttons of its candidates are built anew."""
+    detail: dict[str, Any] = harness.do("state().detail")
+    return {**detail, "candidates": [{**one, "sqnr": sqnr} for one in detail["candidates"]]}
+
+
+def test_a_picture_that_comes_between_press_and_release_does_not_take_the_click(harness: Harness) -> None:
+    root = harness.open("histogram", width=1000, height=700)
+    row = root.get_by_test_id("wb-observer").nth(1)
+    harness.forget()
+    harness.page.mouse.move(*harness.middle(row.locator(".wb-list-name")))
+    for batches in range(1000, 1020):
+        harness.page.mouse.down()
+        harness.do("patch(argument)", {"observers": rows_with(harness, batches)})
+        harness.settle()
+        harness.page.mouse.up()
+        harness.settle()
+    assert [event["type"] for event in harness.events()] == ["select"] * 20
+    expect(row.locator(".wb-list-name")).to_have_attribute("title", re.compile("1019 batches"))
+
+
+def test_a_key_that_is_held_presses_a_button_that_a_picture_rebuilds(harness: Harness) -> None:
+    root = harness.open("histogram", width=1000, height=700)
+    root.get_by_test_id("wb-candidate").first.focus()
+    harness.forget()
+    for sqnr in range(30, 40):
+        harness.page.keyboard.down(" ")
+        harness.do("patch(argument)", {"detail": candidates_with(harness, sqnr)})
+        harness.settle()
+        harness.page.keyboard.up(" ")
+        harness.settle()
+        expect(root.get_by_test_id("wb-candidate").first).to_be_focused()
+    assert [event["final"] for event in harness.events()] == [True] * 10
+
+
+def test_the_focus_stays_on_a_part_that_a_picture_builds_anew(harness: Harness) -> None:
+    root = harness.open("shapes", width=900, height=700)
+    canvas = root.get_by_test_id("wb-raster")
+    canvas.focus()
+    for count in (7, 8):
+        harness.do("patch(argument)", {"count": count})
+        harness.settle()
+        expect(root.get_by_test_id("wb-raster")).to_be_focused()
+    harness.page.evaluate("() => document.activeElement.blur()")
+    harness.do("patch(argument)", {"count": 9})
+    harness.settle()
+    assert harness.page.evaluate("() => document.activeElement === document.body")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_waits_is_said_in_the_head(harness: Harness, view: str, theme: str) -> None:
+    root = harness.open(view, width=420, theme=theme, height=700)
+    mark = root.get_by_test_id("wb-waiting")
+    expect(mark).to_be_empty()
+    harness.do("wait(argument)", 3)
+    expect(mark).to_have_text("↻3 waiting for Python; nothing needs to be done again")
+    expect(mark).to_have_attribute("role", "status")
+    harness.picture(f"waiting-{view}-{theme}")
+    harness.do("wait(argument)", 0)
+    expect(mark).to_be_empty()
+
+
+def test_a_refusal_stays_while_pictures_come_until_something_else_is_done(harness: Harness) -> None:
+    root = harness.open("graph", width=900, height=700)
+    harness.page.evaluate("() => { harness.answer = async () => ({accepted: false, reason: 'no'}); }")
+    root.get_by_test_id("wb-graph-field").focus()
+    harness.page.keyboard.press("ArrowDown")
+    expect(root.get_by_test_id("wb-wrong")).to_contain_text("Refused: no")
+    harness.do("patch(argument)", {"truncated": 3})
+    harness.settle()
+    expect(root.get_by_test_id("wb-wrong")).to_contain_text("Refused: no")
+    harness.page.evaluate("() => { harness.answer = async () => ({accepted: true, reason: ''}); }")
+    harness.page.keyboard.press("ArrowDown")
+    expect(root.get_by_test_id("wb-wrong")).to_be_hidden()
+    harness.do("refuse(argument)", "asked before the page was loaded again")
+    expect(root.get_by_test_id("wb-wrong")).to_contain_text("Refused: asked before")

@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["Dim", "Head", "PROTOCOL_VERSION", "Refusal", "SelectEvent"]
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """Raised when a message changes shape; a view refuses a state of another version and says so."""
 
 

@@ -70,6 +70,12 @@ class Request:
 
     type: Literal["event"]
     version: int
+    sender: str
+    """One load of one page, which numbers what it sends."""
+    number: int
+    """Counts from 1: a gesture that arrives again is answered again, and done once."""
+    oldest: int
+    """The smallest number to which the sender has no answer yet."""
     model: str
     event: dict[str, object] = field(default_factory=dict)
 
@@ -80,6 +86,10 @@ class Reply:
 
     type: Literal["reply"]
     version: int
+    sender: str
+    """Whose request it answers; empty if that could not be read."""
+    number: int
+    """Which request of that sender; 0 if it is the answer to something else."""
     model: str
     accepted: bool
     reason: str

@@ -58,11 +58,13 @@ interface Waiter<R> {
 }
 
 /**
- * Sends values one at a time: while one is on its way only the newest is kept, and the last is never lost.
- * A send that is not answered within `patience` milliseconds counts as lost, so that a dead link blocks nothing.
+ * Sends values one at a time: while one is on its way only the newest is kept, and the last is never lost: it is sent
+ * before the page is left, too. A send that is not answered within `patience` milliseconds no longer holds up the next.
  */
 export class Latest<T, R> {
   private busy = false;
+  /** Stands for the value that is on its way. */
+  private under: ReturnType<typeof setTimeout> | undefined;
   private waiting: { value: T; waiters: Waiter<R>[] } | null = null;
 
   constructor(
@@ -75,10 +77,19 @@ export class Latest<T, R> {
     return new Promise((resolve, reject) => {
       const waiter = { resolve, reject };
       if (this.busy) {
-        this.waiting = { value, waiters: [...(this.waiting?.waiters ?? []), waiter] };
+        this.keep({ value, waiters: [...(this.waiting?.waiters ?? []), waiter] });
       } else {
         void this.go(value, [waiter]);
       }
+    });
+  }
+
+  /** Sends now, in the place of what is kept: for a value that no later one may replace. */
+  pass(value: T): Promise<R | void> {
+    const replaced = this.waiting?.waiters ?? [];
+    this.keep(null);
+    return new Promise((resolve, reject) => {
+      void this.go(value, [...replaced, { resolve, reject }]);
     });
   }
 
@@ -87,22 +98,36 @@ export class Latest<T, R> {
     return this.busy;
   }
 
+  private keep(waiting: { value: T; waiters: Waiter<R>[] } | null): void {
+    this.waiting = waiting;
+    // What was typed last before a reload would be lost here.
+    const change = waiting ? globalThis.addEventListener : globalThis.removeEventListener;
+    change('pagehide', this.flush);
+  }
+
+  private readonly flush = (): void => {
+    const last = this.waiting;
+    this.keep(null);
+    if (last) {
+      void this.go(last.value, last.waiters);
+    }
+  };
+
   private async go(value: T, waiters: readonly Waiter<R>[]): Promise<void> {
     this.busy = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const lost = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, this.patience);
-    });
-    const settled = await Promise.race([this.transmit(value), lost]).then(
+    const next = (): void => {
+      clearTimeout(timer);
+      this.under = undefined;
+      this.busy = false;
+      this.flush();
+    };
+    const timer = (this.under = setTimeout(next, this.patience));
+    const settled = await this.transmit(value).then(
       answer => (waiter: Waiter<R>) => waiter.resolve(answer),
       (reason: unknown) => (waiter: Waiter<R>) => waiter.reject(reason)
     );
-    clearTimeout(timer);
-    this.busy = false;
-    const next = this.waiting;
-    this.waiting = null;
-    if (next) {
-      void this.go(next.value, next.waiters);
+    if (this.under === timer) {
+      next();
     }
     waiters.forEach(settled);
   }

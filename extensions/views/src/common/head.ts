@@ -2,7 +2,7 @@
 import type { Host, Place, Status } from '../host';
 import type { Head } from '../protocol';
 import { download, fileName, htmlPage, png, svgText, type Exports } from './exporting';
-import { h, Listeners, setText } from './dom';
+import { h, Listeners, replace, setText } from './dom';
 import { openMenu, type MenuItem } from './float';
 import { ago } from './numbers';
 import { hex } from './colours';
@@ -39,6 +39,11 @@ export class HeadLine {
   private readonly dot = h('span', { class: 'wb-dot', 'aria-hidden': 'true' });
   private readonly age = h('span', {});
   private readonly status: HTMLElement;
+  private readonly waiting = h('span', {
+    class: 'wb-head-waiting',
+    role: 'status',
+    'data-testid': 'wb-waiting'
+  });
   private readonly menuButton: HTMLButtonElement;
   private source: HTMLElement = h('span', { class: 'wb-head-source' });
   private head: Head | null = null;
@@ -70,7 +75,15 @@ export class HeadLine {
       },
       '⋯'
     );
-    this.element = h('header', { class: 'wb-head' }, this.title, this.source, this.status, this.menuButton);
+    this.element = h(
+      'header',
+      { class: 'wb-head' },
+      this.title,
+      this.source,
+      this.waiting,
+      this.status,
+      this.menuButton
+    );
     this.listeners.on(this.menuButton, 'click', () => this.toggleMenu());
     this.listeners.add(host.onStatus(() => this.refresh()));
     this.timer = setInterval(() => this.refresh(), 1000);
@@ -115,7 +128,19 @@ export class HeadLine {
     this.status.dataset['status'] = this.host.status.kind;
     setText(this.dot, dot);
     setText(this.age, text);
+    this.refreshWaiting(this.host.waiting ?? 0);
     this.status.title = this.head ? `Made ${new Date(this.head.updated * 1000).toLocaleString()}` : text;
+  }
+
+  private refreshWaiting(count: number): void {
+    const text = count === 0 ? '' : `${count} waiting`;
+    if (text !== this.waiting.dataset['count']) {
+      this.waiting.dataset['count'] = text; // what is said aloud is said once, not every second
+      const more = h('span', { class: 'wb-hidden' }, ' for Python; nothing needs to be done again');
+      replace(this.waiting, ...(count === 0 ? [] : [h('span', { 'aria-hidden': 'true' }, '↻'), text, more]));
+      this.waiting.title =
+        count === 0 ? '' : `Python has not confirmed ${count === 1 ? 'a gesture' : `${count} gestures`} yet`;
+    }
   }
 
   private toggleMenu(): void {

@@ -4,10 +4,12 @@ import type { Head } from '../protocol';
 import { StateError } from './buffers';
 import { h, Listeners, replace } from './dom';
 import type { Exports } from './exporting';
+import { FocusKeeper } from './focus';
 import { Tooltip } from './float';
 import { Frame, watchSize } from './frame';
 import { HeadLine } from './head';
 import { emptyState, Notice } from './parts';
+import { Press } from './press';
 import { COMMON_CSS } from './styles';
 import { themeOf, useStyle, watchTheme, type Theme } from './theme';
 
@@ -33,6 +35,12 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   protected theme: Theme;
   protected state: S | null = null;
   private readonly head: HeadLine;
+  private readonly press: Press;
+  private readonly focus: FocusKeeper;
+  /** The newest state that arrived during a press. */
+  private late: { readonly state: S; readonly buffers: readonly DataView[] } | null = null;
+  /** What is said of a state that cannot be drawn: the next one that can takes it back. */
+  private complaint = '';
 
   constructor(
     protected readonly root: HTMLElement,
@@ -60,6 +68,10 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
     );
     replace(this.element, this.head.element, this.wrong.element, this.content);
     this.applyTheme();
+    this.focus = new FocusKeeper(this.element);
+    this.press = new Press(this.element, () => this.catchUp());
+    this.listeners.add(() => this.press.destroy());
+    this.listeners.add(host.onRefused?.(reason => this.wrong.say(`Refused: ${reason}`)));
     this.listeners.add(watchTheme(() => this.applyTheme()));
     this.listeners.add(watchSize(this.element, () => this.resize()));
     this.showEmpty();
@@ -75,6 +87,16 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   protected abstract exports(): Exports;
 
   update(state: S, buffers: readonly DataView[]): void {
+    if (this.press.holds) {
+      this.late = { state, buffers };
+    } else {
+      this.late = null;
+      this.focus.during(() => this.take(state, buffers));
+      this.frame.request();
+    }
+  }
+
+  private take(state: S, buffers: readonly DataView[]): void {
     const first = this.state === null;
     this.head.update(state.head);
     this.element.setAttribute('aria-label', `${this.identity.name} view: ${state.head.title}`);
@@ -84,15 +106,30 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
       }
       this.accept(state, buffers);
       this.state = state;
-      this.wrong.say('');
+      this.complain('');
     } catch (error) {
       if (!(error instanceof StateError)) {
         throw error;
       }
-      this.wrong.say(`This state cannot be drawn: ${error.message}.`);
+      this.complain(`This state cannot be drawn: ${error.message}.`);
       if (first) {
         this.showEmpty();
       }
+    }
+  }
+
+  /** A refusal stays to be read while pictures come: only what is said of a picture goes with it. */
+  private complain(text: string): void {
+    if (text !== '' || this.wrong.message === this.complaint) {
+      this.wrong.say(text);
+    }
+    this.complaint = text;
+  }
+
+  /** A press has ended: what came in the meantime is drawn. */
+  private catchUp(): void {
+    if (this.late) {
+      this.update(this.late.state, this.late.buffers);
     }
     this.frame.request();
   }
@@ -119,8 +156,9 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   protected async send(event: E, quiet = false): Promise<Answer | void> {
     try {
       const answer = await this.host.send(event);
-      if (answer && !answer.accepted && !quiet) {
-        this.wrong.say(`Refused: ${answer.reason}`);
+      if (!quiet) {
+        const refused = answer && !answer.accepted;
+        this.wrong.say(refused ? `Refused: ${answer.reason}` : this.complaint);
       }
       return answer;
     } catch (error) {
@@ -155,8 +193,8 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   }
 
   private redraw(): void {
-    if (this.state !== null && this.element.isConnected) {
-      this.draw();
+    if (this.state !== null && this.element.isConnected && !this.press.holds) {
+      this.focus.during(() => this.draw());
     }
   }
 

@@ -46,6 +46,9 @@ export const COMMON_CSS = `
   text-overflow: ellipsis; flex: 1 1 0; min-width: 0; text-align: left; }
 button.wb-head-source { border: 0; background: none; padding: 0; font-family: inherit; cursor: pointer; text-decoration: underline dotted; }
 button.wb-head-source:hover { color: var(--wb-accent); }
+.wb-head-waiting { color: var(--wb-quiet); font-size: var(--wb-small); white-space: nowrap; flex: none;
+  display: inline-flex; gap: 4px; align-items: baseline; }
+.wb-head-waiting:empty { margin-left: -8px; }
 .wb-head-status { color: var(--wb-quiet); font-size: var(--wb-small); white-space: nowrap; flex: 0 1 auto; overflow: hidden;
   text-overflow: ellipsis; display: inline-flex; gap: 4px; align-items: baseline; }
 .wb-head-status[data-status='live'] .wb-dot { color: var(--wb-ok); }

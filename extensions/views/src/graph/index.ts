@@ -47,6 +47,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private readonly folds = new Folds();
   private colourBy: ColourBy = 'op';
   private selected: string | null = null;
+  /** How many selections made here Python has not answered: its own are older than those. */
+  private asked = 0;
   private hovered: Route | null = null;
   private shape = '';
   private planted = '';
@@ -136,7 +138,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       this.planted = content;
       this.plant(state, other);
     }
-    if (state.selected !== (this.state?.selected ?? null) || other) {
+    if (this.asked === 0 && (state.selected !== (this.state?.selected ?? null) || other)) {
       this.follow(state.selected);
     }
   }
@@ -311,7 +313,13 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     const node = id !== null && this.folds.tree?.nodes.has(id) ? id : null;
     if (id === null || node !== null) {
       this.host.select?.({ node, from: 'graph' });
-      void this.send({ type: 'select', id: node });
+      this.asked += 1;
+      void this.send({ type: 'select', id: node }).then(answer => {
+        this.asked -= 1;
+        if (answer && !answer.accepted && this.asked === 0) {
+          this.follow(this.state?.selected ?? null);
+        }
+      });
     }
   }
 

@@ -94,7 +94,9 @@ export class RangeControl {
 
   private transmit(id: string, { low, high }: Range, final: boolean): void {
     this.sent = true;
-    const answer = this.sender.push({ type: 'set_range', id, low, high, final });
+    const event: SetRangeEvent = { type: 'set_range', id, low, high, final };
+    // The end of a movement can be undone by itself, so no later one may stand for it.
+    const answer = final ? this.sender.pass(event) : this.sender.push(event);
     if (final) {
       const mine = this.local;
       void answer.then(reply => this.settle(mine, reply));

@@ -1,4 +1,4 @@
-import type { Host, Mount, MountOptions } from '../host';
+import type { Answer, Host, Mount, MountOptions } from '../host';
 import type { HistogramState, HistogramViewEvent } from '../protocol';
 import { float32, StateError } from '../common/buffers';
 import { h, replace } from '../common/dom';
@@ -106,9 +106,9 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     super.destroy();
   }
 
-  private choose(id: string): void {
+  private choose(id: string): Promise<Answer | void> {
     this.host.select?.({ observer: id, from: 'histogram' });
-    void this.send({ type: 'select', id });
+    return this.send({ type: 'select', id });
   }
 
   /** The observer that belongs to a graph node: they share the name of what they stand for. */

@@ -1,5 +1,7 @@
 /** The list of observers: in graph order or worst first, with a search. */
+import type { Answer } from '../host';
 import type { ModelFigures, ObserverRow } from '../protocol';
+import { Aim } from '../common/aim';
 import { h, replace, s, setText } from '../common/dom';
 import { decibels, percent, signed } from '../common/numbers';
 import { Segments } from '../common/parts';
@@ -56,9 +58,10 @@ export class ObserverList {
   private shown: ObserverRow[] = [];
   private all: readonly ObserverRow[] = [];
   private selected: string | null = null;
+  private readonly aim = new Aim();
   private readonly built = new Map<string, { readonly key: string; readonly element: HTMLElement }>();
 
-  constructor(private readonly choose: (id: string) => void) {
+  constructor(private readonly ask: (id: string) => Promise<Answer | void>) {
     this.order = new Segments<Order>(
       'Sort observers by',
       [
@@ -80,10 +83,15 @@ export class ObserverList {
     );
   }
 
+  private choose(id: string): void {
+    this.aim.choose(id, this.ask(id));
+  }
+
   /** Shows other rows. */
   update(rows: readonly ObserverRow[], selected: string | null, model: ModelFigures): void {
     this.all = rows;
     const moved = selected !== this.selected;
+    this.aim.show(selected);
     this.selected = selected;
     this.element.hidden = rows.length < 2;
     this.fill();
@@ -190,7 +198,7 @@ export class ObserverList {
   }
 
   private key(event: KeyboardEvent): void {
-    const at = this.shown.findIndex(row => row.id === this.selected);
+    const at = this.shown.findIndex(row => row.id === this.aim.at);
     const last = this.shown.length - 1;
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
     if (event.key === '/') {

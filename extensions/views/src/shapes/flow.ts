@@ -61,6 +61,8 @@ export class FlowPicture implements Act<FlowState> {
   private state: FlowState | null = null;
   private rows: HTMLElement[] = [];
   private selected: string | null = null;
+  /** How many selections made here Python has not answered: its own are older than those. */
+  private asked = 0;
   private drawnFor = '';
   private readonly later = new Map<Element, () => void>();
   private readonly near =
@@ -82,7 +84,7 @@ export class FlowPicture implements Act<FlowState> {
   accept(state: FlowState): void {
     this.state = state;
     this.drawnFor = '';
-    this.selected = state.selected;
+    this.selected = this.asked > 0 ? this.selected : state.selected;
     // Names get their colours in the order of the ops, however far a person has scrolled.
     state.rows.forEach(row =>
       [...row.inputs, row.output].forEach(({ dims }) => dims.forEach(dim => dimensionColour(dim.name)))
@@ -267,7 +269,10 @@ export class FlowPicture implements Act<FlowState> {
   private choose(node: string): void {
     this.mark(node);
     this.stage.host.select?.({ node, from: 'shapes' });
-    void this.stage.send({ type: 'select', id: node });
+    this.asked += 1;
+    void this.stage.send({ type: 'select', id: node }).then(() => {
+      this.asked -= 1;
+    });
   }
 
   private mark(node: string | null, reveal = true): void {

@@ -38,16 +38,16 @@ export class TensorPicture implements Act<TensorState> {
   private readonly stats = h('div', { class: 'wb-stats', 'data-testid': 'wb-stats' });
   private readonly picture = h('div', { class: 'wb-picture', 'data-testid': 'wb-picture' });
   private readonly sliders = h('div', { class: 'wb-sliders' });
-  private readonly sender: Latest<SliceEvent, Answer>;
+  /** One for each axis: a step of one slider may not take the place of another's. */
+  private readonly senders = new Map<number, Latest<SliceEvent, Answer>>();
   private state: TensorState | null = null;
   private pane: Pane | null = null;
   private sliderKey = '';
   /** The entry that each slider shows, by axis. */
   private readonly shown = new Map<number, number>();
-  private held: SliceEvent | null = null;
+  private readonly held = new Map<number, SliceEvent>();
 
   constructor(private readonly stage: Stage) {
-    this.sender = new Latest(event => stage.send(event) as Promise<Answer | void>);
     const line = h(
       'div',
       { class: 'wb-tensor-line' },
@@ -253,18 +253,29 @@ export class TensorPicture implements Act<TensorState> {
       return;
     }
     const event: SliceEvent = { type: 'slice', axis: slider.axis, index };
-    this.held = event;
+    this.held.set(slider.axis, event);
     this.showSlider({ ...slider, index });
-    void this.sender.push(event).then(() => {
-      if (this.held === event) {
-        this.held = null;
-      }
-    });
+    void this.senderOf(slider.axis)
+      .push(event)
+      .then(() => {
+        if (this.held.get(slider.axis) === event) {
+          this.held.delete(slider.axis);
+        }
+      });
+  }
+
+  private senderOf(axis: number): Latest<SliceEvent, Answer> {
+    let sender = this.senders.get(axis);
+    if (!sender) {
+      sender = new Latest(event => this.stage.send(event) as Promise<Answer | void>);
+      this.senders.set(axis, sender);
+    }
+    return sender;
   }
 
   /** Shows where a slider stands; while a person moves it, incoming states do not move it back. */
   private showSlider(slider: Slider): void {
-    const index = this.held?.axis === slider.axis ? this.held.index : slider.index;
+    const index = this.held.get(slider.axis)?.index ?? slider.index;
     this.shown.set(slider.axis, index);
     const range = this.sliders.querySelector<HTMLInputElement>(`input[data-axis="${slider.axis}"]`);
     const field = this.sliders.querySelector<HTMLInputElement>(`input[data-axis-field="${slider.axis}"]`);

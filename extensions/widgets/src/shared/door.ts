@@ -7,8 +7,8 @@ import type { Manager } from './keep';
 import { keepPictures } from './keep';
 import type { Kernel, Signal } from './kernel';
 import { KernelLink } from './link';
-import type { PlainEvent } from './requests';
-import { Requests } from './requests';
+import type { PlainEvent } from './outbox';
+import { Outbox } from './outbox';
 
 /** The traits of `workbench.widgets.base.ViewWidget`. */
 interface Traits {
@@ -52,7 +52,7 @@ function keepPlainKeys(event: KeyboardEvent): void {
 class Shown<S, E> {
   private readonly host: LinkedHost;
   private readonly view: View<S>;
-  private readonly own: Requests;
+  private readonly own: Outbox;
   private readonly body = h('div', { class: 'wb-widget' });
   private link: KernelLink | null = null;
   private endLink: (() => void) | null = null;
@@ -65,13 +65,17 @@ class Shown<S, E> {
   ) {
     replace(root, this.body);
     this.body.addEventListener('keydown', keepPlainKeys);
-    this.own = new Requests((target, event) =>
-      model.send({ type: 'event', version: PROTOCOL_VERSION, model: target, event })
-    );
+    this.own = new Outbox({
+      write: gesture => model.send({ type: 'event', version: PROTOCOL_VERSION, ...gesture }),
+      changed: () => this.host.refresh()
+    });
+    this.own.open(model.get('kernel'));
     this.findLink();
     this.host = new LinkedHost({
       send: event => this.send(event),
       status: () => this.status(),
+      waiting: () =>
+        this.own.waiting(model.get('view_model')) + (this.link?.waiting(model.get('view_model')) ?? 0),
       link: () => this.link
     });
     this.view = mount(this.body, this.host as never);
@@ -90,6 +94,7 @@ class Shown<S, E> {
     this.model.off('msg:custom', this.onReply);
     this.kernelChanged?.disconnect(this.onKernel);
     this.endLink?.();
+    this.own.close();
     this.host.end();
     this.view.destroy();
   };
@@ -108,7 +113,15 @@ class Shown<S, E> {
     this.endLink?.();
     const kernel = this.model.widget_manager?.kernel;
     this.link = kernel ? KernelLink.of(kernel) : null;
-    this.endLink = this.link?.listen(() => this.host.refresh()) ?? null;
+    this.endLink = this.link?.listen(() => this.refresh()) ?? null;
+  }
+
+  private refresh(): void {
+    const refusal = this.link?.takeRefusal(this.model.get('view_model')) ?? '';
+    if (refusal !== '') {
+      this.host.refuse(refusal);
+    }
+    this.host.refresh();
   }
 
   private readonly onKernel = (): void => {
@@ -136,14 +149,15 @@ class Shown<S, E> {
   private async send(event: PlainEvent): Promise<Answer | undefined> {
     const target = this.model.get('view_model');
     if (!this.seesKernel) {
-      return this.own.send(target, event); // waits for the running cell: this front end has no other way
+      return this.own.send(target, event, this.model.get('kernel')); // waits for the running cell: this front end has no other way
     }
     const status = this.status();
-    if (status.kind === 'disconnected' || !this.link) {
+    const may = this.link !== null && ['open', 'lost', 'connecting'].includes(this.link.status);
+    if (!this.link || !may || (this.link.status === 'open' && status.kind === 'disconnected')) {
       const reason = status.kind === 'disconnected' ? status.reason : 'no kernel';
       throw new Error(`${reason}; run the cell again`);
     }
-    return this.link.request(target, event);
+    return this.link.request(target, event, this.model.get('kernel'));
   }
 
   private readonly onReply = (content: never): void => {

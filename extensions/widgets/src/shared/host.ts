@@ -1,6 +1,6 @@
 import type { Answer, Host, Place, Selection, Status } from '../../../views/src/host';
 import type { KernelLink } from './link';
-import type { PlainEvent } from './requests';
+import type { PlainEvent } from './outbox';
 
 /** What a host needs to know beside the link. */
 export interface Source {
@@ -8,6 +8,8 @@ export interface Source {
   readonly send: (event: PlainEvent) => Promise<Answer | undefined>;
   /** How fresh the picture is now. */
   readonly status: () => Status;
+  /** How many events are not confirmed, for so long that a person should know. */
+  readonly waiting: () => number;
   /** The views on the same kernel; null where there is no link. */
   readonly link: () => KernelLink | null;
   readonly openIn?: (place: Place) => void;
@@ -31,6 +33,7 @@ export class LinkedHost implements Host<never> {
   readonly places?: readonly Place[];
   private readonly statusCallbacks = new Set<(status: Status) => void>();
   private readonly selectCallbacks = new Set<(selection: Selection) => void>();
+  private readonly refusedCallbacks = new Set<(reason: string) => void>();
   private endSelection: (() => void) | null = null;
   private told = '';
 
@@ -44,21 +47,39 @@ export class LinkedHost implements Host<never> {
     return this.source.status();
   }
 
-  /** Sends an event to Python; rejects if Python cannot be reached. */
+  /** How many events are not confirmed, for so long that a person should know. */
+  get waiting(): number {
+    return this.source.waiting();
+  }
+
+  /** Sends an event to Python; rejects if Python will never get it. */
   send(event: never): Promise<Answer | void> {
     return this.source.send(event as PlainEvent);
   }
 
-  /** Calls back whenever the status changes. */
+  /** Calls back whenever the status, or what waits, changes. */
   onStatus(callback: (status: Status) => void): () => void {
     this.statusCallbacks.add(callback);
     return () => this.statusCallbacks.delete(callback);
   }
 
-  /** Tells the view that its status may have changed. */
+  /** Calls back when something was refused that nobody waits for any more. */
+  onRefused(callback: (reason: string) => void): () => void {
+    this.refusedCallbacks.add(callback);
+    return () => this.refusedCallbacks.delete(callback);
+  }
+
+  /** Tells the view why something was refused that nobody waits for any more. */
+  refuse(reason: string): void {
+    for (const callback of [...this.refusedCallbacks]) {
+      callback(reason);
+    }
+  }
+
+  /** Tells the view that its status, or what waits, may have changed. */
   refresh(): void {
     const status = this.status;
-    const text = JSON.stringify(status);
+    const text = JSON.stringify([status, this.waiting]);
     if (text !== this.told) {
       this.told = text;
       for (const callback of [...this.statusCallbacks]) {
@@ -90,6 +111,7 @@ export class LinkedHost implements Host<never> {
     this.endSelection = null;
     this.statusCallbacks.clear();
     this.selectCallbacks.clear();
+    this.refusedCallbacks.clear();
   }
 
   private readonly onSelection = (selection: Selection): void => {

@@ -10,8 +10,8 @@ import { PROTOCOL_VERSION } from '../../../protocol/src/index';
 import type { Answer } from '../../../views/src/host';
 import type { Comm, CommMessage, Kernel } from './kernel';
 import { commIds, findThread, Line } from './kernel';
-import type { PlainEvent } from './requests';
-import { Requests } from './requests';
+import type { PlainEvent } from './outbox';
+import { Outbox, tabStore } from './outbox';
 import { SharedSelection } from './selection';
 
 /** Comm target that a page opens to speak to the kernel. */
@@ -21,6 +21,12 @@ export const DATA = 'workbench.data';
 
 const VIEWS: readonly string[] = ['shapes', 'histogram', 'graph', 'heatmap', 'scatter', 'training'];
 const HEARTBEAT = 30_000;
+/** A page that was not welcomed after so many milliseconds says hello again, and then ever later. */
+const WELCOME_PATIENCE = 1500;
+/** So long may it take to find out whether there is a workbench, before it is tried anew. */
+const FINDING_PATIENCE = 10_000;
+/** After so many hellos without an answer the channel itself is opened anew: the kernel may not know it. */
+const SILENCES = 3;
 
 /**
  * How the link stands.
@@ -64,7 +70,8 @@ export class KernelLink {
   private readonly listeners = new Set<LinkListener>();
   private readonly shownModels = new Map<string, Shown>();
   private readonly watchers = new Map<ViewName, number>();
-  private readonly requests = new Requests((model, event) => this.write({ type: 'event', model, event }));
+  private readonly outbox: Outbox;
+  private readonly refusals = new Map<string, string>();
   private control: Line | null = null;
   private attempt = 0;
   private data: Comm | null = null;
@@ -72,6 +79,10 @@ export class KernelLink {
   private why = '';
   private process = '';
   private readonly heartbeat: ReturnType<typeof setInterval>;
+  private watchdog: ReturnType<typeof setTimeout> | undefined;
+  private unanswered = 0;
+  /** True on a channel on which the kernel has not answered yet. */
+  private fresh = true;
 
   /** The link to a kernel: the same one for whoever asks in this page. */
   static of(kernel: Kernel): KernelLink {
@@ -91,7 +102,18 @@ export class KernelLink {
     kernel.connectionStatusChanged.connect(this.onConnection);
     kernel.disposed.connect(() => this.end());
     globalThis.addEventListener('pagehide', this.onHide);
-    this.heartbeat = setInterval(() => this.greet(), HEARTBEAT);
+    globalThis.addEventListener('pageshow', this.onShow);
+    this.outbox = new Outbox({
+      write: gesture => this.write({ type: 'event', ...gesture }),
+      changed: () => this.tell(null),
+      refused: (model, reason) => {
+        this.refusals.set(model, reason);
+        this.tell(model);
+      },
+      silent: times => (times % SILENCES === 0 ? void this.connect(false) : this.greet()),
+      store: tabStore(kernel.id)
+    });
+    this.heartbeat = setInterval(() => this.beat(), HEARTBEAT);
     this.register();
     void this.connect(false);
   }
@@ -137,12 +159,27 @@ export class KernelLink {
     };
   }
 
-  /** Sends an event to a view model and resolves with the answer; rejects if there is nobody to ask. */
-  async request(model: string, event: PlainEvent): Promise<Answer | undefined> {
-    if (this.standing !== 'open') {
+  /**
+   * Sends an event to a view model of `process` and resolves with the answer; rejects if it will never be done. While
+   * the connection is lost, and after a reload until the kernel has answered, it waits.
+   */
+  async request(model: string, event: PlainEvent, process = this.process): Promise<Answer | undefined> {
+    if (!['open', 'lost', 'connecting'].includes(this.standing) || process === '') {
       throw new Error(this.describe());
     }
-    return this.requests.send(model, event);
+    return this.outbox.send(model, event, process);
+  }
+
+  /** How many gestures for a view model wait for so long that a person should know. */
+  waiting(model: string): number {
+    return this.outbox.waiting(model);
+  }
+
+  /** Why a gesture was refused that a former load of this page made; it is told once. Empty if none was. */
+  takeRefusal(model: string): string {
+    const reason = this.refusals.get(model) ?? '';
+    this.refusals.delete(model);
+    return reason;
   }
 
   /** Calls back at every change; returns a function that ends it. */
@@ -196,6 +233,7 @@ export class KernelLink {
   /** Opens the control channel, if the kernel has a workbench or is `known` to. */
   private async connect(known: boolean): Promise<void> {
     const attempt = ++this.attempt;
+    this.expect(FINDING_PATIENCE);
     try {
       const thread = await findThread(this.kernel);
       const present = known || (await commIds(this.kernel, DATA, thread)).length > 0;
@@ -205,15 +243,38 @@ export class KernelLink {
       if (present) {
         this.open(thread);
       } else if (this.standing === 'connecting') {
+        this.expectNothing();
         this.set('absent');
+      } else if (this.process !== '') {
+        this.drop('restarted'); // another process answers, and it has no workbench yet
       }
     } catch {
-      // The kernel went away in the meantime: its status says so, and a new one will be heard of.
+      // The kernel, or the way to it, went away in the meantime: it is tried again, or its status says so.
     }
   }
 
+  /** Asks again, ever later, until the kernel has welcomed this page: every message may be lost. */
+  private expect(patience: number): void {
+    clearTimeout(this.watchdog);
+    const delay = Math.min(patience * 2 ** this.unanswered, HEARTBEAT);
+    this.watchdog = setTimeout(() => {
+      this.unanswered += 1;
+      if (this.control && this.unanswered % SILENCES !== 0) {
+        this.greet();
+        this.expect(WELCOME_PATIENCE);
+      } else {
+        void this.connect(false);
+      }
+    }, delay);
+  }
+
+  private expectNothing(): void {
+    clearTimeout(this.watchdog);
+    this.unanswered = 0;
+  }
+
   private open(thread: string | null): void {
-    this.control?.drop();
+    this.control?.close();
     let control: Line;
     const receive = (data: unknown): void => this.onControl(data);
     const closed = (): void => {
@@ -224,10 +285,13 @@ export class KernelLink {
     try {
       control = new Line(this.kernel, CONTROL, thread, receive, closed);
     } catch {
+      this.expectNothing();
       this.set('refused', 'the comms of this kernel belong to another view of the same notebook');
       return;
     }
     this.control = control;
+    this.fresh = true;
+    this.expect(WELCOME_PATIENCE);
     control.open({ type: 'hello', version: PROTOCOL_VERSION, views: this.watched() });
   }
 
@@ -244,19 +308,24 @@ export class KernelLink {
   private readonly onConnection = (_sender: unknown, status: string): void => {
     if (status === 'disconnected') {
       if (this.standing === 'open') {
+        this.outbox.close();
         this.set('lost');
       }
-    } else if (status === 'connected') {
-      if (this.standing === 'lost') {
-        this.greet();
-      } else if (!this.control) {
-        void this.connect(false);
-      }
+    } else if (status === 'connected' && (this.standing === 'lost' || !this.control)) {
+      // On a new channel the kernel sends all pictures: those of the meantime are lost.
+      void this.connect(false);
     }
   };
 
   private readonly onHide = (): void => {
     this.control?.close();
+  };
+
+  /** A page may come back as it was left, with everything but its channel. */
+  private readonly onShow = (event: PageTransitionEvent): void => {
+    if (event.persisted) {
+      void this.connect(false);
+    }
   };
 
   /** The other end is gone: nothing is answered any more, and what was shown is a last picture. */
@@ -265,20 +334,28 @@ export class KernelLink {
       status = 'absent'; // it never was there
     }
     this.attempt += 1;
+    this.expectNothing();
     this.control?.drop();
     this.data?.dispose();
     this.control = null;
     this.data = null;
+    this.age();
+    this.set(status);
+    this.outbox.close();
+    this.outbox.fail(this.describe());
+  }
+
+  /** What is shown are last pictures from now on. */
+  private age(): void {
     for (const [model, entry] of this.shownModels) {
       this.shownModels.set(model, { ...entry, past: true });
     }
-    this.set(status);
-    this.requests.fail(this.describe());
   }
 
   private end(): void {
     clearInterval(this.heartbeat);
     globalThis.removeEventListener('pagehide', this.onHide);
+    globalThis.removeEventListener('pageshow', this.onShow);
     this.drop('dead');
   }
 
@@ -286,6 +363,14 @@ export class KernelLink {
 
   private watched(): ViewName[] {
     return [...this.watchers.keys()];
+  }
+
+  private beat(): void {
+    if (this.standing === 'absent') {
+      void this.connect(false); // that it imports the workbench is said once, and may have been missed
+    } else {
+      this.greet();
+    }
   }
 
   private greet(): void {
@@ -302,20 +387,28 @@ export class KernelLink {
       this.refuse(said.version);
     } else if (said.type === 'welcome') {
       this.onWelcome(said);
-    } else if (said.type === 'reply' && said.model === '' && this.standing !== 'open') {
+    } else if (said.type === 'reply' && said.number === 0 && this.standing !== 'open') {
+      this.expectNothing();
       this.set('refused', said.reason);
     } else if (said.type === 'reply') {
-      this.requests.answer(said);
+      this.outbox.answer(said);
     }
   }
 
   private refuse(version: unknown): void {
     const words = `the kernel speaks version ${String(version)} of the protocol, this page version`;
+    this.expectNothing();
     this.set('refused', `${words} ${PROTOCOL_VERSION}; reload the page, or restart the kernel`);
   }
 
   private onWelcome(welcome: Welcome): void {
+    this.expectNothing();
+    const again = this.standing !== 'open' || this.fresh || this.process !== welcome.kernel;
+    if (this.process !== welcome.kernel) {
+      this.age();
+    }
     this.process = welcome.kernel;
+    this.fresh = false;
     if (!this.data || this.data.isDisposed || this.data.commId !== welcome.data) {
       this.data?.dispose();
       const data = this.kernel.createComm(DATA, welcome.data);
@@ -324,6 +417,9 @@ export class KernelLink {
       this.data = data;
     }
     this.set('open');
+    if (again) {
+      this.outbox.open(welcome.kernel);
+    }
   }
 
   private onData(message: CommMessage): void {

@@ -1,0 +1,54 @@
+/**
+ * An element that is built anew, or put in its place again, loses the focus, and with it the keys that a person presses
+ * next: they would go to the page around the view. Whoever rebuilds gives the focus to what stands in its place.
+ */
+
+/** What an element is called, so that it is known again when it was built anew. */
+function nameOf(element: Element): string {
+  const attributes = [...element.attributes].filter(({ name }) => /^(data-|aria-label$|role$)/.test(name));
+  return [element.tagName, ...attributes.map(({ name, value }) => `${name}=${value}`)].sort().join(' ');
+}
+
+/** Keeps the focus in a view over what rebuilds its parts. */
+export class FocusKeeper {
+  /** What had the focus and is not in the page at the moment: a later step of the rebuilding may bring it back. */
+  private missing: HTMLElement | null = null;
+
+  constructor(private readonly root: HTMLElement) {}
+
+  /** Does `work`; what had the focus before has it afterwards, or what stands in its place. */
+  during(work: () => void): void {
+    const before = this.focused() ?? this.missing;
+    work();
+    this.missing = null;
+    if (before && !this.focused() && this.isFree()) {
+      const next = this.root.contains(before) ? before : this.successor(before);
+      if (next) {
+        next.focus({ preventScroll: true });
+      } else {
+        this.missing = before;
+      }
+    }
+  }
+
+  /** Whether nothing else in the page has the focus. */
+  private isFree(): boolean {
+    const active = this.active();
+    return active === null || active === document.body;
+  }
+
+  private active(): Element | null {
+    return (this.root.getRootNode() as Document | ShadowRoot).activeElement ?? null;
+  }
+
+  private focused(): HTMLElement | null {
+    const active = this.active();
+    return active instanceof HTMLElement && this.root.contains(active) ? active : null;
+  }
+
+  private successor(element: HTMLElement): HTMLElement | null {
+    const wanted = nameOf(element);
+    const same = [...this.root.querySelectorAll<HTMLElement>(element.tagName)];
+    return same.find(one => nameOf(one) === wanted) ?? null;
+  }
+}
