@@ -98,6 +98,7 @@ bench: install $(STAMPS)/peers
 
 format: install
 	$(BIN)/python -m workbench.lab.stubs
+	$(BIN)/python -m workbench.lab.views
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python extensions/build_steps.py npm run --silent format

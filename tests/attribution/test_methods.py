@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.attribution import ConvergenceWarning, InputXGradient, IntegratedGradients, Saliency, explain
+from workbench.attribution import (
+    AttributionResult,
+    ConvergenceWarning,
+    InputXGradient,
+    IntegratedGradients,
+    Saliency,
+    explain,
+)
 from workbench.attribution.quadrature import METHODS, quadrature
 from workbench.base import events
 from workbench.models import DigitsNet
@@ -227,7 +234,7 @@ def test_attributions_that_do_not_add_up_are_warned_of() -> None:
 
 def test_explain_says_what_was_predicted_and_publishes_once() -> None:
     model, x, seen = DigitsNet().eval(), images(3), []
-    stop = events.subscribe("heatmap", lambda topic, source: seen.append(source))
+    stop = events.subscribe(AttributionResult, lambda source: seen.append(source))
     result = explain(model, x, class_names=[f"digit {i}" for i in range(10)])
     stop()
     assert seen == [result]
@@ -273,7 +280,7 @@ def test_explain_takes_targets_and_methods() -> None:
 )
 def test_explain_refuses_and_publishes_nothing(options: Any, error: type[Exception], words: str) -> None:
     seen: list[object] = []
-    stop = events.subscribe("heatmap", lambda topic, source: seen.append(source))
+    stop = events.subscribe(AttributionResult, lambda source: seen.append(source))
     try:
         with pytest.raises(error, match=words):
             explain(DigitsNet(), images(), **options)

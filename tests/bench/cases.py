@@ -176,11 +176,11 @@ def _calibration(watched: bool) -> Callable[[], tuple[Work, Work]]:
         view = HistogramModel(models[0])
         pictures = Throttle()
 
-        def heard(topic: str, source: object) -> None:
+        def heard(source: object) -> None:
             pictures.request(view.id, lambda: encode_snapshot(view.view, view.snapshot()))
 
         def watched_run() -> None:
-            stop = events.subscribe("histogram", heard) if watched else None
+            stop = events.subscribe(wb.quantization.Calibration, heard) if watched else None
             try:
                 run(models[0])
             finally:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.jupyterlab import SECOND, Lab
+from workbench.live.messages import VIEWS
 
 MODEL = """
 import time
@@ -85,7 +86,7 @@ def test_the_sidebar_says_what_to_run(lab: Lab) -> None:
     expect(notice).to_contain_text("Open a notebook")
     lab.new(["import workbench.live"])
     expect(notice).to_contain_text("import workbench as wb")
-    expect(panel.get_by_test_id("wb-empty")).to_have_count(6)
+    expect(panel.get_by_test_id("wb-empty")).to_have_count(len(VIEWS))
     lab.screenshot("link-empty", panel)
     lab.run_cell(0)
     expect(notice).to_be_hidden()

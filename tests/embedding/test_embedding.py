@@ -28,7 +28,7 @@ def test_projection_is_published_and_told() -> None:
     made = embedding()
     published: list[object] = []
     told: list[Embedding] = []
-    stop = events.subscribe("scatter", lambda topic, source: published.append(source))
+    stop = events.subscribe(Embedding, lambda source: published.append(source))
     try:
         made.listen(told.append)
         assert made.project(dims=2) is made

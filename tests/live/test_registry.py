@@ -87,8 +87,8 @@ def test_only_what_can_be_drawn_is_shown(registry: Registry, renderers: Renderer
         registry.show([1, 2])  # type: ignore[type-var]
     with pytest.raises(TypeError, match=r"live\.show takes a view model, or one of nothing yet; got list"):
         renderers.show([1, 2])
-    renderers.register("histogram", Source, lambda source: Observers())
-    renderers.register("graph", dict, lambda source: Nodes())
+    renderers.register(Source, lambda source: Observers())
+    renderers.register(dict, lambda source: Nodes())
     with pytest.raises(TypeError, match=r"live\.show takes a view model, or one of Source, dict; got list"):
         renderers.show([1, 2])
 
@@ -96,7 +96,7 @@ def test_only_what_can_be_drawn_is_shown(registry: Registry, renderers: Renderer
         view = "hologram"
 
     with pytest.raises(
-        TypeError, match=r"Unknown\.view is 'hologram'; the views are shapes, histogram, graph"
+        TypeError, match=r"Unknown\.view is 'hologram'; the views are shapes, training, histogram"
     ):
         live.show(Unknown())
 
@@ -104,14 +104,14 @@ def test_only_what_can_be_drawn_is_shown(registry: Registry, renderers: Renderer
 def test_what_is_shown_by_hand_and_published_later_is_one_model(
     registry: Registry, renderers: Renderers
 ) -> None:
-    renderers.register("histogram", Source, lambda source: Observers())
+    renderers.register(Source, lambda source: Observers())
     renderers.start()
     source = Source()
     model = renderers.show(source)
     other = renderers.show(Observers())
     changes: list[str] = []
     registry.listen(lambda change, changed: changes.append(f"{change} {changed.id}"))
-    events.publish("histogram", source)
+    events.publish(source)
     assert changes == [f"changed {model.id}"]
     assert renderers.show(source) is model
     assert registry.models() == (other, model)
@@ -119,7 +119,7 @@ def test_what_is_shown_by_hand_and_published_later_is_one_model(
 
 def test_an_unknown_view_is_an_error() -> None:
     with pytest.raises(
-        ValueError, match="there is no view 'hologram'; the views are shapes, histogram, graph"
+        ValueError, match="there is no view 'hologram'; the views are shapes, training, histogram"
     ):
         live.models("hologram")
 
@@ -131,10 +131,10 @@ def test_a_published_source_is_drawn_while_somebody_looks(registry: Registry, re
         made.append(source)
         return Observers()
 
-    renderers.register("histogram", Source, make)
+    renderers.register(Source, make)
     source = Source()
-    assert not events.listening("histogram")
-    events.publish("histogram", source)
+    assert not events.listening(Source())
+    events.publish(source)
     assert registry.models() == ()
 
     renderers.start()
@@ -142,44 +142,44 @@ def test_a_published_source_is_drawn_while_somebody_looks(registry: Registry, re
     changes: list[str] = []
     registry.listen(lambda change, model: changes.append(change))
     for _ in range(3):
-        events.publish("histogram", source)
+        events.publish(source)
     assert made == [source]
     assert changes == ["shown", "changed", "changed", "changed"]
-    events.publish("histogram", Source())
+    events.publish(Source())
     assert len(registry.models("histogram")) == 2
 
     renderers.stop()
-    assert not events.listening("histogram")
+    assert not events.listening(Source())
 
 
 def test_the_nearest_class_decides_and_unknown_sources_are_passed_over(
     registry: Registry, renderers: Renderers
 ) -> None:
-    renderers.register("histogram", Source, lambda source: Observers())
+    renderers.register(Source, lambda source: Observers())
     special = Observers()
     renderers.start()
-    renderers.register("histogram", Derived, lambda source: special)
-    renderers.register("graph", dict, lambda source: Nodes())
-    events.publish("histogram", Derived())
+    renderers.register(Derived, lambda source: special)
+    renderers.register(dict, lambda source: Nodes())
+    events.publish(Derived())
     assert registry.models() == (special,)
-    events.publish("histogram", object())
+    events.publish(object())
     assert registry.models() == (special,)
     nodes = {"a": 1}  # takes no weak reference
-    events.publish("graph", nodes)
-    events.publish("graph", nodes)
+    events.publish(nodes)
+    events.publish(nodes)
     assert len(registry.models("graph")) == 1
 
 
 def test_a_withdrawn_source_comes_back_with_its_next_publication(
     registry: Registry, renderers: Renderers
 ) -> None:
-    renderers.register("histogram", Source, lambda source: Observers())
+    renderers.register(Source, lambda source: Observers())
     renderers.start()
     source = Source()
-    events.publish("histogram", source)
+    events.publish(source)
     (first,) = registry.models()
     registry.withdraw(first)
-    events.publish("histogram", source)
+    events.publish(source)
     (second,) = registry.models()
     assert second is not first
 
@@ -187,13 +187,8 @@ def test_a_withdrawn_source_comes_back_with_its_next_publication(
 def test_a_factory_that_fails_does_not_reach_the_publisher(
     registry: Registry, renderers: Renderers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    renderers.register("histogram", Source, lambda source: 1 / 0)  # type: ignore[arg-type,return-value]
+    renderers.register(Source, lambda source: 1 / 0)  # type: ignore[arg-type,return-value]
     renderers.start()
-    events.publish("histogram", Source())
-    assert "a Source published on 'histogram' cannot be drawn" in caplog.text
+    events.publish(Source())
+    assert "a Source that was published cannot be drawn" in caplog.text
     assert registry.models() == ()
-
-
-def test_a_topic_without_a_view_is_an_error(renderers: Renderers) -> None:
-    with pytest.raises(ValueError, match="there is no view 'weather'; topics that can be drawn are shapes"):
-        renderers.register("weather", Source, lambda source: Observers())

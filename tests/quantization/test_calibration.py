@@ -161,7 +161,7 @@ def test_what_cannot_be_measured_says_why(fused: Any, images: Any) -> None:
 
 def test_everybody_who_looks_is_told(prepared: Any, images: Any) -> None:
     told: list[Any] = []
-    stop = events.subscribe("histogram", lambda topic, source: told.append(source))
+    stop = events.subscribe(q.Calibration, lambda source: told.append(source))
     prepared(images)
     assert told == [prepared.calibration] * 5
     prepared.calibration.set_range("input", 0.0, 1.0)

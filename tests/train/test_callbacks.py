@@ -240,7 +240,7 @@ def test_a_notebook_draws_the_history_anew(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_live_curves_publish_and_say_all() -> None:
     seen: list[Any] = []
-    stop = events.subscribe("training", lambda topic, source: seen.append(source))
+    stop = events.subscribe(LiveCurves, lambda source: seen.append(source))
     live = LiveCurves(interval=0)
     try:
         made = trainer(callbacks=[live], accumulate=2, name="clusters")
@@ -275,7 +275,7 @@ def test_live_curves_publish_and_say_all() -> None:
 
 
 def test_the_ratio_is_that_of_the_step() -> None:
-    stop = events.subscribe("training", lambda topic, source: None)
+    stop = events.subscribe(LiveCurves, lambda source: None)
     try:
         live = LiveCurves(interval=0)
         made = trainer(callbacks=[live])
@@ -301,7 +301,7 @@ def test_nobody_looks_at_layers_while_nobody_listens() -> None:
 
 
 def test_a_long_training_keeps_few_points() -> None:
-    stop = events.subscribe("training", lambda topic, source: None)
+    stop = events.subscribe(LiveCurves, lambda source: None)
     try:
         live = LiveCurves(interval=0)
         made = trainer(callbacks=[live], scheduler=None)
@@ -319,7 +319,7 @@ def test_a_long_training_keeps_few_points() -> None:
 
 def test_how_it_ended_is_told() -> None:
     states: list[str] = []
-    stop = events.subscribe("training", lambda topic, source: states.append(source.payload().state))
+    stop = events.subscribe(LiveCurves, lambda source: states.append(source.payload().state))
     try:
         made = trainer()
 

@@ -236,7 +236,7 @@ def test_observers_without_histogram_show_what_was_seen_while_somebody_looked() 
     model = HistogramModel(made.calibration)
     model.handle(SelectEvent("select", "0.output"))
     assert state_of(model).detail is None
-    stop = events.subscribe("histogram", lambda topic, source: None)
+    stop = events.subscribe(q.Calibration, lambda source: None)
     made(wb.randn(10, 3))
     stop()
     assert state_of(model).detail is not None
@@ -245,7 +245,7 @@ def test_observers_without_histogram_show_what_was_seen_while_somebody_looked() 
 def test_what_is_published_is_drawn(prepared: Any) -> None:
     shown = Registry()
     rules = Renderers(shown)
-    rules.register("histogram", q.Calibration, model_of)
+    rules.register(q.Calibration, model_of)
     rules.start()
     try:
         prepared(wb.randn(4, 1, 8, 8))
@@ -253,7 +253,7 @@ def test_what_is_published_is_drawn(prepared: Any) -> None:
         rules.stop()
     (drawn,) = shown.models("histogram")
     assert drawn is model_of(prepared.calibration)
-    assert renderers.find("histogram", prepared.calibration) is model_of
+    assert renderers.find(prepared.calibration) is model_of
 
 
 def test_rows_are_made_as_time_allows(model: HistogramModel, monkeypatch: pytest.MonkeyPatch) -> None:

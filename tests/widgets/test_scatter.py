@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.live.models import gesture
 from workbench.embedding import Embedding
 from workbench.live.answer import answer
 from workbench.live.encode import encode_snapshot
+from workbench.live.ledger import Ledger
 from workbench.live.messages import (
-    PROTOCOL_VERSION,
-    Request,
     SampleEvent,
     ScatterState,
     SelectPointsEvent,
@@ -125,7 +125,8 @@ def test_a_pick_in_the_view_changes_python_and_the_other_views() -> None:
     told: list[tuple[int, ...]] = []
     made.listen(lambda one: told.append(one.selected))
     event = {"type": "select_points", "indices": [6, 2, 6]}
-    reply = answer(Request("request", PROTOCOL_VERSION, panel.id, event), registry, selection)
+    reply = answer(gesture(panel.id, event), registry, selection, Ledger())
+    assert reply is not None
     assert reply.accepted
     assert made.selected == (6, 2)
     assert told == [(6, 2)]

@@ -100,7 +100,7 @@ def wait(reached: Callable[[], bool]) -> None:
 
 
 def test_everything_that_is_known_travels() -> None:
-    stop = events.subscribe("training", lambda topic, source: None)
+    stop = events.subscribe(LiveCurves, lambda source: None)
     try:
         made = trainer(callbacks=[LiveCurves(interval=0)], name="clusters")
         made.fit(loader(), loader(), epochs=3)
@@ -235,7 +235,7 @@ def test_an_interrupt_is_a_stop_and_no_failure() -> None:
 def test_the_last_picture_of_a_training_that_is_gone_stays() -> None:
     made = trainer(name="short-lived")
     live = Renderers(Registry())
-    live.register("training", LiveCurves, TrainingModel)
+    live.register(LiveCurves, TrainingModel)
     live.start()
     try:
         made.fit(loader(), epochs=2)
@@ -357,7 +357,7 @@ def test_the_widget_hears_its_training_and_no_other() -> None:
     told.clear()
     made.fit(loader())
     assert told == []
-    assert not events.listening("training")
+    assert not events.listening(curves_of(made))
 
 
 def test_a_widget_that_could_not_be_made_is_ended_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:

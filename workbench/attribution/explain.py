@@ -100,7 +100,7 @@ def explain(
         title=title or _name_of(model),
         code=_code(kind, chosen, baselines is not None),
     )
-    events.publish("heatmap", result)
+    events.publish(result)
     return result
 
 

@@ -4,8 +4,7 @@ Publishers (observers, trainers, graphs) announce the *object* that changed, not
 whoever listens decides when, and how often, a picture of that object is worth its price. With no
 subscriber a publication costs one dictionary test, so a training loop can announce every step.
 
-Topics are the names of the views: ``"histogram"``, ``"graph"``, ``"heatmap"``, ``"scatter"``,
-``"shapes"`` and ``"training"``.
+Who listens says to what type of source: publishers know of no pictures, and name none.
 """
 
 from __future__ import annotations
@@ -15,60 +14,67 @@ from collections.abc import Callable
 
 __all__ = ["listening", "publish", "subscribe"]
 
-Listener = Callable[[str, object], None]
+Listener = Callable[[object], None]
 
-_listeners: dict[str, tuple[Listener, ...]] = {}
+_listeners: dict[type, tuple[Listener, ...]] = {}
 _lock = threading.Lock()
 
 
-def publish(topic: str, source: object) -> None:
-    """Tell every subscriber of `topic` that `source` has changed.
+def publish(source: object) -> None:
+    """Tell everybody who listens to the type of `source`, or to a base of it, that it has changed.
 
-    Subscribers run in the publishing thread, in the order in which they subscribed, and must return
-    quickly. An exception raised by a subscriber reaches the publisher: a listener that may fail
-    guards itself.
+    Subscribers run in the publishing thread, those of the nearest type first, in the order in which they
+    subscribed, each once, and must return quickly. An exception raised by a subscriber reaches the publisher: a
+    listener that may fail guards itself.
 
+    >>> class Observer: ...
     >>> seen = []
-    >>> stop = subscribe("doctest", lambda topic, source: seen.append((topic, source)))
-    >>> publish("doctest", "observer 1")
+    >>> stop = subscribe(Observer, seen.append)
+    >>> one = Observer()
+    >>> publish(one)
     >>> stop()
-    >>> publish("doctest", "observer 2")
-    >>> seen
-    [('doctest', 'observer 1')]
+    >>> publish(one)
+    >>> seen == [one]
+    True
     """
-    if not _listeners:
-        return
-    for listener in _listeners.get(topic, ()):
-        listener(topic, source)
+    if _listeners:
+        for listener in _heard_by(type(source)):
+            listener(source)
 
 
-def listening(topic: str) -> bool:
-    """Say whether anybody listens to `topic`; publishers test this before any costly preparation.
+def listening(source: object) -> bool:
+    """Say whether anybody listens to `source`; publishers test this before any costly preparation.
 
-    >>> listening("nobody listens to this")
+    >>> listening("a text to which nobody listens")
     False
     """
-    return topic in _listeners
+    return bool(_listeners) and bool(_heard_by(type(source)))
 
 
-def subscribe(topic: str, listener: Listener) -> Callable[[], None]:
-    """Call ``listener(topic, source)`` at every publication on `topic`; return a function that stops it.
+def _heard_by(kind: type) -> list[Listener]:
+    # One who listens to a type and to a base of it hears a source once.
+    return list(dict.fromkeys(listener for base in kind.__mro__ for listener in _listeners.get(base, ())))
 
-    >>> stop = subscribe("doctest", print)
-    >>> listening("doctest")
+
+def subscribe(kind: type, listener: Listener) -> Callable[[], None]:
+    """Call ``listener(source)`` at every publication of a `kind`; return a function that stops it.
+
+    >>> class Observer: ...
+    >>> stop = subscribe(Observer, print)
+    >>> listening(Observer())
     True
-    >>> stop(); listening("doctest")
+    >>> stop(); listening(Observer())
     False
     """
     with _lock:
-        _listeners[topic] = (*_listeners.get(topic, ()), listener)
+        _listeners[kind] = (*_listeners.get(kind, ()), listener)
 
     def stop() -> None:
         with _lock:
-            rest = tuple(one for one in _listeners.get(topic, ()) if one is not listener)
+            rest = tuple(one for one in _listeners.get(kind, ()) if one is not listener)
             if rest:
-                _listeners[topic] = rest
+                _listeners[kind] = rest
             else:
-                _listeners.pop(topic, None)
+                _listeners.pop(kind, None)
 
     return stop

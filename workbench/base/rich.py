@@ -13,13 +13,8 @@ from typing import Any
 
 __all__ = ["cell_of", "display_again", "display_error", "in_notebook", "mimebundle"]
 
-RENDERERS = {
-    "tensor": ("workbench.widgets.html", "tensor_html"),
-    "error": ("workbench.widgets.clash", "clash_html"),
-    "graph": ("workbench.widgets.graph_html", "graph_html"),
-    "summary": ("workbench.widgets.summary_html", "summary_html"),
-}
-"""For each kind of object: the module and the function that turn one into HTML."""
+PICTURES = "workbench.widgets.pictures"
+"""The module above that knows how each type of object is drawn; its ``html`` takes one."""
 
 
 def in_notebook() -> bool:
@@ -44,16 +39,15 @@ def cell_of(filename: str) -> str | None:
     return None if found is None else " ".join(found)
 
 
-def html(kind: str, thing: object) -> str:
-    """Return `thing` as HTML, drawn by the renderer of its `kind`."""
-    module, function = RENDERERS[kind]
-    rendered: str = getattr(importlib.import_module(module), function)(thing)
-    return rendered
+def html(thing: object) -> str:
+    """Return `thing` as HTML, drawn by the renderer of its type."""
+    drawn: str = importlib.import_module(PICTURES).html(thing)
+    return drawn
 
 
-def mimebundle(kind: str, thing: object) -> dict[str, str]:
+def mimebundle(thing: object) -> dict[str, str]:
     """Return what a front end needs to show `thing`: plain text always, HTML from its renderer."""
-    return {"text/plain": repr(thing), "text/html": html(kind, thing)}
+    return {"text/plain": repr(thing), "text/html": html(thing)}
 
 
 def display_error(error: Any) -> None:
@@ -61,7 +55,7 @@ def display_error(error: Any) -> None:
     if not in_notebook():
         return
     display: Any = importlib.import_module("IPython.display")
-    display.display(display.HTML(html("error", error)))
+    display.display(display.HTML(html(error)))
 
 
 def display_again(thing: object) -> Callable[[], None] | None:

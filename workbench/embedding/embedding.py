@@ -111,7 +111,7 @@ class Embedding:
             "PCA", np.ascontiguousarray(positions), tuple(pca.explained_variance_ratio.tolist())
         )
         self._tell()
-        events.publish("scatter", self)
+        events.publish(self)
         return self
 
     def neighbours(self, index: int, k: int = 10, metric: Metric = "cosine") -> Near:

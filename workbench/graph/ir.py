@@ -210,7 +210,7 @@ class Graph(SubGraph):
         return f"<graph {self.name}: {sum(1 for _ in self.walk())} nodes, {len(self.parameters)} parameters>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return rich.mimebundle("graph", self)
+        return rich.mimebundle(self)
 
 
 def _itself(value: Value) -> Value:

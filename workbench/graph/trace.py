@@ -234,7 +234,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
                 )
         graph.outputs = tuple(tracer.value_of(one) for one in results)
         graph.settle(tracer.sizes)
-    events.publish("graph", graph)
+    events.publish(graph)
     return graph
 
 

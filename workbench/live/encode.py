@@ -69,7 +69,7 @@ def encode_snapshot(view: str, snapshot: Snapshot) -> tuple[dict[str, object], l
         TypeError: the state is not one that `view` draws, or holds something that cannot travel.
         ValueError: the buffers are larger than `MAXIMUM_BYTES`.
     """
-    states = VIEWS[view][0]
+    states = VIEWS[view].states
     if not isinstance(snapshot.state, states):
         expected = " or ".join(state.__name__ for state in states)
         raise TypeError(f"the {view} view draws {expected}, not {type(snapshot.state).__name__}")

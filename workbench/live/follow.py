@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from workbench.live.messages import SampleEvent, SelectEvent, SelectPointsEvent
+from workbench.live.messages import VIEWS, SampleEvent, SelectEvent, SelectPointsEvent
 from workbench.live.model import Refused, ViewModel
 from workbench.live.registry import Registry
 from workbench.live.selection import Selected, Selection
@@ -15,9 +15,6 @@ __all__ = ["follow", "selected_by"]
 
 logger = logging.getLogger(__name__)
 
-PART_OF_VIEW = {"graph": "node", "shapes": "node", "histogram": "observer"}
-"""What the identity in a `SelectEvent` of each view names."""
-
 
 def selected_by(view: str, event: object) -> dict[str, Any]:
     """Return the parts of the selection that `event`, done in `view`, has chosen; empty if none.
@@ -25,8 +22,9 @@ def selected_by(view: str, event: object) -> dict[str, Any]:
     >>> selected_by("graph", SelectEvent("select", "conv1"))
     {'node': 'conv1'}
     """
-    if isinstance(event, SelectEvent) and view in PART_OF_VIEW:
-        return {PART_OF_VIEW[view]: event.id}
+    part = VIEWS[view].selects
+    if isinstance(event, SelectEvent) and part is not None:
+        return {part: event.id}
     if isinstance(event, SelectPointsEvent):
         return {"points": event.indices}
     if isinstance(event, SampleEvent):
@@ -53,12 +51,12 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
 
 
 def _event_for(view: str, before: Selected, after: Selected) -> object | None:
-    if view == "scatter" and after.points != before.points:
+    part = VIEWS[view].selects
+    if part is None or getattr(after, part) == getattr(before, part):
+        return None
+    if part == "points":
         return SelectPointsEvent("select_points", list(after.points))
-    part = PART_OF_VIEW.get(view)
-    if part and getattr(after, part) != getattr(before, part):
-        return SelectEvent("select", getattr(after, part))
-    return None
+    return SelectEvent("select", getattr(after, part))
 
 
 def _offer(model: ViewModel, event: object) -> None:

@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol
 
 from workbench.live.answer import answer, answering, refuse
 from workbench.live.encode import encode_snapshot
@@ -56,8 +56,6 @@ SILENCE = 180.0
 
 KERNEL = uuid.uuid4().hex
 """Identity of this process: a picture made by another one cannot be asked anything."""
-
-View = Literal["shapes", "histogram", "graph", "heatmap", "scatter", "training"]
 
 
 class Channel(Protocol):
@@ -180,15 +178,14 @@ class KernelLink:
         order = self._registry.order(identity)
         if model is None or order is None or model.view not in self.watched():
             return
-        view = cast(View, model.view)
         try:
-            state, buffers = encode_snapshot(view, model.snapshot())
+            state, buffers = encode_snapshot(model.view, model.snapshot())
         except Exception as fault:  # a view model that fails must not take the others' pictures with it
             logger.exception("no picture of %s could be made", identity)
             reason = f"no picture could be made ({type(fault).__name__}); the log of the kernel says more"
-            self._send(vars(Trouble("trouble", PROTOCOL_VERSION, view, identity, reason)))
+            self._send(vars(Trouble("trouble", PROTOCOL_VERSION, model.view, identity, reason)))
             return
-        announcement = Announcement("state", PROTOCOL_VERSION, view, identity, order, state)
+        announcement = Announcement("state", PROTOCOL_VERSION, model.view, identity, order, state)
         self._send(vars(announcement), buffers)
 
     def _send(self, message: dict[str, Any], buffers: Sequence[bytes] | None = None) -> None:

@@ -1,8 +1,7 @@
 """From what was published to how it is drawn: the rules that turn a source into a view model.
 
-An observer says ``publish("histogram", self)`` and knows nothing of pictures. The widgets room registers,
-for each type of source, the function that makes a view model of it. Only while a page looks is anybody
-subscribed.
+An observer says ``publish(self)`` and knows nothing of pictures. The widgets room registers, for each type of source,
+the function that makes a view model of it. Only while a page looks is anybody subscribed.
 """
 
 from __future__ import annotations
@@ -26,41 +25,35 @@ Factory = Callable[[Any], ViewModel]
 
 
 class Renderers:
-    """The rules by topic and type of source, and the view models made by them.
+    """The rules by type of source, and the view models made by them.
 
     >>> renderers = Renderers(Registry())
-    >>> renderers.find("histogram", [1, 2]) is None
+    >>> renderers.find([1, 2]) is None
     True
     """
 
     def __init__(self, shown: Registry) -> None:
         self._registry = shown
         self._lock = threading.RLock()
-        self._factories: dict[str, dict[type, Factory]] = {}
-        self._made: dict[tuple[str, int], tuple[Callable[[], object], weakref.ref[ViewModel]]] = {}
+        self._factories: dict[type, Factory] = {}
+        self._made: dict[int, tuple[Callable[[], object], weakref.ref[ViewModel]]] = {}
         self._stops: list[Callable[[], None]] | None = None
 
-    def register(self, topic: str, source: type, make: Factory) -> None:
-        """Draw sources of type `source`, published on `topic`, with the view model ``make(source)``.
+    def register(self, source: type, make: Factory) -> None:
+        """Draw sources of type `source` with the view model ``make(source)``.
 
         `make` must be cheap (it is called in the publishing thread, once for each source); it may return a
-        view model that it has returned before. A later rule for the same topic and type replaces the earlier.
-
-        Raises:
-            ValueError: `topic` is not the name of a view.
+        view model that it has returned before. A later rule for the same type replaces the earlier.
         """
-        if topic not in VIEWS:
-            raise ValueError(f"there is no view {topic!r}; topics that can be drawn are {', '.join(VIEWS)}")
         with self._lock:
-            new_topic = topic not in self._factories
-            self._factories.setdefault(topic, {})[source] = make
-            if new_topic and self._stops is not None:
-                self._stops.append(events.subscribe(topic, self._published))
+            new = source not in self._factories
+            self._factories[source] = make
+            if new and self._stops is not None:
+                self._stops.append(events.subscribe(source, self._published))
 
-    def find(self, topic: str, source: object) -> Factory | None:
+    def find(self, source: object) -> Factory | None:
         """Return the rule for `source`, that of the nearest base class; None if there is none."""
-        rules = self._factories.get(topic, {})
-        return next((rules[base] for base in type(source).__mro__ if base in rules), None)
+        return next((self._factories[base] for base in type(source).__mro__ if base in self._factories), None)
 
     def show(self, thing: object) -> ViewModel:
         """Show `thing` in the panel: a view model, or anything that some rule can make one of.
@@ -70,13 +63,12 @@ class Renderers:
         """
         if isinstance(thing, ViewModel):
             return self._registry.show(thing)
-        for topic in self._factories:
-            make = self.find(topic, thing)
-            if make is not None:
-                model = self._model_of(topic, thing) or make(thing)
-                self._remember(topic, thing, model)
-                return self._registry.show(model)
-        known = sorted({kind.__name__ for rules in self._factories.values() for kind in rules})
+        make = self.find(thing)
+        if make is not None:
+            model = self._model_of(thing) or make(thing)
+            self._remember(thing, model)
+            return self._registry.show(model)
+        known = sorted(kind.__name__ for kind in self._factories)
         raise TypeError(
             f"live.show takes a view model, or one of {', '.join(known) or 'nothing yet'}; "
             f"got {type(thing).__name__}"
@@ -86,7 +78,7 @@ class Renderers:
         """Listen to everything that can be drawn."""
         with self._lock:
             if self._stops is None:
-                self._stops = [events.subscribe(topic, self._published) for topic in self._factories]
+                self._stops = [events.subscribe(kind, self._published) for kind in self._factories]
 
     def stop(self) -> None:
         """Listen no longer: publishing then costs nothing again."""
@@ -95,30 +87,30 @@ class Renderers:
         for stop in stops:
             stop()
 
-    def _published(self, topic: str, source: object) -> None:
+    def _published(self, source: object) -> None:
         """Find or make the view model of `source` and say that it changed; faults stop here."""
-        model = self._model_of(topic, source)
+        model = self._model_of(source)
         if model is None:
-            make = self.find(topic, source)
+            make = self.find(source)
             if make is None:
                 return
             try:
                 model = self._registry.show(make(source))
             except Exception:
-                logger.exception("a %s published on %r cannot be drawn", type(source).__name__, topic)
+                logger.exception("a %s that was published cannot be drawn", type(source).__name__)
                 return
-            self._remember(topic, source, model)
+            self._remember(source, model)
         model.changed()
 
-    def _model_of(self, topic: str, source: object) -> ViewModel | None:
+    def _model_of(self, source: object) -> ViewModel | None:
         with self._lock:
-            held = self._made.get((topic, id(source)))
+            held = self._made.get(id(source))
             if held is None or held[0]() is not source:
                 return None
             model = held[1]()
             return model if model is not None and self._registry.order(model.id) is not None else None
 
-    def _remember(self, topic: str, source: object, model: ViewModel) -> None:
+    def _remember(self, source: object, model: ViewModel) -> None:
         reference: Callable[[], object]
         try:
             reference = weakref.ref(source)
@@ -128,7 +120,7 @@ class Renderers:
                 return source
 
         with self._lock:
-            self._made[topic, id(source)] = (reference, weakref.ref(model))
+            self._made[id(source)] = (reference, weakref.ref(model))
             while len(self._made) > MAXIMUM_SHOWN * len(VIEWS):
                 del self._made[next(iter(self._made))]
 

@@ -76,7 +76,7 @@ def parse_event(view: str, data: object) -> object:
 
 @functools.cache
 def _events_of(view: str) -> dict[str, type]:
-    return {get_args(get_type_hints(event)["type"])[0]: event for event in VIEWS[view][1]}
+    return {get_args(get_type_hints(event)["type"])[0]: event for event in VIEWS[view].events}
 
 
 @functools.cache

@@ -109,7 +109,7 @@ class Summary:
         ]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return rich.mimebundle("summary", self)
+        return rich.mimebundle(self)
 
 
 def outputs_text(layer: Layer) -> str:

@@ -19,7 +19,6 @@ from workbench.quantization.observer_base import ObserverBase
 
 __all__ = ["Calibration", "Change", "Entry"]
 
-TOPIC = "histogram"
 MOST_CHANGES = 200
 """How many changes can be undone."""
 
@@ -190,7 +189,7 @@ class Calibration:
 
     def watched(self) -> bool:
         """Say whether anybody looks: then observers keep what pictures need."""
-        return bool(self._listeners) or events.listening(TOPIC)
+        return bool(self._listeners) or events.listening(self)
 
     def observed(self) -> None:
         """Tell those who look that an observer has seen a batch or got another range."""
@@ -200,7 +199,7 @@ class Calibration:
     def _tell(self) -> None:
         for listener in self._listeners:
             listener(self)
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     def _measured(self) -> None:
         self._tell()

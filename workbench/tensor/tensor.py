@@ -200,7 +200,7 @@ class Tensor(Methods, Operators, Copying):
         return tensor_repr(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return rich.mimebundle("tensor", self)
+        return rich.mimebundle(self)
 
     # ------------------------------------------------------------------------- names: `tensor.naming`
 

@@ -1,5 +1,7 @@
 """One small file a view: a view model and the widget on it. Importing this room lets panels draw what is published."""
 
+# Written by `python -m workbench.lab.views`: change the list of views, or the files below.
+
 from __future__ import annotations
 
 from workbench.widgets.flow import FlowWidget, flow

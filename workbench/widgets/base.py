@@ -147,13 +147,13 @@ class _Follower:
 
 
 class HearingWidget(ViewWidget):
-    """Draws `model` in a cell, and hears what `source` publishes on `topic`, whether a panel looks or not."""
+    """Draws `model` in a cell, and hears when `source` is published, whether a panel looks or not."""
 
     _deaf: Callable[[], None] = staticmethod(_follows_nothing)
 
-    def __init__(self, model: ViewModel, topic: str, source: object, **traits: Any) -> None:
+    def __init__(self, model: ViewModel, source: object, **traits: Any) -> None:
         super().__init__(model, **traits)
-        self._deaf = events.subscribe(topic, _Ear(model, source))
+        self._deaf = events.subscribe(type(source), _Ear(model, source))
         weakref.finalize(self, self._deaf)
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class _Ear:
         self._model = weakref.ref(model)
         self._source = weakref.ref(source)
 
-    def __call__(self, topic: str, source: object) -> None:
+    def __call__(self, source: object) -> None:
         model = self._model()
         if model is not None and self._source() is source:
             model.changed()

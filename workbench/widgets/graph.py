@@ -197,4 +197,4 @@ def graph(graph: Graph, title: str = "") -> GraphWidget:
     return GraphWidget(graph, title)
 
 
-renderers.register("graph", Graph, GraphModel)
+renderers.register(Graph, GraphModel)

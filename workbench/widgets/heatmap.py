@@ -187,4 +187,4 @@ def heatmap(result: AttributionResult) -> HeatmapWidget:
     return HeatmapWidget(result)
 
 
-renderers.register("heatmap", AttributionResult, HeatmapModel)
+renderers.register(AttributionResult, HeatmapModel)

@@ -31,7 +31,7 @@ from workbench.live.messages import (
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
-from workbench.quantization.calibration import TOPIC, Calibration, Change, Entry
+from workbench.quantization.calibration import Calibration, Change, Entry
 from workbench.quantization.evidence import ChannelValues
 from workbench.quantization.search import NAMES, RULES, curve
 from workbench.widgets.base import HearingWidget
@@ -380,7 +380,7 @@ class HistogramWidget(HearingWidget):
     """The observers of a prepared model in a cell; they can be watched and moved while another cell runs."""
 
     def __init__(self, calibration: Calibration, **traits: Any) -> None:
-        super().__init__(model_of(calibration), TOPIC, calibration, **traits)
+        super().__init__(model_of(calibration), calibration, **traits)
 
 
 def histogram(model: Any) -> HistogramWidget:
@@ -391,4 +391,4 @@ def histogram(model: Any) -> HistogramWidget:
     return HistogramWidget(calibration)
 
 
-renderers.register("histogram", Calibration, model_of)
+renderers.register(Calibration, model_of)

@@ -203,4 +203,4 @@ def scatter(embedding: Embedding) -> ScatterWidget:
     return ScatterWidget(embedding)
 
 
-renderers.register("scatter", Embedding, ScatterModel)
+renderers.register(Embedding, ScatterModel)

@@ -87,4 +87,4 @@ class TensorWidget(ViewWidget):
         super().__init__(TensorModel(tensor, title, source), **traits)
 
 
-renderers.register("shapes", Tensor, TensorModel)
+renderers.register(Tensor, TensorModel)

@@ -33,8 +33,6 @@ from workbench.widgets.base import HearingWidget
 
 __all__ = ["TrainingModel", "TrainingWidget", "training"]
 
-TOPIC = "training"
-
 LONGEST = 200
 """Most characters of a name that travel."""
 
@@ -235,7 +233,7 @@ class TrainingWidget(HearingWidget):
         self, curves: LiveCurves, others: Mapping[str, History] | None = None, **traits: Any
     ) -> None:
         model = TrainingModel(curves, others=others) if others else model_of(curves)
-        super().__init__(model, TOPIC, curves, **traits)
+        super().__init__(model, curves, **traits)
 
 
 Others = Trainer | Iterable[Trainer] | Mapping[str, Trainer | History]
@@ -297,5 +295,5 @@ def _curves_of(trainer: Trainer) -> LiveCurves:
     return curves
 
 
-renderers.register(TOPIC, LiveCurves, model_of)
-renderers.register(TOPIC, Trainer, lambda trainer: model_of(_curves_of(trainer)))
+renderers.register(LiveCurves, model_of)
+renderers.register(Trainer, lambda trainer: model_of(_curves_of(trainer)))

@@ -1,4 +1,6 @@
 import { LabIcon } from '@jupyterlab/ui-components';
+import type { ViewName } from '../../protocol/src/index';
+import { VIEW_NAMES, VIEWS } from '../../protocol/src/index';
 
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">
   <g class="jp-icon3" fill="#616161">
@@ -9,3 +11,18 @@ const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" view
 
 /** A small histogram: the workbench in one glyph. */
 export const workbenchIcon = new LabIcon({ name: 'workbench:icon', svgstr: SVG });
+
+function draw(path: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">
+  <path class="jp-icon3" fill="#616161" d="${path}"/>
+</svg>`;
+}
+
+const icons = new Map(
+  VIEW_NAMES.map(name => [name, new LabIcon({ name: `workbench:${name}`, svgstr: draw(VIEWS[name].icon) })])
+);
+
+/** The icon of a view. */
+export function viewIcon(name: ViewName): LabIcon {
+  return icons.get(name) ?? workbenchIcon;
+}

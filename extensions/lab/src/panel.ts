@@ -4,11 +4,12 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { launchIcon } from '@jupyterlab/ui-components';
 import { Panel, Widget } from '@lumino/widgets';
 import type { ViewName } from '../../protocol/src/index';
+import { VIEW_NAMES, VIEWS } from '../../protocol/src/index';
 import { h, replace } from '../../views/src/common/dom';
 import type { KernelLink } from '../../widgets/src/shared/link';
-import { workbenchIcon } from './icons';
+import { viewIcon, workbenchIcon } from './icons';
 import { ViewSection } from './section';
-import { COMMANDS, IFrontLink, IWorkbenchPanel, TITLES, VIEW_NAMES } from './tokens';
+import { COMMANDS, IFrontLink, IWorkbenchPanel } from './tokens';
 
 /** One line above the sections that says how things stand, if they do not stand well. */
 class Notice extends Widget {
@@ -83,9 +84,10 @@ class SectionHead extends Widget {
     this.fold = h(
       'button',
       { type: 'button', class: 'wb-section-fold', 'aria-expanded': 'true' },
-      TITLES[name]
+      viewIcon(name).element({ tag: 'span', className: 'wb-section-icon' }),
+      VIEWS[name].title
     );
-    const label = `Open ${TITLES[name]} in a tab`;
+    const label = `Open ${VIEWS[name].title} in a tab`;
     const tab = h('button', { type: 'button', class: 'wb-section-tab', title: label, 'aria-label': label });
     launchIcon.element({ container: tab, height: '14px', width: '14px' });
     this.node.append(this.fold, tab);
@@ -157,7 +159,7 @@ export const panelPlugin: JupyterFrontEndPlugin<IWorkbenchPanel> = {
     restorer?.add(panel, panel.id);
     app.commands.addCommand(COMMANDS.open, {
       label: 'Show the Workbench',
-      caption: 'Live views of tensors, trainings, observers, graphs, attributions and embeddings',
+      caption: `Live views: ${VIEW_NAMES.map(name => VIEWS[name].title).join(', ')}`,
       icon: workbenchIcon,
       execute: args => panel.reveal(VIEW_NAMES.find(name => name === args['view']))
     });

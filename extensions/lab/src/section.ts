@@ -2,12 +2,11 @@ import { Widget } from '@lumino/widgets';
 import type { Message } from '@lumino/messaging';
 import type { Place, Status, View } from '../../views/src/host';
 import type { ViewName } from '../../protocol/src/index';
-import { mounts } from '../../views/src/index';
+import { mounts, VIEWS } from '../../views/src/index';
 import { h, replace, setText } from '../../views/src/common/dom';
 import { freshness, LinkedHost } from '../../widgets/src/shared/host';
 import type { KernelLink, Shown } from '../../widgets/src/shared/link';
 import type { IFrontLink } from './tokens';
-import { RUN, TITLES } from './tokens';
 
 const NEWEST = '';
 
@@ -48,6 +47,7 @@ export class ViewSection extends Widget {
     super();
     this.addClass('wb-section-body');
     this.node.dataset.testid = `wb-section-${name}`;
+    this.node.style.setProperty('--wb-section-height', `${VIEWS[name].height}px`);
     this.node.append(this.choice, this.trouble, this.root);
     this.choice.addEventListener('change', () => {
       this.chosen = this.choice.value;
@@ -142,7 +142,7 @@ export class ViewSection extends Widget {
       ...this.surroundings
     });
     replace(this.root);
-    const options = { empty: RUN[this.name] };
+    const options = { empty: VIEWS[this.name].run };
     this.view = mounts[this.name](this.root, this.host as never, options) as View<unknown>;
   }
 
@@ -193,7 +193,7 @@ export class ViewSection extends Widget {
   /** Fills the list of view models, if there is more than one. */
   private offer(all: readonly Shown[], shown: Shown | null): void {
     const wanted = [
-      { value: NEWEST, text: `Newest ${TITLES[this.name].toLowerCase()}` },
+      { value: NEWEST, text: `Newest ${VIEWS[this.name].title.toLowerCase()}` },
       ...[...all].reverse().map(entry => ({ value: entry.model, text: titleOf(entry) }))
     ];
     const options = [...this.choice.options];

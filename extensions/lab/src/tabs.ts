@@ -1,21 +1,27 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ILayoutRestorer } from '@jupyterlab/application';
 import { ICommandPalette, MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
-import { workbenchIcon } from './icons';
+import type { ViewName } from '../../protocol/src/index';
+import { VIEW_NAMES, VIEWS } from '../../protocol/src/index';
+import { viewIcon, workbenchIcon } from './icons';
 import { ViewSection } from './section';
-import { COMMANDS, IFrontLink, IWorkbenchPanel, TITLES, VIEW_NAMES } from './tokens';
+import { COMMANDS, IFrontLink, IWorkbenchPanel } from './tokens';
 
 type Tab = MainAreaWidget<ViewSection>;
 
-function makeTab(name: (typeof VIEW_NAMES)[number], front: IFrontLink, panel: IWorkbenchPanel): Tab {
+function makeTab(name: ViewName, front: IFrontLink, panel: IWorkbenchPanel): Tab {
   const content = new ViewSection(name, front, { openIn: () => panel.reveal(name), places: ['side'] });
   content.addClass('wb-mod-tab');
   const tab = new MainAreaWidget({ content });
   tab.id = `workbench-tab-${name}`;
-  tab.title.label = TITLES[name];
-  tab.title.icon = workbenchIcon;
+  tab.title.label = VIEWS[name].title;
+  tab.title.icon = viewIcon(name);
   tab.title.closable = true;
   return tab;
+}
+
+function named(value: unknown): ViewName | undefined {
+  return VIEW_NAMES.find(name => name === value);
 }
 
 /** Opens views as tabs in the main area. */
@@ -34,10 +40,16 @@ export const tabsPlugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     const tracker = new WidgetTracker<Tab>({ namespace: 'workbench-tabs' });
     app.commands.addCommand(COMMANDS.tab, {
-      label: args => `Open ${TITLES[VIEW_NAMES.find(name => name === args['view']) ?? 'shapes']} in a Tab`,
-      icon: workbenchIcon,
+      label: args => {
+        const name = named(args['view']);
+        return name ? `Open ${VIEWS[name].title} in a Tab` : 'Open a View in a Tab';
+      },
+      icon: args => {
+        const name = named(args['view']);
+        return name ? viewIcon(name) : workbenchIcon;
+      },
       execute: args => {
-        const name = VIEW_NAMES.find(one => one === args['view']);
+        const name = named(args['view']);
         if (!name) {
           throw new Error(`there is no view ${String(args['view'])}; the views are ${VIEW_NAMES.join(', ')}`);
         }

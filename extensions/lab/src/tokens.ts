@@ -31,29 +31,6 @@ export const IWorkbenchPanel = new Token<IWorkbenchPanel>(
   'The sidebar that shows the live views.'
 );
 
-/** What the views are called, in the order in which the sidebar shows them. */
-export const TITLES: Readonly<Record<ViewName, string>> = {
-  shapes: 'Shapes',
-  training: 'Training',
-  histogram: 'Observers',
-  graph: 'Graph',
-  heatmap: 'Attribution',
-  scatter: 'Projector'
-};
-
-/** The views in the order in which the sidebar shows them. */
-export const VIEW_NAMES = Object.keys(TITLES) as ViewName[];
-
-/** For each view the line that fills its section. */
-export const RUN: Readonly<Record<ViewName, string>> = {
-  shapes: 'wb.live.show(x)  # a tensor',
-  training: 'wb.train.Trainer(model, loss, optimizer).fit(loader, epochs=5)',
-  histogram: 'calibration = wb.quantization.Calibration(wb.quantization.prepare(model.eval()))',
-  graph: 'wb.live.show(wb.graph.trace(model, batch))',
-  heatmap: 'wb.attribution.explain(model, batch)',
-  scatter: 'wb.embedding.Embedding(vectors, labels).project()'
-};
-
 /** Commands of this extension. */
 export const COMMANDS = {
   /** Shows the sidebar; argument `view` names a section. */

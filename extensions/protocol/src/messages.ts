@@ -1,4 +1,4 @@
-// Generated from workbench/live/messages by `python -m workbench.widgets.generate`: do not edit.
+// Written by `python -m workbench.lab.views`, from the list of views and their messages: do not edit.
 
 // common
 
@@ -251,7 +251,7 @@ export interface RedoEvent {
 export interface Announcement {
   readonly type: 'state';
   readonly version: number;
-  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
+  readonly view: ViewName;
   /** Identity of the view model inside this kernel. */
   readonly model: string;
   /** Grows with every model that is shown: a panel shows the one of its view with the largest. */
@@ -270,7 +270,7 @@ export interface Withdrawal {
 export interface Trouble {
   readonly type: 'trouble';
   readonly version: number;
-  readonly view: 'shapes' | 'histogram' | 'graph' | 'heatmap' | 'scatter' | 'training';
+  readonly view: ViewName;
   readonly model: string;
   readonly reason: string;
 }
@@ -636,6 +636,12 @@ export type ShapesViewState = TensorState | FlowState | ClashState;
 /** What the shapes view may send; told apart by `type`. */
 export type ShapesViewEvent = SliceEvent | SelectEvent;
 
+/** What the training view can draw; told apart by `kind`. */
+export type TrainingViewState = TrainingState;
+
+/** What the training view may send; told apart by `type`. */
+export type TrainingViewEvent = PauseEvent | ResumeEvent | StopEvent;
+
 /** What the histogram view can draw; told apart by `kind`. */
 export type HistogramViewState = HistogramState;
 
@@ -660,21 +666,69 @@ export type ScatterViewState = ScatterState;
 /** What the scatter view may send; told apart by `type`. */
 export type ScatterViewEvent = SelectPointsEvent | SetMetricEvent;
 
-/** What the training view can draw; told apart by `kind`. */
-export type TrainingViewState = TrainingState;
-
-/** What the training view may send; told apart by `type`. */
-export type TrainingViewEvent = PauseEvent | ResumeEvent | StopEvent;
-
 /** The states and events of each view. */
 export interface Views {
   readonly shapes: { readonly state: ShapesViewState; readonly event: ShapesViewEvent };
+  readonly training: { readonly state: TrainingViewState; readonly event: TrainingViewEvent };
   readonly histogram: { readonly state: HistogramViewState; readonly event: HistogramViewEvent };
   readonly graph: { readonly state: GraphViewState; readonly event: GraphViewEvent };
   readonly heatmap: { readonly state: HeatmapViewState; readonly event: HeatmapViewEvent };
   readonly scatter: { readonly state: ScatterViewState; readonly event: ScatterViewEvent };
-  readonly training: { readonly state: TrainingViewState; readonly event: TrainingViewEvent };
 }
 
 /** The name of a view. */
 export type ViewName = keyof Views;
+
+/** What the page knows of a view. */
+export interface ViewInfo {
+  readonly title: string;
+  /** Outline of its icon: the `d` of a path on 16 by 16. */
+  readonly icon: string;
+  /** The line that fills its section. */
+  readonly run: string;
+  /** Height of its section in pixels. */
+  readonly height: number;
+}
+
+/** All views, in the order in which the sidebar shows them. */
+export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
+  shapes: {
+    title: 'Shapes',
+    icon: 'M2 5h8.5v8.5H2zM4.5 2.5H13V11h-1.5V4h-7z',
+    run: 'wb.live.show(x)  # a tensor',
+    height: 440
+  },
+  training: {
+    title: 'Training',
+    icon: 'M1.5 2H3v11.2h11.5v1.5h-13zM4.2 3.2l1.4-.7 2.2 4.9 2.6 2.2 4-.5.2 1.5-4.7.6-3.2-2.8z',
+    run: 'wb.train.Trainer(model, loss, optimizer).fit(loader, epochs=5)',
+    height: 640
+  },
+  histogram: {
+    title: 'Observers',
+    icon: 'M1.5 9h2.6v5H1.5zM5.1 5h2.6v9H5.1zM8.7 2h2.6v12H8.7zM12.3 7h2.2v7h-2.2z',
+    run: 'calibration = wb.quantization.Calibration(wb.quantization.prepare(model.eval()))',
+    height: 440
+  },
+  graph: {
+    title: 'Graph',
+    icon: 'M5.7 1.5h4.6V5H9.1l2.2 5H14v4h-4.6v-4h.5L8 5.8 6.1 10h.5v4H2v-4h2.7l2.2-5H5.7z',
+    run: 'wb.live.show(wb.graph.trace(model, batch))',
+    height: 440
+  },
+  heatmap: {
+    title: 'Attribution',
+    icon: 'M2 2h3.4v3.4H2zM6.3 2h3.4v3.4H6.3zM11.3 2.7h2v2h-2zM2 6.3h3.4v3.4H2zM6.3 6.3h3.4v3.4H6.3zM10.6 6.3H14v3.4h-3.4zM2.7 11.3h2v2h-2zM6.3 10.6h3.4V14H6.3zM11.3 11.3h2v2h-2z',
+    run: 'wb.attribution.explain(model, batch)',
+    height: 440
+  },
+  scatter: {
+    title: 'Projector',
+    icon: 'M2.5 11a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM5.5 7a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM3 3.5a1.3 1.3 0 1 0 2.6 0a1.3 1.3 0 1 0-2.6 0zM9 11.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0zM10.6 4.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0z',
+    run: 'wb.embedding.Embedding(vectors, labels).project()',
+    height: 440
+  }
+};
+
+/** Their names. */
+export const VIEW_NAMES = Object.keys(VIEWS) as readonly ViewName[];

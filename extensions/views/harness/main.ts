@@ -7,7 +7,8 @@
 import type { Answer, Host, MountOptions, Selection, Status } from '../src/host';
 import { mounts } from '../src/index';
 import type { ViewName } from '../src/protocol';
-import { examples, type Example } from './states/index';
+import { examples } from './states/index';
+import type { Example } from './states/tools';
 
 interface Harness {
   readonly events: unknown[];

@@ -15,17 +15,17 @@ __all__ = ["Harness", "build_harness"]
 EXTENSIONS = Path(__file__).resolve().parents[3] / "extensions"
 
 
-def build_harness(folder: Path) -> Path:
-    """Bundle the test page into `folder`; the compiler is the one that builds the widgets."""
+def build_harness(folder: Path, extensions: Path = EXTENSIONS) -> Path:
+    """Bundle the test page of `extensions` into `folder`; the compiler is the one that builds the widgets."""
     found = sorted(EXTENSIONS.glob("node_modules/@esbuild/*/bin/esbuild*"))
     if not found:
         raise FileNotFoundError(
             f"esbuild is not installed under {EXTENSIONS}; run `npm ci` there, or `make install`"
         )
-    source = EXTENSIONS / "views" / "harness"
+    source = extensions / "views" / "harness"
     output = f"--outfile={folder / 'harness.js'}"
     options = ["--bundle", "--target=es2022", "--log-level=warning", output]
-    subprocess.run([str(found[0]), str(source / "main.ts"), *options], check=True, cwd=EXTENSIONS)
+    subprocess.run([str(found[0]), str(source / "main.ts"), *options], check=True, cwd=extensions)
     shutil.copy(source / "index.html", folder / "index.html")
     return folder / "index.html"
 

@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.views.harness import Harness
-
-VIEWS = ("shapes", "histogram", "graph", "heatmap", "scatter", "training")
+from workbench.live.messages import VIEWS
 
 
 @pytest.mark.parametrize("view", VIEWS)

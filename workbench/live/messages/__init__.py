@@ -1,7 +1,8 @@
 """Every message that travels between Python and the browser: the one place where their shapes are written.
 
-The TypeScript types in ``extensions/protocol`` are generated from this room's files (``python -m
-workbench.widgets.generate``) and a test compares them, so the two sides cannot disagree.
+The TypeScript types in ``extensions/protocol`` are written from this room's files (``python -m
+workbench.lab.views``) and a test compares them, so the two sides cannot disagree. `views.py` is the list of views:
+the one place that names them all.
 
 A *state* travels from Python to a view and is complete: a view that was just opened, or reopened from a
 saved notebook, draws from one state alone. Large numbers travel as buffers: a field that ends in
@@ -12,9 +13,11 @@ comment (little endian, C order). An *event* travels from a view to Python and i
 Floats that are not finite travel as ``None``. Text is text: a view never treats it as markup.
 """
 
+# Written by `python -m workbench.lab.views`: change the list of views, or the files below.
+
 from __future__ import annotations
 
-from workbench.live.messages.common import PROTOCOL_VERSION, Dim, Head, Refusal, SelectEvent
+from workbench.live.messages.common import PROTOCOL_VERSION, Dim, Head, Refusal, SelectEvent, ViewName
 from workbench.live.messages.graph import GraphEdge, GraphNode, GraphState
 from workbench.live.messages.heatmap import ClassScore, HeatmapState, SampleEvent
 from workbench.live.messages.histogram import (
@@ -31,7 +34,13 @@ from workbench.live.messages.histogram import (
     UndoEvent,
 )
 from workbench.live.messages.link import Announcement, Hello, Reply, Request, Trouble, Welcome, Withdrawal
-from workbench.live.messages.scatter import Neighbour, ScatterState, SelectPointsEvent, SetMetricEvent, Sprite
+from workbench.live.messages.scatter import (
+    Neighbour,
+    ScatterState,
+    SelectPointsEvent,
+    SetMetricEvent,
+    Sprite,
+)
 from workbench.live.messages.shapes import (
     ClashDim,
     ClashOperand,
@@ -58,15 +67,66 @@ from workbench.live.messages.training import (
     TrainingState,
     TrainingStrip,
 )
-from workbench.live.messages.views import VIEWS
+from workbench.live.messages.views import VIEWS, View
 
 __all__ = [
-    "Announcement", "Candidate", "Channel", "ClashDim", "ClashOperand", "ClashState", "ClassScore",
-    "CurvePoint", "Dim", "FlowOperand", "FlowRow", "FlowState", "GraphEdge", "GraphNode", "GraphState",
-    "Head", "HeatmapState", "Hello", "HistogramState", "ModelFigures", "Neighbour", "ObserverDetail",
-    "ObserverRow", "PROTOCOL_VERSION", "PauseEvent", "Picture", "RedoEvent", "Refusal", "Reply", "Request",
-    "ResetRangeEvent", "ResumeEvent", "SampleEvent", "ScatterState", "SelectEvent", "SelectPointsEvent",
-    "SetMetricEvent", "SetRangeEvent", "SliceEvent", "Slider", "Sprite", "Statistics", "StopEvent",
-    "TensorState", "TrainingCounters", "TrainingCurve", "TrainingFailure", "TrainingMark", "TrainingRun",
-    "TrainingSpike", "TrainingState", "TrainingStrip", "Trouble", "UndoEvent", "VIEWS", "Welcome", "Withdrawal",
-]  # fmt: skip
+    "PROTOCOL_VERSION",
+    "VIEWS",
+    "Announcement",
+    "Candidate",
+    "Channel",
+    "ClashDim",
+    "ClashOperand",
+    "ClashState",
+    "ClassScore",
+    "CurvePoint",
+    "Dim",
+    "FlowOperand",
+    "FlowRow",
+    "FlowState",
+    "GraphEdge",
+    "GraphNode",
+    "GraphState",
+    "Head",
+    "HeatmapState",
+    "Hello",
+    "HistogramState",
+    "ModelFigures",
+    "Neighbour",
+    "ObserverDetail",
+    "ObserverRow",
+    "PauseEvent",
+    "Picture",
+    "RedoEvent",
+    "Refusal",
+    "Reply",
+    "Request",
+    "ResetRangeEvent",
+    "ResumeEvent",
+    "SampleEvent",
+    "ScatterState",
+    "SelectEvent",
+    "SelectPointsEvent",
+    "SetMetricEvent",
+    "SetRangeEvent",
+    "SliceEvent",
+    "Slider",
+    "Sprite",
+    "Statistics",
+    "StopEvent",
+    "TensorState",
+    "TrainingCounters",
+    "TrainingCurve",
+    "TrainingFailure",
+    "TrainingMark",
+    "TrainingRun",
+    "TrainingSpike",
+    "TrainingState",
+    "TrainingStrip",
+    "Trouble",
+    "UndoEvent",
+    "View",
+    "ViewName",
+    "Welcome",
+    "Withdrawal",
+]

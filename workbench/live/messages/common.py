@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
-__all__ = ["Dim", "Head", "PROTOCOL_VERSION", "Refusal", "SelectEvent"]
+__all__ = ["Dim", "Head", "PROTOCOL_VERSION", "Refusal", "SelectEvent", "ViewName"]
 
 PROTOCOL_VERSION = 2
 """Raised when a message changes shape; a view refuses a state of another version and says so."""
+
+ViewName: TypeAlias = str
+"""Name of a view, a key of `workbench.live.messages.VIEWS`; TypeScript has the names themselves."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from workbench.live.messages.common import ViewName
+
 __all__ = ["Announcement", "Hello", "Reply", "Request", "Trouble", "Welcome", "Withdrawal"]
 
 
@@ -14,7 +16,7 @@ class Announcement:
 
     type: Literal["state"]
     version: int
-    view: Literal["shapes", "histogram", "graph", "heatmap", "scatter", "training"]
+    view: ViewName
     model: str
     """Identity of the view model inside this kernel."""
     order: int
@@ -37,7 +39,7 @@ class Trouble:
 
     type: Literal["trouble"]
     version: int
-    view: Literal["shapes", "histogram", "graph", "heatmap", "scatter", "training"]
+    view: ViewName
     model: str
     reason: str
 

@@ -20,7 +20,6 @@ from workbench.train.series import Peaks
 
 __all__ = ["LiveCurves"]
 
-TOPIC = "training"
 COLUMNS = 120
 """Most columns of a strip; beyond that every second one goes, and looking becomes rarer."""
 MOST_LAYERS = 200
@@ -31,7 +30,7 @@ STRIPS: tuple[StripName, ...] = ("update / weight", "gradient norm", "dead units
 
 
 class LiveCurves(Callback):
-    """Announces itself on ``"training"`` after every step; `payload` is what a view draws.
+    """Announces itself after every step; `payload` is what a view draws.
 
     Losses, rates and norms are the history's. Layers (their gradients, how far a step moved the weights, which units
     are dead) are looked at only while somebody listens, at most every `interval` seconds.
@@ -59,12 +58,12 @@ class LiveCurves(Callback):
     def on_fit_start(self, trainer: Any) -> None:
         """Say that a training begins."""
         self.trainer, self._failure = trainer, None
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     def on_batch_start(self, trainer: Any) -> None:
         """Begin to look at the layers, if it is time and somebody wants to know."""
         full = trainer.progress.group == trainer.accumulate - 1
-        if full and events.listening(TOPIC) and time.monotonic() >= self._due:
+        if full and events.listening(self) and time.monotonic() >= self._due:
             self._watch = LayerWatch(trainer.model)
 
     def on_step_start(self, trainer: Any) -> None:
@@ -85,7 +84,7 @@ class LiveCurves(Callback):
                 self._halve()
             # Looking takes at most a twentieth of the time.
             self._due = started + max(self.interval, 20 * (time.monotonic() - started))
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     def _halve(self) -> None:
         if len(self._steps) > COLUMNS:
@@ -96,15 +95,15 @@ class LiveCurves(Callback):
 
     def on_epoch_end(self, trainer: Any) -> None:
         """Say that there is something new."""
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     def on_pause(self, trainer: Any) -> None:
         """Say that training waits."""
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     def on_resume(self, trainer: Any) -> None:
         """Say that it goes on."""
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     def on_exception(self, trainer: Any, error: BaseException) -> None:
         """Look no longer, and keep what is to blame."""
@@ -118,7 +117,7 @@ class LiveCurves(Callback):
 
     def on_end(self, trainer: Any) -> None:
         """Say how it ended."""
-        events.publish(TOPIC, self)
+        events.publish(self)
 
     # ---------------------------------------------------------------------------------------- what is drawn
 

@@ -1,6 +1,6 @@
 /** Example states of the graph view. */
 import type { Dim, GraphEdge, GraphNode, GraphState } from '../../src/protocol';
-import type { Example } from './index';
+import type { Example } from './tools';
 import { head, HOSTILE } from './tools';
 
 type Dims = readonly (readonly [string | null, number])[];
@@ -306,7 +306,7 @@ function hostile(): Example {
 }
 
 /** Example states of the graph view, by name. */
-export const graph: Record<string, () => Example> = {
+export const states: Record<string, () => Example> = {
   usual: () => network().state('SmallNet'),
   selected: () => network().state('SmallNet', { selected: 'features.0.conv' }),
   transformer: () => transformer(12).state('Encoder'),

@@ -1,6 +1,6 @@
 /** Example states of the heatmap view. */
 import type { HeatmapState } from '../../src/protocol';
-import type { Example } from './index';
+import type { Example } from './tools';
 import { digit, floats, head, HOSTILE, normal, random } from './tools';
 
 function example(more: Partial<HeatmapState> = {}, missing = false): Example {
@@ -77,7 +77,7 @@ function colour(): Example {
 }
 
 /** Example states of the heatmap view, by name. */
-export const heatmap: Record<string, () => Example> = {
+export const states: Record<string, () => Example> = {
   usual: () => example(),
   over: () => example({ delta: 0.23 }),
   wrong: () => example({ delta: 0.23 }, true),

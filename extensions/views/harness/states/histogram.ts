@@ -7,7 +7,7 @@ import type {
   ObserverDetail,
   ObserverRow
 } from '../../src/protocol';
-import type { Example } from './index';
+import type { Example } from './tools';
 import { floats, head, histogram, HOSTILE, normal, random } from './tools';
 
 const NAMES = [
@@ -193,7 +193,7 @@ function hostile(): Example {
 }
 
 /** Example states of the histogram view, by name. */
-export const histogramStates: Record<string, () => Example> = {
+export const states: Record<string, () => Example> = {
   usual: () => usual(),
   four: () => usual({}, {}, 4),
   wrong,

@@ -1,24 +1,19 @@
-/** Example states of every view, by name. All are made by rule, so that they are the same in every run. */
-import type { ViewName, Views } from '../../src/protocol';
-import { graph } from './graph';
-import { heatmap } from './heatmap';
-import { histogramStates } from './histogram';
-import { scatter } from './scatter';
-import { shapes } from './shapes';
-import { trainingStates } from './training';
-
-/** A state and its buffers. */
-export interface Example {
-  readonly state: Views[ViewName]['state'];
-  readonly buffers: readonly DataView[];
-}
+// Written by `python -m workbench.lab.views`, from the list of views and their messages: do not edit.
+import type { ViewName } from '../../src/protocol';
+import type { Example } from './tools';
+import { states as shapes } from './shapes';
+import { states as training } from './training';
+import { states as histogram } from './histogram';
+import { states as graph } from './graph';
+import { states as heatmap } from './heatmap';
+import { states as scatter } from './scatter';
 
 /** Example states, by view and name. */
 export const examples: Record<ViewName, Record<string, () => Example>> = {
   shapes,
-  histogram: histogramStates,
+  training,
+  histogram,
   graph,
   heatmap,
-  scatter,
-  training: trainingStates
+  scatter
 };

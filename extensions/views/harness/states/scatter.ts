@@ -1,6 +1,6 @@
 /** Example states of the scatter view. */
 import type { ScatterState } from '../../src/protocol';
-import type { Example } from './index';
+import type { Example } from './tools';
 import { digit, floats, head, HOSTILE, normal, random } from './tools';
 
 const DIGITS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
@@ -85,7 +85,7 @@ const chosen: Partial<ScatterState> = {
 };
 
 /** Example states of the scatter view, by name. */
-export const scatter: Record<string, () => Example> = {
+export const states: Record<string, () => Example> = {
   usual: () => make({ count: 4000, dims: 3, sprites: true }),
   selected: () => make({ count: 4000, dims: 3, sprites: true, more: chosen }),
   flat: () => make({ count: 2000, dims: 2, more: { method: 't-SNE', explained: [] } }),

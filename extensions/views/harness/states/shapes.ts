@@ -9,7 +9,7 @@ import type {
   Statistics,
   TensorState
 } from '../../src/protocol';
-import type { Example } from './index';
+import type { Example } from './tools';
 import { digit, floats, head, histogram, HOSTILE, normal, random } from './tools';
 
 const dim = (name: string | null, size: number): Dim => ({ name, size });
@@ -330,7 +330,7 @@ function clash(): Example {
 }
 
 /** Example states of the shapes view, by name. */
-export const shapes: Record<string, () => Example> = {
+export const states: Record<string, () => Example> = {
   usual: digits,
   colour,
   weights: () => weights(false),

@@ -1,5 +1,11 @@
 /** Small tools for making example data by rule. */
-import type { Head } from '../../src/protocol';
+import type { Head, ViewName, Views } from '../../src/protocol';
+
+/** A state and its buffers. */
+export interface Example {
+  readonly state: Views[ViewName]['state'];
+  readonly buffers: readonly DataView[];
+}
 
 /** Text that would do harm if it were read as markup. */
 export const HOSTILE = '<img src=x onerror="window.hacked=true">';

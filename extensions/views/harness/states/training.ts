@@ -1,6 +1,6 @@
 /** Example states of the training view. */
 import type { TrainingCurve, TrainingState, TrainingStrip } from '../../src/protocol';
-import type { Example } from './index';
+import type { Example } from './tools';
 import { head, HOSTILE, normal, random } from './tools';
 
 function doubles(values: readonly number[]): DataView {
@@ -210,7 +210,7 @@ function none(more: Partial<TrainingState>): Example {
 }
 
 /** Example states of the training view, by name. */
-export const trainingStates: Record<string, () => Example> = {
+export const states: Record<string, () => Example> = {
   usual: () => training(),
   pausing: () => training({ asked: 'pause' }),
   paused: () => training({ status: 'paused' }),

@@ -6,7 +6,7 @@ import type {
   Welcome,
   Withdrawal
 } from '../../../protocol/src/index';
-import { PROTOCOL_VERSION } from '../../../protocol/src/index';
+import { PROTOCOL_VERSION, VIEWS } from '../../../protocol/src/index';
 import type { Answer } from '../../../views/src/host';
 import type { Comm, CommMessage, Kernel } from './kernel';
 import { commIds, findThread, Line } from './kernel';
@@ -19,7 +19,6 @@ export const CONTROL = 'workbench.control';
 /** Comm target of the channel that carries states. */
 export const DATA = 'workbench.data';
 
-const VIEWS: readonly string[] = ['shapes', 'histogram', 'graph', 'heatmap', 'scatter', 'training'];
 const HEARTBEAT = 30_000;
 /** A page that was not welcomed after so many milliseconds says hello again, and then ever later. */
 const WELCOME_PATIENCE = 1500;
@@ -429,7 +428,7 @@ export class KernelLink {
     } else if (said.type === 'gone') {
       this.shownModels.delete(said.model);
       this.tell(said.model);
-    } else if (VIEWS.includes(said.view) && typeof said.model === 'string') {
+    } else if (Object.hasOwn(VIEWS, said.view) && typeof said.model === 'string') {
       this.take(said, (message.buffers ?? []).map(aligned));
     }
   }

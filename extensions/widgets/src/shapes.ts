@@ -1,4 +1,0 @@
-import { mountShapes } from '../../views/src/shapes/index';
-import { door } from './shared/door';
-
-export default door(mountShapes);
