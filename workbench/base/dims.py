@@ -313,7 +313,7 @@ def unify_along(op: str, a: Dims, b: Dims, dim: int, labels: tuple[str, str] = (
             ):
                 raise _misaligned(op, a, b, str(y if y in a.names and y != x else x))
     except DimensionError as error:
-        error.label(labels, ("", ""))
+        error.label(labels, ((), ()))
         raise
     return tuple(x if y is None else y for x, y in zip(a.names, b.names, strict=True))
 

@@ -46,6 +46,17 @@ class Operand:
         )
         return f"{self.label or 'tensor'}[{dims}]"
 
+    def named_by(self) -> list[str]:
+        """Say where the names of the offending dims (of all, where none is marked) came from, as far as is known."""
+        found: dict[str, list[str]] = {}
+        every = not any(self._marks())
+        for name, origin, mark in zip(self.names, self.origins, self._marks(), strict=False):
+            if name is not None and origin and (mark or every):
+                found.setdefault(origin, []).append(repr(name))
+        return [
+            f"{', '.join(names)} of {self.label or 'tensor'}: {origin}" for origin, names in found.items()
+        ]
+
     def _marks(self) -> tuple[bool, ...]:
         return self.marks or (False,) * len(self.names)
 
@@ -70,12 +81,13 @@ class DimensionError(RuntimeError):
         said = not self.op or self.message.startswith(f"{self.op}: ")
         lines = [self.message if said else f"{self.op}: {self.message}"]
         lines += [f"  {operand}" for operand in self.operands]
+        lines += [f"  {line}" for operand in self.operands for line in operand.named_by()]
         if self.fix:
             lines.append(f"  try: {self.fix}")
         return "\n".join(lines)
 
-    def label(self, labels: tuple[str, ...], origins: tuple[str, ...]) -> None:
-        """Name the operands as the caller knows them and say where they came from, once the caller is known."""
+    def label(self, labels: tuple[str, ...], origins: tuple[tuple[str, ...], ...]) -> None:
+        """Name the operands as the caller knows them, and say where each dim came from, once the caller is known."""
         for operand, label in zip(self.operands, labels, strict=False):
             if label and operand.label:
                 self.fix = re.sub(rf"\b{re.escape(operand.label)}\b", label, self.fix)
@@ -83,9 +95,9 @@ class DimensionError(RuntimeError):
             replace(
                 operand,
                 label=label or operand.label,
-                origins=operand.origins or ((origin,) * len(operand.names) if origin else ()),
+                origins=operand.origins or (came if len(came) == len(operand.names) else ()),
             )
-            for operand, label, origin in zip(self.operands, labels, origins, strict=False)
+            for operand, label, came in zip(self.operands, labels, origins, strict=False)
         )
 
     def _render_traceback_(self) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench.base.dims import MAXIMUM_DIMS, Dims, LabelledDims, Names, check_names
 from workbench.base.errors import DimensionError, Operand
-from workbench.base.places import calling_frame, place
 from workbench.core.op import Op
+from workbench.core.origins import labels_of, origins_of
 from workbench.core.value import UNNAMED, Value, dims_of
 
 __all__ = ["infer_dims", "names_in", "names_of", "seen_dims"]
@@ -21,8 +21,7 @@ def infer_dims(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Dims 
     except DimensionError as error:
         error.op = error.op or op.name
         known = _whose(error.operands, inputs, seen_dims(inputs))
-        labels = _labels(known)
-        error.label(labels, tuple(_origin(value) for value in known))
+        error.label(labels_of(known), tuple(origins_of(value) for value in known))
         raise
 
 
@@ -69,22 +68,3 @@ def _whose(operands: tuple[Operand, ...], inputs: tuple[Any, ...], dims: list[Di
         same = [i for i, (_, one) in enumerate(left) if one == (operand.names, operand.sizes)]
         found.append(left.pop(same[0])[0] if same else None)
     return tuple(found)
-
-
-def _origin(value: Any) -> str:
-    if not isinstance(value, Value):
-        return ""
-    if value._origin is not None:
-        return place(*value._origin)
-    return f"result of {value._grad_fn.name}" if value._grad_fn is not None else ""
-
-
-def _labels(inputs: tuple[Any, ...]) -> tuple[str, ...]:
-    """Find what the nearest caller outside this package calls its operands: local variables, by identity."""
-    frame = calling_frame()
-    if frame is None:
-        return ("",) * len(inputs)
-    # Names with a leading underscore are IPython's history as often as anybody's own: they come last.
-    local = sorted(frame.f_locals.items(), key=lambda item: not item[0].startswith("_"))
-    known = {id(value): name for name, value in local if isinstance(value, Value)}
-    return tuple(known.get(id(value), "") for value in inputs)

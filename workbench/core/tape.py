@@ -392,7 +392,9 @@ def _without_numbers(value: Any) -> Any:
     array = value.payload
     if array.nbytes <= LARGE or (value._grad_fn is None and value._requires_grad):
         return value
-    stand_in = new(Abstract(array.shape, array.dtype), value._names)
+    stand_in = labelled(new(Abstract(array.shape, array.dtype), value._names), value._labels)
+    if value._names is not None:
+        stand_in._origin = value._origin
     if value._requires_grad:
         stand_in._requires_grad = True
         stand_in._grad_fn = value._grad_fn

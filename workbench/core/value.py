@@ -52,8 +52,8 @@ class Value(ValueBase):
     """The version at which its own dims were last changed in place; views made before know it by other dims."""
     _told: tuple[int, int] = (0, 0)
     """Which memory was last changed, and how many of the former places were told of that."""
-    _origin: tuple[str, int] | None = None
-    """File and line where it was made; set by factories only."""
+    _origin: tuple[str, int] | str | None = None
+    """File and line where it was made or named, or who named it; set by factories and by who gives names."""
 
     @property
     def _version(self) -> int:

@@ -74,7 +74,9 @@ def _first_named(value: Tensor, name: str) -> Tensor:
             ),
             fix="leave batch_dim out" if first is not None else "choose another batch_dim",
         )
-    return alias(value, (name, *rest))  # type: ignore[no-any-return]
+    called: Tensor = alias(value, (name, *rest))
+    called._origin = value._origin or "batch_dim of the DataLoader"
+    return called
 
 
 def collated(batch: Sequence[Any], empty: Empty) -> Any:
@@ -192,7 +194,11 @@ def _stacked(batch: Sequence[Any], empty: Empty) -> Tensor:
         out[...] = arrays
     if names is None:
         return new(out)
-    return new(out, (None, *names))
+    made: Tensor = new(out, (None, *names))
+    made._origin = next(
+        (one._origin for one in batch if isinstance(one, Tensor) and one._names is not None), None
+    )
+    return made
 
 
 def _array(batch: Sequence[Any], i: int) -> Any:

@@ -68,7 +68,15 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def _gather(self, indices: Any, empty: Empty) -> list[Tensor]:
         if not isinstance(indices, slice):
             indices = checked(np.asarray(indices), len(self))
-        return [new(taken(one.payload, indices, empty), one._names) for one in self.tensors]
+        return [_called_as(one, taken(one.payload, indices, empty)) for one in self.tensors]
+
+
+def _called_as(source: Tensor, array: np.ndarray[Any, Any]) -> Tensor:
+    """Return rows of a tensor under its names, which know where they came from."""
+    rows: Tensor = new(array, source._names)
+    if source._names is not None:
+        rows._origin = source._origin
+    return rows
 
 
 def _sample_dims(tensor: Tensor) -> str:

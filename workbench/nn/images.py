@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Names, near_miss
 from workbench.base.errors import DimensionError
+from workbench.core.origins import origins_of
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import LAYOUT
 
@@ -40,12 +41,14 @@ def check_names(layer: str, x: Any, expected: Names = IMAGE) -> None:
         f"takes dims {list(expected)} and got {list(names)}: position {wrong[0]} is {given!r} "
         f"where {expected[wrong[0]]!r} is expected."
     )
-    raise DimensionError(
+    error = DimensionError(
         message + _reason(names, expected, wrong),
         op=layer,
         operands=(dims_of(x).operand("input", wrong),),
         fix=_fix(names, expected, wrong),
     )
+    error.label(("",), (origins_of(x),))
+    raise error
 
 
 def check_layout(layer: str, x: Any, n: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.base.errors import DimensionError
+from workbench.core.origins import origins_of
 from workbench.core.value import dims_of
 
 __all__ = ["check_places"]
@@ -39,9 +40,11 @@ def _refuse(layer: str, x: Any, name: str, place: int, places: dict[str, int]) -
             if one in names:
                 order.insert(wanted, one)
         fix = "x.align_to(" + ", ".join(repr(one) for one in order) + ")"
-    raise DimensionError(
+    error = DimensionError(
         f"{layer} takes {name!r} as dim {place} and got {list(names)}, where it is dim {here}.",
         op=layer,
         operands=(dims_of(x).operand("input", [here]),),
         fix=fix,
     )
+    error.label(("",), (origins_of(x),))
+    raise error

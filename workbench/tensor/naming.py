@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.base.dims import Names, check_names, misspelling, near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.origins import note_line
 from workbench.core.value import dims_of
 from workbench.ops.shape import reshape as shapes
 
@@ -29,13 +30,13 @@ def rename(self: Tensor, *names: Any, **renamed: str | None) -> Any:
 
     One ``...`` stands for the dims that keep their names.
     """
-    return ops.rename(self, names=_renamed(self, names, renamed))
+    return note_line(ops.rename(self, names=_renamed(self, names, renamed)))
 
 
 def rename_(self: Tensor, *names: Any, **renamed: str | None) -> Any:
     """Rename in place."""
     self._names = _renamed(self, names, renamed)
-    return self
+    return note_line(self)
 
 
 def _renamed(self: Tensor, names: tuple[Any, ...], renamed: dict[str, str | None]) -> Names | None:
@@ -93,7 +94,7 @@ def refine_names(self: Tensor, *names: Any) -> Any:
                 f"because {why} at index {i}",
                 operands=(dims_of(self).operand("input", [i]),),
             )
-    return ops.rename(self, names=check_names(wanted, self.ndim))
+    return note_line(ops.rename(self, names=check_names(wanted, self.ndim)))
 
 
 def align_to(self: Tensor, *names: Any) -> Any:

@@ -17,6 +17,7 @@ from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
 from workbench.core.op import ops
+from workbench.core.origins import note_line
 from workbench.core.tape import Handle, Keep, Node, alias, move
 from workbench.core.value import Abstract, dims_of, new, use_type
 from workbench.ops.elementwise.filling import fill
@@ -103,6 +104,7 @@ class Tensor(Methods, Operators, Copying):
     @names.setter
     def names(self, names: Names | None) -> None:
         self._names = check_names(names, len(self.payload.shape))
+        note_line(self)
 
     @property
     def dim_labels(self) -> Names:
