@@ -192,6 +192,7 @@ class Known(NamedTuple):
 _LIMIT = "the limit, where PyTorch's formula makes NaN of infinities: its own mathematics has this value"
 _DIGITS = "a difference of nearly equal numbers: either library has the digits that the type has left"
 _LANES = "PyTorch has 0 at NaN in its vectors and 1 in the values that are left over"
+_LANES_OF_NAN = "PyTorch has NaN at NaN in its vectors and the slope above 0 in the values that are left over"
 _RANGE = "squares leave the range of the type in both libraries, and what each makes of that is no result"
 
 KNOWN: dict[str, Known] = {
@@ -205,8 +206,12 @@ KNOWN: dict[str, Known] = {
     "nn.functional.gelu": Known("value gradient", "1e-196 at -30, where PyTorch has 0; at ∞ " + _LIMIT),
     "nn.functional.hardshrink": Known("gradient", _LANES),
     "nn.functional.softshrink": Known("gradient", _LANES),
-    "nn.functional.mish": Known("gradient", _LIMIT),
-    "nn.functional.silu": Known("gradient", _LIMIT),
+    "nn.functional.hardtanh": Known("gradient", _LANES),
+    "nn.functional.relu6": Known("gradient", _LANES),
+    "nn.functional.elu": Known("gradient", _LANES_OF_NAN),
+    "nn.functional.selu": Known("gradient", _LANES_OF_NAN),
+    "nn.functional.celu": Known("gradient", _LANES_OF_NAN),
+    "nn.functional.hardswish": Known("value", "the largest number, where PyTorch multiplies it by 6 first"),
     "gelu tanh": Known("gradient", _LIMIT),
     "nn.functional.tanhshrink": Known("value", _DIGITS),
     "polygamma 1": Known("gradient", _LIMIT),

@@ -64,7 +64,7 @@ static WORKBENCH_INLINE floats shaped(floats x, floats p, floats q, floats r) {
     }
     if constexpr (kind == Shaped::logsigmoid) return -softly_above(-x);
     if constexpr (kind == Shaped::hardsigmoid) return six_at_most(x) / 6.f;
-    if constexpr (kind == Shaped::hardswish) return x * six_at_most(x) / 6.f;
+    if constexpr (kind == Shaped::hardswish) return x * (six_at_most(x) / 6.f);
     if constexpr (kind == Shaped::mish) {
         floats rest;
         return x * mish_share(x, rest);
@@ -139,8 +139,7 @@ static WORKBENCH_INLINE floats passed(floats g, floats x, floats p, floats q, fl
     if constexpr (kind == Passed::mish) {
         floats rest;
         const floats share = mish_share(x, rest);
-        // The share stays at that of 20, and what it lacks of 1 there times a large x is not small.
-        return x > 20.f ? g : g * (share + x * logistic(x) * (rest * (1.f + share)));
+        return g * (share + x * logistic(x) * (rest * (1.f + share)));
     }
 }
 

@@ -37,8 +37,10 @@ def _normal_curvature(x: Any) -> Any:
 
 
 def _tanh_slope(x: Any) -> Any:
-    share = _logistic(x * (_WIDTH + _CUBE * (x * x)))
-    return share + x * (share * (1 - share)) * (_WIDTH + 3 * _CUBE * (x * x))
+    # Far out the slope is 0 or 1, and a cube might overflow; at infinity it is NaN, as the formula says.
+    near = np.clip(x, -40, 40)
+    share = _logistic(near * (_WIDTH + _CUBE * (near * near)))
+    return share + near * (share * (1 - share)) * (_WIDTH + 3 * _CUBE * (near * near)) + x * 0
 
 
 def _tanh_curvature(x: Any) -> Any:

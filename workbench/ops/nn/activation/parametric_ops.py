@@ -119,7 +119,7 @@ HARDSWISH, HARDSWISH_GRADIENT = _shaped(
     "hardswish",
     "Piecewise quadratic stand-in of silu.",
     "y = x·min(max(x + 3, 0), 6)/6",
-    lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    lambda x: x * (np.clip(x + 3, 0, 6) / 6),
     lambda g, x: np.where(x <= -3, 0.0, np.where(x >= 3, g, g * (x / 3 + 0.5))),
     {},
     curvature=lambda x: ops.where(ops.logical_and(ops.gt(x, -3.0), ops.lt(x, 3.0)), 1 / 3, 0.0),
@@ -245,8 +245,7 @@ def _mish_share(x: Any) -> tuple[Any, Any]:
 
 def _mish_passed(g: Any, x: Any) -> Any:
     share, rest = _mish_share(x)
-    # The share stays at that of 20, and what it lacks of 1 there times a large x is not small.
-    return np.where(x > 20, g, g * (share + x * logistic(x) * (rest * (1 + share))))
+    return g * (share + x * logistic(x) * (rest * (1 + share)))
 
 
 def _mish_curvature(x: Any) -> Any:
