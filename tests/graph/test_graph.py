@@ -183,11 +183,6 @@ def test_cost_is_counted(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("act", "error", "message"),
     [
-        (
-            lambda: trace(DigitsNet(), images(1)),
-            GraphError,
-            r"bn1 \(BatchNorm2d\) is in training mode.*model.eval\(\)",
-        ),
         (lambda: trace(lambda x: x if x.sum() > 0 else -x, wb.ones(2)), wb.NoNumbersError, "no numbers"),
         (lambda: trace(lambda x: 3, wb.ones(2)), GraphError, "this one returned int"),
         (lambda: trace(lambda x: x, [1.0]), wb.DTypeError, "number 0 is list"),

@@ -31,6 +31,7 @@ from workbench.core.stack import (
     below,
     computes_only,
     enable_grad,
+    ends_here,
     enter,
     find,
     grad_enabled,
@@ -49,8 +50,8 @@ from workbench.core.views import refresh, remember, see
 
 __all__ = [
     "Interpreter", "WithoutNumbers", "apply", "below", "common_dtype", "compute", "computes_only", "enable_grad",
-    "enter", "evaluate", "find", "grad_enabled", "infer_dims", "inference", "interpreting", "leave", "mode",
-    "no_grad", "numbers", "set_grad", "top", "without", "without_numbers",
+    "ends_here", "enter", "evaluate", "find", "grad_enabled", "infer_dims", "inference", "interpreting", "leave",
+    "mode", "no_grad", "numbers", "set_grad", "top", "without", "without_numbers",
 ]  # fmt: skip
 
 _get = IN_FORCE.get

@@ -27,7 +27,7 @@ from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import changed, check_turned, refresh
 
-__all__ = ["in_place", "overwrite", "plainly", "reshaping", "taking_out", "writable", "write"]
+__all__ = ["follows", "in_place", "overwrite", "plainly", "reshaping", "taking_out", "writable", "write"]
 
 
 def write(target: Tensor, name: str, function: Callable[[Any], Any]) -> Tensor:
@@ -63,7 +63,7 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any]) -> Tensor:
     backend = backend_of(target.payload)
     if backend is not None and backend.write is not None and _in_view(backend, target):
         backend.write(target.payload, result.payload)
-    elif backend is not None or isinstance(target.payload, Abstract):
+    elif backend is not None or isinstance(target.payload, Abstract) or follows(target, result):
         _replace_payload(target, result, name)
     else:
         _copy_numbers(target, result, name)
@@ -212,6 +212,11 @@ def _fitting(target: Any, result: Any, name: str) -> Any:
             f"Cast first, or use the op without its underscore."
         )
     return ops.to(result, dtype=here.dtype)
+
+
+def follows(target: Any, value: Any) -> bool:
+    """Say whether `target` may come to stand for `value`, without numbers: the graph being made keeps the change."""
+    return isinstance(value.payload, Abstract) and value.payload.replaces(target)
 
 
 def _in_view(backend: Any, target: Any) -> bool:

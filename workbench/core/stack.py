@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from workbench.core.op import Op
 
 __all__ = [
-    "BOTTOM", "IN_FORCE", "Interpreter", "State", "below", "computes_only", "enable_grad", "enter", "find",
-    "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "top", "without",
+    "BOTTOM", "IN_FORCE", "Interpreter", "State", "below", "computes_only", "enable_grad", "ends_here", "enter", "find",
+    "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "tell_drawn", "top", "without",
 ]  # fmt: skip
 
 
@@ -127,6 +127,31 @@ def find(kind: type[Kind]) -> Kind | None:
         if isinstance(interpreter, kind):
             return interpreter
     return None
+
+
+def ends_here() -> bool:
+    """Say whether nobody differentiates what is called here: nothing is recorded, and whoever looks on writes it down.
+
+    A gradient rule then may call one op that has no gradient for several that have one, in a graph as in eager code.
+    """
+    state = _get()
+    link = state.top
+    while link is not None:
+        interpreter, link = link
+        if not getattr(interpreter, "writes_down", False):
+            return False
+    return not state.grad
+
+
+def tell_drawn(seed: int, generator: Any) -> None:
+    """Tell the topmost interpreter with a method ``drew`` that a seed was drawn from `generator`."""
+    link = _get().top
+    while link is not None:
+        interpreter, link = link
+        drew = getattr(interpreter, "drew", None)
+        if drew is not None:
+            drew(seed, generator)
+            return
 
 
 def without(kind: type) -> Any:

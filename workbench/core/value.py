@@ -106,6 +106,10 @@ class Abstract:
         """Return the value to compute with where no interpreter of this payload is in force; None if there is none."""
         return None
 
+    def replaces(self, target: Any) -> bool:
+        """Say whether a value with numbers may come to stand for this payload, by a change in place."""
+        return False
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.shape}, {self.dtype})"
 

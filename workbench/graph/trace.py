@@ -14,7 +14,6 @@ from workbench.base.dims import Names, check_names
 from workbench.base.dtypes import float32
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.places import calling_frame, place
-from workbench.base.random import default_generator
 from workbench.base.size_guards import SizeScope
 from workbench.base.symbolic_size import SymbolicSize, hint
 from workbench.core import scope
@@ -25,6 +24,7 @@ from workbench.core.value import Abstract, dims_of, labelled, new
 from workbench.graph.blocks import GraphError, Node, Value
 from workbench.graph.ir import Graph
 from workbench.graph.sizes import kept, meets, shown, today
+from workbench.graph.state import Draws, Held
 from workbench.graph.types import symbolic, type_of
 from workbench.tensor import Tensor
 
@@ -39,6 +39,10 @@ class Traced(Abstract):
     __slots__ = ("tracer", "value")
 
     called = "a value of a graph, without numbers"
+
+    def replaces(self, target: Any) -> bool:
+        """Say whether `target` is a tensor of the traced module, of which the graph keeps what it becomes."""
+        return self.tracer.active and self.tracer.module.has(target)
 
     def __init__(self, value: Value, tracer: Tracer) -> None:
         super().__init__(shown(value.tensor.sizes, tracer.sizes), value.tensor.dtype)
@@ -61,6 +65,9 @@ class Tracer:
         self.records_gradients = grad_enabled()
         self.held = _held(module)
         """Tensors of the module by the identity of their payload, with their dotted names."""
+        buffers = {name for name, _ in module.named_buffers()} if module is not None else set()
+        self.module = Held(self.held, buffers)
+        self.draws = Draws(graph)
         self.constants: dict[int, tuple[Value, Any]] = {}
         """By the identity of a payload: its value, and the payload, so that the identity stays taken."""
         self.renamed: dict[tuple[Value, Names], Value] = {}
@@ -72,9 +79,15 @@ class Tracer:
         for _, tensor in self.held.values():
             self._meet(tensor)
 
+    @property
+    def writes_down(self) -> bool:
+        """True where gradients are not recorded below a function that records them: nothing there is differentiated."""
+        return self.records_gradients
+
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Add a node for the call; its results have dims and types."""
-        if not any(map(self._is_mine, inputs)) and not meets(params, self.sizes):
+        mine = any(map(self._is_mine, inputs)) or meets(params, self.sizes)
+        if not mine and not self.draws.among(params):
             return apply(op, *inputs, **params)
         operands = tuple(
             self.value_of(one) if isinstance(one, Tensor) else kept(one, self.sizes) for one in inputs
@@ -85,8 +98,18 @@ class Tracer:
             for one, value in zip(inputs, operands, strict=True)
         )
         results = without_numbers(op, abstract, params)
-        self._record(op, operands, kept(params, self.sizes), results)
+        params = {key: self.draws.value_of(one) for key, one in kept(params, self.sizes).items()}
+        self._record(op, operands, params, results)
         return results
+
+    def drew(self, seed: int, generator: Any) -> None:
+        """Make an input of the graph of a seed that the function draws."""
+        self.draws.drew(seed, generator)
+
+    def note_updates(self) -> None:
+        """Let the graph say what the tensors of the module become that the function changed."""
+        for payload, tensor in self.module.changed():
+            self.graph.updates[self._parameter(id(payload))] = self.value_of(tensor)
 
     def _without_numbers(self, operand: Tensor, value: Value) -> Any:
         sizes, kind = shown(value.tensor.sizes, self.sizes), value.tensor.dtype
@@ -184,7 +207,8 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
 
     An example is a tensor, of which only dims and type are used, or the sizes by name, which means float32:
     ``trace(model, {"N": 64, "C": 1, "H": 28, "W": 28})``. Parameters and buffers of a module keep their dotted names;
-    every other tensor that the function meets becomes a constant, a copy.
+    every other tensor that the function meets becomes a constant, a copy. What the function changes in its module is in
+    `Graph.updates`, and seeds that it draws are in `Graph.seeds`; neither happens while it is traced.
 
     A graph runs for other sizes than those of the trace: a size is an expression over those of the inputs, and what is
     computed with it, as in ``x.reshape(x.shape[0], -1)``, follows. Where the function decides something by a size, as
@@ -192,8 +216,9 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     not hold. Python's control flow is followed as it goes: a loop over the entries of a dim is unrolled, for so many.
 
     Raises:
-        GraphError: the function does what a graph cannot repeat: it draws random numbers, changes a module's
-            buffers, leaves gradients with ``backward()``, or returns something else than tensors.
+        GraphError: the function does what a graph cannot repeat: it draws random numbers otherwise than by a seed,
+            changes numbers of its module otherwise than by ops, leaves gradients with ``backward()``, or returns
+            something else than tensors.
         NoNumbersError: the function asks a traced tensor for numbers, as ``if x.sum() > 0`` does.
 
     >>> import workbench as wb
@@ -206,8 +231,6 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     """
     stand_ins = [_stand_in(example, number) for number, example in enumerate(examples)]
     module = function if hasattr(function, "named_modules") else None
-    if module is not None:
-        _check_mode(module)
     name = type(function).__name__ if module is not None else getattr(function, "__name__", "graph")
     graph = Graph(name=name)
     if not graph.name.isidentifier():
@@ -221,7 +244,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
         graph.inputs.append(value)
         example.payload = Traced(value, tracer)
     tracking = scope.tracking(module) if module is not None else nullcontext()
-    with tracer.sizes, _unchanged(module, tracer), tracking:
+    with tracer.sizes, _unchanged(tracer), tracking:
         with interpreting(tracer):
             result = function(*stand_ins)
         graph.single = not isinstance(result, tuple | list)
@@ -233,20 +256,15 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
                     f"this one returned {type(one).__name__}"
                 )
         graph.outputs = tuple(tracer.value_of(one) for one in results)
+        tracer.note_updates()
         graph.settle(tracer.sizes)
     events.publish(graph)
     return graph
 
 
 @contextmanager
-def _unchanged(module: Any, tracer: Tracer) -> Iterator[None]:
+def _unchanged(tracer: Tracer) -> Iterator[None]:
     """Refuse what a graph could not repeat, leave things as they were, and say which line asked for numbers."""
-    buffers = [
-        (name, one, one._version, one.payload.copy())
-        for name, one in (module.named_buffers() if module is not None else ())
-        if isinstance(one.payload, np.ndarray)
-    ]
-    state = default_generator.get_state()
     refusal = ""
     try:
         yield
@@ -260,14 +278,13 @@ def _unchanged(module: Any, tracer: Tracer) -> Iterator[None]:
                 "the traced function calls backward(), which leaves gradients at tensors outside the graph. Return "
                 "wb.autograd.grad(loss, inputs) instead"
             )
-        for name, tensor, version, before in buffers:
-            if tensor._version != version:
-                tensor.payload[...] = before
-                refusal = (
-                    f"the traced function changes the buffer {name} of the module: call model.eval() first"
-                )
-        if default_generator.get_state() != state:
-            default_generator.set_state(state)
+        changed = tracer.module.take_back()
+        if changed:
+            refusal = (
+                f"the traced function changes the buffer {changed} of the module otherwise than by ops on values of "
+                "the graph, so that no graph could do it again: call model.eval() first"
+            )
+        if tracer.draws.take_back():
             refusal = (
                 "the traced function draws random numbers, which would be the same at every run of the graph. Call "
                 "model.eval() first, or draw them outside and pass them as an input"
@@ -310,15 +327,6 @@ def _same(copy: Any, payload: Any) -> bool:
     if not isinstance(payload, np.ndarray) or not isinstance(copy, np.ndarray):
         return copy is payload
     return np.array_equal(copy, payload, equal_nan=payload.dtype.kind in "fc")
-
-
-def _check_mode(module: Any) -> None:
-    for name, one in module.named_modules():
-        if one.training and getattr(one, "running_mean", None) is not None:
-            raise GraphError(
-                f"{name or 'the module'} ({type(one).__name__}) is in training mode: it would change its statistics "
-                "while it is traced. Call model.eval() first."
-            )
 
 
 def _held(module: Any) -> dict[int, tuple[str, Tensor]]:

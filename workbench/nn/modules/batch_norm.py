@@ -15,7 +15,8 @@ from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
 from workbench.ops.nn.conv.window_geometry import LAYOUT
 from workbench.ops.nn.norm.batch_norm import BATCH_NORM, BATCH_NORM_INFERENCE
-from workbench.ops.nn.norm.batch_norm_ops import check_values, factors, update_running, values_per_channel
+from workbench.ops.nn.norm.batch_norm_ops import check_values, factors, values_per_channel
+from workbench.ops.nn.norm.running_statistics import update_in_graph, update_running
 from workbench.tensor import Tensor
 from workbench.tensor.factories import empty, ones, tensor, zeros
 
@@ -150,21 +151,22 @@ class BatchNormNd(RunningNorm):
         count = values_per_channel(type(self).__name__, input)
         output, batch_mean, rstd = BATCH_NORM(input, weight, bias, eps=self.eps)
         if self.training and self.track_running_stats and mean is not None and var is not None:
-            self._track(mean, var, batch_mean.payload, rstd.payload, count)
+            self._track(mean, var, batch_mean, rstd, count)
         return output
 
     def _track(self, mean: Any, var: Any, batch_mean: Any, rstd: Any, count: int) -> None:
-        """Move the running statistics towards those of the batch; values without numbers move nothing."""
-        if type(batch_mean) is not np.ndarray:
-            return
+        """Move the running statistics towards those of the batch."""
         momentum, batches = self.momentum, self.num_batches_tracked
+        if type(batch_mean.payload) is not np.ndarray:
+            update_in_graph((mean, var), (batch_mean, rstd), count, self.eps, momentum, batches)
+            return
         if batches is not None:
             counted = batches.payload
             np.add(counted, 1, out=counted)
             batches._version += 1
             momentum = 1.0 / int(counted) if momentum is None else momentum
         if count:
-            update_running(mean, var, batch_mean, rstd, count, self.eps, momentum or 0.0)
+            update_running(mean, var, batch_mean.payload, rstd.payload, count, self.eps, momentum or 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_seen": (None, None, None)}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.random import Generator, default_generator
+from workbench.core.stack import tell_drawn
 
 __all__ = ["drawn", "kept", "least", "seed_from", "shares"]
 
@@ -23,8 +24,14 @@ _WHOLE = 2**32
 
 
 def seed_from(generator: Generator | None = None) -> int:
-    """Draw a seed of 53 bits; nothing else is drawn, whatever the size of what it is for."""
-    return int((generator or default_generator).numpy.random() * 2**53)
+    """Draw a seed of 53 bits; nothing else is drawn, whatever the size of what it is for.
+
+    A trace is told, and the graph draws a seed of its own at every run.
+    """
+    source = generator or default_generator
+    seed = int(source.numpy.random() * 2**53)
+    tell_drawn(seed, source)
+    return seed
 
 
 def drawn(sizes: tuple[int, ...], seed: int) -> Array:

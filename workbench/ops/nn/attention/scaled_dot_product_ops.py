@@ -13,7 +13,6 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
-from workbench.core.value import new
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.random.counter_based import kept, least
 from workbench.ops.shape.creation import filled, tri
@@ -96,7 +95,7 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
     query, key, value, *masks = c.inputs
     y, normal = c.outs
     masked = bool(masks) and c.needs[3]
-    if g_normal is None and not masked and dispatch.computes_only():
+    if g_normal is None and not masked and dispatch.ends_here():
         found = ops.attention_gradient(g, query, key, value, y, normal, *masks, **c.params)
         return (*found, *(None for _ in masks))
     scale = c.params["scale"]
@@ -109,10 +108,9 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
         scores = ops.where(tri(sizes[2], sizes[3]), scores, -np.inf)
     weights = ops.exp(ops.sub(scores, ops.unsqueeze(normal, dim=3, name=None)))
     slopes = ops.matmul(g, swap(value))
-    factors = _kept(sizes, c.params["dropout"], c.params["seed"], dtype)
     used = weights
-    if factors is not None:
-        used, slopes = ops.mul(weights, new(factors)), ops.mul(slopes, new(factors))
+    if least(c.params["dropout"]):
+        used, slopes = _dropped(weights, c), _dropped(slopes, c)
     slopes = ops.sub(slopes, ops.sum(ops.mul(g, y), dim=(3,), keepdim=True))
     if g_normal is not None:
         slopes = ops.add(slopes, ops.unsqueeze(g_normal, dim=3, name=None))
@@ -123,6 +121,13 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
         ops.matmul(swap(used), g),
     ]
     return (*gradients, *(unbroadcast(d_scores, one) for one in masks))
+
+
+def _dropped(weights: Any, c: Call) -> Any:
+    """Drop what the call dropped: by an op, since in a graph the seed is another one at every run."""
+    share = c.params["dropout"]
+    settings = {"p": share, "seed": c.params["seed"], "drawn": (0, 4), "high": 0.0, "low": 0.0}
+    return ops.dropout(weights, scale=1 / (1 - share) if share < 1 else 0.0, **settings)
 
 
 def _samples() -> list[Sample]:

@@ -12,8 +12,8 @@ from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
-from workbench.kernels import lookup
 from workbench.ops.nn.norm.group_norm import group_norm_parts
+from workbench.ops.nn.norm.running_statistics import update_by_sample, update_in_graph, update_running
 from workbench.ops.offer import offered
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "factors",
     "instance_norm",
     "native_batch_norm",
-    "update_running",
     "values_per_channel",
 ]
 
@@ -61,42 +60,6 @@ def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) ->
                 op=layer,
                 operands=(dims.operand("input", [1]), own.operand(label)),
             )
-
-
-_COMPILED = lookup("move_statistics")
-
-
-def update_running(
-    running_mean: Any, running_var: Any, batch_mean: Any, rstd: Any, count: int, eps: float, momentum: float
-) -> None:
-    """Move running statistics in place towards a batch's mean and variance, the latter unbiased.
-
-    `rstd` is 1 / √(biased variance + eps), as the op returns it. Statistics that are new tensors afterwards would
-    be lost to whoever holds them, so they are changed in place.
-    """
-    moved = (running_mean.payload, running_var.payload, batch_mean, rstd, count, eps, momentum)
-    if _COMPILED is not None and _COMPILED.accepts(*moved):
-        _COMPILED.run(*moved)
-        running_mean._version += 1
-        running_var._version += 1
-        return
-    if rstd.dtype.itemsize < 4:
-        rstd = rstd.astype(np.float32)
-    # (1 / rstd² - eps)·count / (count - 1), in memory of its own, since this runs at every step.
-    scale = count / (count - 1)
-    variance = np.multiply(rstd, rstd)
-    np.divide(scale, variance, out=variance)
-    np.subtract(variance, scale * eps, out=variance)
-    np.maximum(variance, 0.0, out=variance)
-    _move(running_mean, batch_mean, momentum)
-    _move(running_var, variance, momentum)
-
-
-def _move(running: Any, measured: Any, momentum: float) -> None:
-    array = running.payload
-    array *= 1 - momentum
-    array += (momentum * measured).astype(array.dtype, copy=False)
-    running._version += 1
 
 
 def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
@@ -140,13 +103,11 @@ def native_batch_norm(
     y, mean, rstd = ops.batch_norm(input, weight, bias, eps=eps)
     sizes = input.payload.shape
     count = math.prod(sizes) // sizes[1]
-    if (
-        running_mean is not None
-        and running_var is not None
-        and type(mean.payload) is np.ndarray
-        and count > 1
-    ):
-        update_running(running_mean, running_var, mean.payload, rstd.payload, count, eps, momentum)
+    if running_mean is not None and running_var is not None and count > 1:
+        if type(mean.payload) is np.ndarray:
+            update_running(running_mean, running_var, mean.payload, rstd.payload, count, eps, momentum)
+        else:
+            update_in_graph((running_mean, running_var), (mean, rstd), count, eps, momentum)
     return y, ops.detach(mean), ops.detach(rstd)
 
 
@@ -214,9 +175,10 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {list(sizes)}: [N, C, ...]"
         )
     y, mean, rstd = group_norm_parts(input, weight, bias, sizes[1], eps)
-    if type(mean.payload) is np.ndarray and running_mean is not None and running_var is not None:
-        spread = rstd.payload.astype(np.float64)
-        variance = np.maximum(1 / (spread * spread) - eps, 0) * (places / (places - 1))
-        _move(running_mean, mean.payload.mean(axis=0), momentum)
-        _move(running_var, variance.mean(axis=0), momentum)
+    if running_mean is not None and running_var is not None:
+        if type(mean.payload) is np.ndarray:
+            update_by_sample(running_mean, running_var, mean.payload, rstd.payload, places, eps, momentum)
+        else:
+            measured = (ops.detach(mean), ops.detach(rstd))
+            update_in_graph((running_mean, running_var), measured, places, eps, momentum, by_sample=True)
     return y

@@ -71,7 +71,7 @@ def _gru_vjp(c: Call, g: Any, g_last: Any, g_gates: Any, g_inner: Any) -> tuple[
     dtype = y.payload.dtype
     g = zeros(g, y.payload.shape, dtype)
     g_last = zeros(g_last, hidden.payload.shape, dtype)
-    if g_gates is None and g_inner is None and dispatch.computes_only():
+    if g_gates is None and g_inner is None and dispatch.ends_here():
         d_pre, d_product, d_hidden = ops.gru_gradient(g, g_last, hidden, weight, y, gates, inner, **c.params)
     else:
         more = [None if one is None else rows_of(one) for one in (g_gates, g_inner)]

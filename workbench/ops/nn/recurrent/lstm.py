@@ -92,7 +92,7 @@ def _lstm_vjp(c: Call, g: Any, g_last: Any, g_memory: Any, g_cells: Any, g_gates
     g = zeros(g, y.payload.shape, dtype)
     g_last = zeros(g_last, hidden.payload.shape, dtype)
     g_memory = zeros(g_memory, cell.payload.shape, dtype)
-    if g_cells is None and g_gates is None and dispatch.computes_only():
+    if g_cells is None and g_gates is None and dispatch.ends_here():
         d_pre, d_hidden, d_cell, d_out = ops.lstm_gradient(
             g, g_last, g_memory, cell, weight, cells, gates, *projection, **c.params
         )

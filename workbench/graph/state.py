@@ -1,0 +1,114 @@
+"""What a traced function does besides returning values, and a graph can do again: it draws, and changes its module.
+
+A seed that the function draws becomes an input of the graph, which a run draws anew. A tensor of the module that is
+changed in place stands for a value of the graph as long as the trace lasts; then it has its numbers back, and the graph
+says in `Graph.updates` what a run makes of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base.random import default_generator
+from workbench.core.value import Abstract
+from workbench.graph.blocks import GraphError, Value
+from workbench.graph.ir import Graph
+from workbench.graph.types import INT
+from workbench.ops.random.counter_based import seed_from
+
+__all__ = ["Draws", "Held"]
+
+
+class Draws:
+    """The seeds that a function draws while it is traced."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._start = default_generator.get_state()
+        self._values: dict[int, Value] = {}
+        """By the number that was drawn: the same number is the same seed, as where a checkpoint draws it again."""
+
+    def drew(self, seed: int, generator: Any) -> None:
+        """Take a seed in; refuse one that does not come from the default generator."""
+        if generator is not default_generator:
+            raise GraphError(
+                "the traced function draws from a generator of its own, which a graph does not hold: let it draw from "
+                "the default one, or draw outside and pass the numbers as an input"
+            )
+        if seed not in self._values:
+            self._values[seed] = Value(self._graph.fresh("seed"), INT)
+            self._graph.seeds.append(self._values[seed])
+
+    def value_of(self, parameter: Any) -> Any:
+        """Return the seed that a parameter of a call is, as a value of the graph; any other parameter as it is."""
+        return self._values.get(parameter, parameter) if type(parameter) is int else parameter
+
+    def among(self, params: dict[str, Any]) -> bool:
+        """Say whether a call is given one of the seeds."""
+        return bool(self._values) and any(type(one) is int and one in self._values for one in params.values())
+
+    def take_back(self) -> bool:
+        """Give the generator its state back, and say whether more than seeds was drawn."""
+        after = default_generator.get_state()
+        default_generator.set_state(self._start)
+        for _ in self._values:
+            seed_from()
+        more = default_generator.get_state() != after
+        default_generator.set_state(self._start)
+        return more
+
+
+class _Before(NamedTuple):
+    """A tensor of the module, and how it was before the trace."""
+
+    name: str
+    tensor: Any
+    payload: Any
+    names: Any
+    requires_grad: bool
+    grad_fn: Any
+    changes: int
+    numbers: Any
+    """A copy, for what may be changed in other ways than by ops."""
+
+
+class Held:
+    """The tensors of a module while it is traced."""
+
+    def __init__(self, named: dict[int, tuple[str, Any]], buffers: set[str]) -> None:
+        self._before = {
+            id(tensor): _Before(
+                name, tensor, tensor.payload, tensor._names, tensor._requires_grad, tensor._grad_fn, tensor._version,
+                tensor.payload.copy() if name in buffers and isinstance(tensor.payload, np.ndarray) else None,
+            )
+            for name, tensor in named.values()
+        }  # fmt: skip
+
+    def has(self, tensor: Any) -> bool:
+        """Say whether a tensor is one of the module's, with memory of its own: a change of it can be kept."""
+        return id(tensor) in self._before and tensor._view is None
+
+    def changed(self) -> list[tuple[Any, Any]]:
+        """Return the payloads from before the trace and the tensors that stand for values of the graph now."""
+        return [
+            (one.payload, one.tensor)
+            for one in self._before.values()
+            if isinstance(one.tensor.payload, Abstract) and one.tensor.payload is not one.payload
+        ]
+
+    def take_back(self) -> str:
+        """Give all tensors back what they were, and name one whose numbers were changed in another way than by ops."""
+        found = ""
+        for one in self._before.values():
+            tensor = one.tensor
+            if tensor.payload is not one.payload:
+                tensor.payload, tensor._names = one.payload, one.names
+                tensor._requires_grad, tensor._grad_fn = one.requires_grad, one.grad_fn
+                if tensor._owner is None:
+                    tensor._changes = one.changes
+            elif one.numbers is not None and tensor._version != one.changes:
+                tensor.payload[...] = one.numbers
+                found = one.name
+        return found
