@@ -90,7 +90,7 @@ def test_nothing_is_built_without_a_page_or_for_a_view_that_no_page_draws(world:
     assert model.snapshots == 0
     world.link.receive(control, message(type="hello", views=["histogram"]))
     assert [one["model"] for one in world.draw()] == [model.id]
-    world.link.receive(control, message(type="hello", views=["histogram"]))
+    world.link.receive(control, message(type="hello", views=["histogram"], have={model.id: 1}))
     assert world.draw() == [], "a heartbeat asks for nothing new"
     world.link.leave(control)
     model.changed()
@@ -107,6 +107,22 @@ def test_the_last_of_many_changes_arrives(world: World) -> None:
         model.changed()
     (sent,) = world.draw()
     assert sent["state"]["selected"] == "b"  # type: ignore[index]
+
+
+def test_a_picture_that_was_lost_on_the_way_is_sent_again(world: World) -> None:
+    model, other = world.registry.show(Observers()), world.registry.show(Observers())
+    control = world.page("histogram")
+    have = {str(one["model"]): one["picture"] for one in world.draw()}
+    assert have == {model.id: 1, other.id: 1}
+    model.changed()
+    (lost,) = world.draw()
+    assert lost["picture"] == 2
+    world.link.receive(control, message(type="hello", views=["histogram"], have=have))
+    (again,) = world.draw()
+    assert (again["model"], again["picture"]) == (model.id, 3)
+    have[model.id] = 3
+    world.link.receive(control, message(type="hello", views=["histogram"], have=have))
+    assert world.draw() == []
 
 
 def test_several_pages_are_served_until_the_last_one_leaves(world: World) -> None:

@@ -101,6 +101,7 @@ class KernelLink:
         self._clock = clock
         self._lock = threading.RLock()
         self._pages: dict[str, Page] = {}
+        self._sent: dict[str, int] = {}  # how many pictures of each model
         self._watched: frozenset[str] = frozenset()
         self._alone_since = clock()
         self._throttle = throttle
@@ -152,7 +153,11 @@ class KernelLink:
         self._renderers.start()
         control.send(vars(Welcome("welcome", PROTOCOL_VERSION, KERNEL, self._data.comm_id)))
         for model in self._registry.models():
-            if model.view in views and (before is None or model.view not in before.views):
+            fresh = before is None or model.view not in before.views
+            # What is on its way at this moment counts as lost, too: one picture more is no harm.
+            with self._lock:
+                lost = hello.have.get(model.id, 0) != self._sent.get(model.id, 0)
+            if model.view in views and (fresh or lost):
                 self._request(model.id, urgent=True)
 
     # ------------------------------------------------------------------------------ what a page is told
@@ -162,6 +167,8 @@ class KernelLink:
             self._rest()
         elif change == "gone":
             self._throttle.forget(self._key(model.id))
+            with self._lock:
+                self._sent.pop(model.id, None)
             self._send(vars(Withdrawal("gone", PROTOCOL_VERSION, model.id)))
         elif model.view in self._watched:
             self._request(model.id, urgent=answering())
@@ -185,7 +192,9 @@ class KernelLink:
             reason = f"no picture could be made ({type(fault).__name__}); the log of the kernel says more"
             self._send(vars(Trouble("trouble", PROTOCOL_VERSION, model.view, identity, reason)))
             return
-        announcement = Announcement("state", PROTOCOL_VERSION, model.view, identity, order, state)
+        with self._lock:
+            number = self._sent[identity] = self._sent.get(identity, 0) + 1
+        announcement = Announcement("state", PROTOCOL_VERSION, model.view, identity, order, number, state)
         self._send(vars(announcement), buffers)
 
     def _send(self, message: dict[str, Any], buffers: Sequence[bytes] | None = None) -> None:

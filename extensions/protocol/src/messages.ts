@@ -256,6 +256,8 @@ export interface Announcement {
   readonly model: string;
   /** Grows with every model that is shown: a panel shows the one of its view with the largest. */
   readonly order: number;
+  /** Counts the pictures of this model that were sent, from 1. */
+  readonly picture: number;
   readonly state: Readonly<Record<string, unknown>>;
 }
 
@@ -281,6 +283,8 @@ export interface Hello {
   readonly version: number;
   /** The views that the page draws now; only their states are made and sent. */
   readonly views: readonly string[];
+  /** For each model the number of the last picture that came: one that was lost on the way is sent again. */
+  readonly have: Readonly<Record<string, unknown>>;
 }
 
 /** Kernel to page, on the control comm: the answer to every hello. */

@@ -7,6 +7,7 @@ const state = (model: string, order: number, view = 'histogram'): object => ({
   view,
   model,
   order,
+  picture: 1,
   state: { head: { title: model } }
 });
 
@@ -95,6 +96,17 @@ describe('KernelLink', () => {
     expect([view!.byteOffset % 8, view!.byteLength, view!.getUint8(0)]).toEqual([0, 3, 1]);
     kernel.write({ type: 'gone', model: 'b' }, 'data');
     expect(link.shown('histogram').map(one => one.model)).toEqual(['a']);
+  });
+
+  it('says with each hello which pictures it has, soon after an answer too', async () => {
+    const { kernel, link } = await opened();
+    kernel.write({ ...state('a', 1), picture: 7 }, 'data');
+    vi.useFakeTimers();
+    void link.request('a', { type: 'undo' });
+    kernel.answerAll();
+    await vi.advanceTimersByTimeAsync(1100);
+    expect(kernel.said.at(-1)?.data).toMatchObject({ type: 'hello', have: { a: 7 } });
+    vi.useRealTimers();
   });
 
   it('passes over views it does not know', async () => {

@@ -21,6 +21,8 @@ class Announcement:
     """Identity of the view model inside this kernel."""
     order: int
     """Grows with every model that is shown: a panel shows the one of its view with the largest."""
+    picture: int
+    """Counts the pictures of this model that were sent, from 1."""
     state: dict[str, object]
 
 
@@ -52,6 +54,8 @@ class Hello:
     version: int
     views: list[str]
     """The views that the page draws now; only their states are made and sent."""
+    have: dict[str, object] = field(default_factory=dict)
+    """For each model the number of the last picture that came: one that was lost on the way is sent again."""
 
 
 @dataclass(frozen=True)

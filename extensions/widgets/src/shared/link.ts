@@ -24,6 +24,8 @@ const HEARTBEAT = 30_000;
 const WELCOME_PATIENCE = 1500;
 /** So long may it take to find out whether there is a workbench, before it is tried anew. */
 const FINDING_PATIENCE = 10_000;
+/** A picture of what was done should have come so many milliseconds after the answer. */
+const PICTURE_PATIENCE = 1000;
 /** After so many hellos without an answer the channel itself is opened anew: the kernel may not know it. */
 const SILENCES = 3;
 
@@ -39,6 +41,8 @@ export interface Shown {
   readonly model: string;
   readonly view: ViewName;
   readonly order: number;
+  /** The number of the picture; 0 if none came. */
+  readonly picture: number;
   readonly state: Readonly<Record<string, unknown>> | null;
   readonly buffers: readonly DataView[];
   /** Why no newer picture could be made; empty if all is well. */
@@ -79,6 +83,7 @@ export class KernelLink {
   private process = '';
   private readonly heartbeat: ReturnType<typeof setInterval>;
   private watchdog: ReturnType<typeof setTimeout> | undefined;
+  private asking: ReturnType<typeof setTimeout> | undefined;
   private unanswered = 0;
   /** True on a channel on which the kernel has not answered yet. */
   private fresh = true;
@@ -334,6 +339,7 @@ export class KernelLink {
     }
     this.attempt += 1;
     this.expectNothing();
+    clearTimeout(this.asking);
     this.control?.drop();
     this.data?.dispose();
     this.control = null;
@@ -373,7 +379,14 @@ export class KernelLink {
   }
 
   private greet(): void {
-    this.write({ type: 'hello', views: this.watched() });
+    clearTimeout(this.asking);
+    this.write({ type: 'hello', views: this.watched(), have: this.have() });
+  }
+
+  /** The numbers of the pictures that came, so that the kernel sends those again that were lost. */
+  private have(): Record<string, number> {
+    const present = [...this.shownModels.values()].filter(entry => !entry.past);
+    return Object.fromEntries(present.map(entry => [entry.model, entry.picture]));
   }
 
   private write(message: Readonly<Record<string, unknown>>): void {
@@ -391,6 +404,9 @@ export class KernelLink {
       this.set('refused', said.reason);
     } else if (said.type === 'reply') {
       this.outbox.answer(said);
+      // The picture of what was done comes on another way: should it be lost, it is asked for.
+      clearTimeout(this.asking);
+      this.asking = setTimeout(() => this.greet(), PICTURE_PATIENCE);
     }
   }
 
@@ -441,11 +457,19 @@ export class KernelLink {
     }
     const before = this.shownModels.get(said.model);
     if (said.type === 'trouble') {
-      const none = { model: said.model, view: said.view, order: 0, state: null, buffers: [], past: false };
+      const none = {
+        model: said.model,
+        view: said.view,
+        order: 0,
+        picture: 0,
+        state: null,
+        buffers: [],
+        past: false
+      };
       this.shownModels.set(said.model, { ...(before ?? none), trouble: said.reason });
     } else {
-      const { model, view, order, state } = said;
-      this.shownModels.set(model, { model, view, order, state, buffers, trouble: '', past: false });
+      const { model, view, order, picture, state } = said;
+      this.shownModels.set(model, { model, view, order, picture, state, buffers, trouble: '', past: false });
     }
     this.tell(said.model);
   }
