@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dtypes import get_default_dtype, half_width, promote
 from workbench.base.errors import DTypeError
+from workbench.base.numbers import wrapped
 from workbench.core.op import DTypeRule, Op
 
 __all__ = [
@@ -129,6 +130,9 @@ def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
             ]
         return arrays, half
     skip = op.dtype.skip
+    if wide.kind in "iu" and "exponent" not in op.properties:
+        # NumPy refuses a number that the integers beside it have not, or compares it as it is.
+        arrays = [wrapped(array, wide) if type(array) is int else array for array in arrays]
     return arrays[:skip] + [
         array.astype(wide) if hasattr(array, "dtype") and array.dtype != wide else array
         for array in arrays[skip:]

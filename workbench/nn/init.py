@@ -22,6 +22,7 @@ from workbench.core.backend import device_of, move
 from workbench.core.value import dims_of
 from workbench.nn.images import require_size
 from workbench.tensor import Tensor
+from workbench.tensor.random import evenly
 
 __all__ = [
     "calculate_fan", "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
@@ -149,7 +150,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     """
     if not a <= b:
         raise ValueError(f"the bounds are a <= b, got a={a}, b={b}")
-    return _fill_drawn(tensor, lambda own: _stream(generator).uniform(a, b, own.shape))
+    return _fill_drawn(tensor, lambda own: evenly(_stream(generator), a, b, own.shape, own.dtype))
 
 
 def normal_(

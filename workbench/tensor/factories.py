@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from workbench.base import dlpack
 from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.numbers import check_range, fitted, number
 from workbench.base.places import calling_frame
 from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
@@ -25,7 +27,7 @@ from workbench.tensor.tensor import Tensor
 
 __all__ = [
     "arange", "array_by_protocol", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like",
-    "linspace", "logspace", "ones", "ones_like", "sizes_of", "tensor", "zeros", "zeros_like",
+    "linspace", "logspace", "ones", "ones_like", "scalar", "sizes_of", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -71,17 +73,24 @@ def tensor(
             data = dlpack.array_of(dlpack.capsule_of(data))
     elif hasattr(data, "__array__"):
         data = array_by_protocol(data)
-    array = _array_of(data)
+    array = _array_of(data, dtype)
     if dtype is not None:
-        array = array.astype(as_dtype(dtype).numpy)
+        target = as_dtype(dtype).numpy
+        if not hasattr(data, "shape") or isinstance(data, np.generic):
+            check_range("tensor", array, target)  # what an array or a tensor has wraps, as a cast does
+        with np.errstate(over="ignore", invalid="ignore"):
+            array = array.astype(target)
     elif not isinstance(data, np.ndarray | np.generic) and array.dtype in (np.float64, np.complex128):
         array = array.astype(as_dtype(float if array.dtype.kind == "f" else complex).numpy)
     as_dtype(array.dtype)
     return finish(array, names, requires_grad, device)
 
 
-def _array_of(data: Any) -> np.ndarray[Any, Any]:
-    """Return a new array with the values of `data`, which may be tensors in nested lists."""
+def _array_of(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Return a new array with the values of `data`, which may be tensors in nested lists.
+
+    Whole numbers that no integer type holds are read as float64 where `dtype` is a floating type.
+    """
     if isinstance(data, list | tuple) and any(isinstance(one, Value) for one in data):
         data = [one.detach().numpy(force=True) if isinstance(one, Tensor) else one for one in data]
         if not any(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in data):
@@ -99,8 +108,19 @@ def _array_of(data: Any) -> np.ndarray[Any, Any]:
                 op="tensor",
             )
         ) from None
-    if array.dtype.kind in "OUSMm":
-        raise DTypeError(f"could not infer dtype of {type(data).__name__}: the values are not numbers")
+    if array.dtype.kind in "OUSMm" or array.dtype == np.uint64:
+        whole = [one for one in array.ravel() if isinstance(one, int | np.integer)]
+        if not whole or len(whole) != array.size:
+            raise DTypeError(f"could not infer dtype of {type(data).__name__}: the values are not numbers")
+        if (
+            dtype is None
+            or as_dtype(dtype).kind not in "fVc"
+            or max(map(abs, map(int, whole))) > sys.float_info.max
+        ):
+            raise DTypeError(
+                f"could not read the values: {max(whole, key=lambda one: abs(int(one)))} is more than an int64 holds"
+            )
+        array = array.astype(np.float64)
     return array
 
 
@@ -149,6 +169,27 @@ def array_by_protocol(data: Any) -> np.ndarray[Any, Any]:
 
 OPTIONS = ("dtype", "device", "names", "requires_grad", "generator")
 """Keywords of factories that are no dims."""
+
+
+def scalar(op: str, label: str, value: Any) -> Any:
+    """Return a number that is given as one, as a tensor without dims or as NumPy's; refuse what is none.
+
+    >>> scalar("arange", "end", tensor(3))
+    3
+    """
+    if isinstance(value, Value):
+        if value.payload.shape != ():
+            raise TypeError(
+                f"{op}: {label} must be a number or a tensor without dims, got one with shape "
+                f"{list(value.payload.shape)}"
+            )
+        value = dispatch.numbers(value).item()
+    if isinstance(value, SymbolicSize):
+        return value
+    try:
+        return number(op, value)
+    except TypeError:
+        raise TypeError(f"{op}: {label} must be a number, not {type(value).__name__}") from None
 
 
 def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> tuple[tuple[int, ...], Any]:
@@ -244,13 +285,12 @@ def full(
         dims, size = {**size, **dims}, None
     given = () if size is None else (size,) if isinstance(size, int | SymbolicSize) else (tuple(size),)
     sizes, names = sizes_of("full", given, names, dims)
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    kind = fill_value.dtype if isinstance(fill_value, Tensor) else type(value)
-    kind = int if kind is SymbolicSize else kind
+    value = scalar("full", "fill_value", fill_value)
+    kind = int if isinstance(value, SymbolicSize) else type(value)
     target = as_dtype(dtype if dtype is not None else kind).numpy
     if OPEN and creation.is_symbolic(*sizes, value):
         return _settled(creation.filled(sizes, value, target), names, requires_grad, device)
-    return finish(np.full(sizes, plain(value), target), names, requires_grad, device)
+    return finish(np.full(sizes, fitted("full", plain(value), target), target), names, requires_grad, device)
 
 
 def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[..., Tensor]:
@@ -296,7 +336,8 @@ def full_like(
     if OPEN and creation.is_symbolic(*input.shape, fill_value):
         made = creation.filled(input.shape, fill_value, target.numpy)
         return _settled(made, input._names, requires_grad, where)
-    return finish(np.full(input.shape, fill_value, target.numpy), input._names, requires_grad, where)
+    value = fitted("full_like", scalar("full_like", "fill_value", fill_value), target.numpy)
+    return finish(np.full(input.shape, value, target.numpy), input._names, requires_grad, where)
 
 
 def arange(
@@ -318,6 +359,11 @@ def arange(
     low, high = (0, start) if end is None else (start, end)
     if OPEN and creation.is_symbolic(low, high, step) and all(map(_is_whole, (low, high, step))):
         return _counted(low, high, step, dtype, names, device)
+    low, high, step = (
+        scalar("arange", label, one) for label, one in (("start", low), ("end", high), ("step", step))
+    )
+    if any(isinstance(one, complex) for one in (low, high, step)):
+        raise TypeError(f"arange: complex numbers have no order: from {low} to {high} by {step}")
     if step == 0:
         raise ValueError("arange: step must be nonzero")
     if (high - low) / step < 0:
@@ -362,13 +408,27 @@ def linspace(
     >>> linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if steps < 0:
-        raise ValueError(f"number of steps must be non-negative, got {steps}")
-    check_memory("linspace", (steps,))
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-    if OPEN and creation.is_symbolic(steps):
-        return _settled(creation.linspace(start, end, steps, target), names, False, device)
-    return finish(np.linspace(start, end, steps).astype(target), names, False, device)
+    low, high, count, target = _ends("linspace", start, end, steps, dtype)
+    if OPEN and creation.is_symbolic(count):
+        return _settled(creation.linspace(low, high, count, target), names, False, device)
+    for one in (low, high):
+        fitted("linspace", one, target)
+    return finish(np.linspace(low, high, count).astype(target), names, False, device)
+
+
+def _ends(op: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[Any, Any, Any, np.dtype[Any]]:
+    """Return both ends as numbers, how many there are from one to the other, and the type of these."""
+    low, high, count = (
+        scalar(op, label, one) for label, one in (("start", start), ("end", end), ("steps", steps))
+    )
+    if isinstance(count, bool | float | complex):
+        raise TypeError(f"{op}: steps must be a whole number, got {count!r}")
+    if count < 0:
+        raise ValueError(f"number of steps must be non-negative, got {count}")
+    check_memory(op, (count,))
+    kind = complex if isinstance(low, complex) or isinstance(high, complex) else float
+    size = count if isinstance(count, SymbolicSize) else int(count)
+    return low, high, size, as_dtype(kind if dtype is None else dtype).numpy
 
 
 def logspace(
@@ -386,11 +446,9 @@ def logspace(
     >>> logspace(0, 2, 3)
     tensor([  1.0000,  10.0000, 100.0000])
     """
-    if steps < 0:
-        raise ValueError(f"number of steps must be non-negative, got {steps}")
-    check_memory("logspace", (steps,))
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
-    return finish(np.power(float(base), np.linspace(start, end, steps)).astype(target), names, False, device)
+    low, high, count, target = _ends("logspace", start, end, steps, dtype)
+    powers = np.power(float(scalar("logspace", "base", base)), np.linspace(low, high, plain(count)))
+    return finish(powers.astype(target), names, False, device)
 
 
 def eye(

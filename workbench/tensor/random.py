@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype, get_default_dtype
+from workbench.base.dtypes import as_dtype, get_default_dtype, half_width
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import Generator, default_generator
 from workbench.core import dispatch
@@ -16,6 +16,7 @@ from workbench.core.inplace import write
 from workbench.core.typing import DeviceLike, DTypeLike, Size
 from workbench.core.value import new
 from workbench.tensor.factories import finish, sizes_of
+from workbench.tensor.facts import finfo
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
@@ -45,8 +46,20 @@ def _draw(op: str, draw: Draw, sizes: tuple[int, ...], dtype: Any, generator: Ge
         raise DTypeError(
             f"{op}: values are drawn as floating point or complex numbers, not as {target}: use randint"
         )
-    drawn_as = target if target in (np.float32, np.float64) else np.dtype(np.float32)
-    return np.asarray(draw(stream, sizes, drawn_as)).astype(target, copy=False)
+    if not half_width(target):
+        return np.asarray(draw(stream, sizes, target))
+    drawn = np.asarray(draw(stream, sizes, np.dtype(np.float32)))
+    return (_fewer_bits(drawn, target) if op == "rand" else drawn).astype(target)
+
+
+_DIGITS = {2.0**-10: 11, 2.0**-7: 8}
+"""Binary digits of the 16-bit types, by the distance from 1 to the next number."""
+
+
+def _fewer_bits(drawn: Any, target: Any) -> Any:
+    """Return numbers in [0, 1) cut to the digits of a 16-bit type: rounded, the largest would be 1."""
+    scale = 2.0 ** _DIGITS[finfo(target).eps]
+    return np.floor(drawn * np.float32(scale)) / np.float32(scale)
 
 
 def _drawn(op: str, draw: Draw, doc: str) -> Callable[..., Tensor]:
@@ -133,6 +146,7 @@ def randint(
     if first >= last:
         raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}")
     sizes, names = sizes_of("randint", () if dims and not size else (tuple(size),), names, dims)
+    _check_bounds("randint", int(first), int(last), as_dtype(dtype or int).numpy)
     drawn = np.asarray(_stream(generator).integers(first, last, sizes))
     return finish(drawn.astype(as_dtype(dtype or int).numpy), names, requires_grad, device)
 
@@ -274,7 +288,17 @@ def _refilled(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Te
 def _draw_uniform(stream: Any, sizes: Any, like: Tensor, from_: float = 0.0, to: float = 1.0) -> Any:
     if from_ > to:
         raise ValueError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
-    return stream.uniform(from_, to, sizes)
+    return evenly(stream, from_, to, sizes, like.payload.dtype)
+
+
+def evenly(stream: Any, from_: float, to: float, sizes: Any, dtype: np.dtype[Any]) -> Any:
+    """Return numbers of a type drawn evenly from [from, to)."""
+    drawn = np.asarray(stream.uniform(from_, to, sizes)).astype(dtype)
+    if dtype.kind not in "fV" or from_ == to:
+        return drawn
+    # Rounded to the type the largest would be `to` itself, which is not to come.
+    last = np.asarray(to, dtype)
+    return np.where(drawn >= last, np.nextafter(last, np.asarray(from_, dtype)), drawn)
 
 
 def _draw_normal(stream: Any, sizes: Any, like: Tensor, mean: float = 0.0, std: float = 1.0) -> Any:
@@ -327,7 +351,25 @@ def _draw_random(
     low = from_ or 0
     if low >= to:
         raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}")
+    _check_bounds("random_", low, to, like.payload.dtype)
     return stream.integers(low, to, sizes)
+
+
+def _check_bounds(op: str, low: int, to: int, dtype: np.dtype[Any]) -> None:
+    """Refuse bounds of whole numbers of which the type has not all."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        least, most = int(limits.min), int(limits.max)
+    elif dtype.kind in "fV":
+        most = int(finfo(dtype).max)
+        least = -most
+    else:
+        return
+    if low < least or to - 1 > most:
+        raise ValueError(
+            f"{op}: {'from' if low < least else 'to - 1'} is out of bounds for {dtype}, which holds {least} to {most}: "
+            f"got from={low}, to={to}"
+        )
 
 
 METHODS: dict[str, Any] = {

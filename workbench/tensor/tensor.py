@@ -12,7 +12,9 @@ from workbench.base.devices import Device
 from workbench.base.dims import Dims, Names, check_names, dim_index, unify_names
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
+from workbench.base.numbers import fitted
 from workbench.base.seams import Seam
+from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
@@ -34,6 +36,20 @@ __all__ = ["BACKWARD", "Tensor"]
 
 BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
 """``BACKWARD(tensor, gradient, retain_graph, create_graph)``: what `Tensor.backward` does."""
+
+
+def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the sizes of a tensor that is to have memory as it is; refuse what are none."""
+    for one in given:
+        if isinstance(one, bool) or not hasattr(one, "__index__"):
+            raise TypeError(f"Tensor(): a size is a whole number, got {one!r}; values go into wb.tensor([…])")
+        if one < 0:
+            raise DimensionError(
+                f"Trying to create tensor with negative dimension {one}: {list(given)}", op="Tensor"
+            )
+    sizes = tuple(int(one) for one in given)
+    check_memory("Tensor", sizes)
+    return sizes
 
 
 class Tensor(Methods, Operators, Copying):
@@ -60,9 +76,25 @@ class Tensor(Methods, Operators, Copying):
         words, dtype = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, None)
         return Annotated[cls, Spec.read(words, dtype)]
 
-    def __init__(self, data: Any = (), *, names: Any = None) -> None:
-        """Make a tensor of the default type with a copy of `data`; `workbench.tensor` keeps the type of the data."""
-        source = data.detach().cpu().numpy() if isinstance(data, Tensor) else data
+    def __init__(self, data: Any = (), *sizes: int, names: Any = None) -> None:
+        """Make a tensor of the default type with a copy of `data`; `workbench.tensor` keeps the type of the data.
+
+        Whole numbers are sizes: ``Tensor(2, 3)`` has memory as it is.
+        """
+        if (
+            sizes
+            or isinstance(data, np.integer)
+            or (hasattr(data, "__index__") and not hasattr(data, "dtype") and not isinstance(data, bool))
+        ):
+            source: Any = np.empty(_sizes((data, *sizes)), get_default_dtype().numpy)
+        elif isinstance(data, bool | float | complex):
+            raise DTypeError(
+                f"Tensor(): data must be a sequence (got {type(data).__name__}): one number is wb.tensor({data!r})"
+            )
+        elif data is None or isinstance(data, str):
+            raise DTypeError(f"a tensor is made of numbers, got {type(data).__name__}")
+        else:
+            source = data.detach().cpu().numpy() if isinstance(data, Tensor) else data
         try:
             self.payload = np.array(source, get_default_dtype().numpy)
         except (TypeError, ValueError):
@@ -411,7 +443,7 @@ class Tensor(Methods, Operators, Copying):
     def fill_(self, value: Any) -> Tensor:
         """Set every value to one number, or to that of a 0-dim tensor."""
         if not isinstance(value, Tensor) and plainly(self):
-            overwrite(self, "fill_", np.asarray(value))
+            overwrite(self, "fill_", np.asarray(fitted("fill_", value, self.payload.dtype)))
             return self
         return write(self, "fill_", lambda old: fill(old, value))
 

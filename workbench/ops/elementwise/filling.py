@@ -9,6 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast
 from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.numbers import fitted
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import binary, grid, unbroadcast
@@ -167,7 +168,14 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
     """
     if not isinstance(input, Value) and not isinstance(other, Value):
         input = new(np.asarray(input, promote((input, other))))
-    return WHERE(condition, input, other)
+    return WHERE(condition, _beside(input, other), _beside(other, input))
+
+
+def _beside(value: Any, other: Any) -> Any:
+    """Return a number that is chosen beside a tensor of integers in the type of that; refuse one that it has not."""
+    if isinstance(value, Value) or type(value) is not int or other.payload.dtype.kind not in "iu":
+        return value
+    return fitted("where", value, other.payload.dtype)
 
 
 @offered("Tensor", name="where")
@@ -189,6 +197,8 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
     if min is None and max is None:
         raise ValueError("clamp: at least one of 'min' or 'max' must not be None")
     dtype = input.payload.dtype
+    if dtype.kind in "iu":
+        min, max = (fitted("clamp", one, dtype) if type(one) is int else one for one in (min, max))
     if all(bound is None or _fits(bound, dtype) for bound in (min, max)):
         return CLAMP(input, low=min, high=max)
     if min is not None:
@@ -200,12 +210,7 @@ def _fits(bound: Any, dtype: np.dtype[Any]) -> bool:
     """Say whether a bound is a number that does not change the type of what it bounds."""
     if isinstance(bound, Value):
         return False
-    return dtype.kind in "fcV" or (type(bound) is int and dtype.kind in "iu" and _in_range(bound, dtype))
-
-
-def _in_range(bound: int, dtype: np.dtype[Any]) -> bool:
-    limits = np.iinfo(dtype)
-    return bool(limits.min <= bound <= limits.max)
+    return dtype.kind in "fcV" or (type(bound) is int and dtype.kind in "iu")
 
 
 @offered(out=True, in_place=True)
@@ -273,14 +278,13 @@ def _check_one(op: str, value: Any) -> None:
 
 def _as_type(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a number, or a tensor of one, in the type of what it is put into."""
-    imaginary = value.payload.dtype.kind == "c" if isinstance(value, Value) else isinstance(value, complex)
-    if imaginary and dtype.kind != "c":
+    if not isinstance(value, Value):
+        return fitted(op, value, dtype)
+    if value.payload.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(
             f"{op}: a complex value cannot be put into a tensor of type {dtype}: cast the tensor first"
         )
-    if isinstance(value, Value):
-        return value if value.payload.dtype == dtype else ops.to(value, dtype=dtype)
-    return value if dtype.kind in "fcV" else bool(value) if dtype.kind == "b" else int(value)
+    return value if value.payload.dtype == dtype else ops.to(value, dtype=dtype)
 
 
 @offered(out=True, in_place=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dtypes import complex128, float64
+from workbench.base.numbers import wrapped
 from workbench.core.families import binary, unary
 from workbench.core.op import Saves, ops
 from workbench.core.tape import Call
@@ -48,6 +49,8 @@ def _pow(x: Any, p: Any) -> Any:
         return np.power(x, p)
     if kind == "b":
         return np.logical_or(x, np.logical_not(p))
+    if not hasattr(x, "dtype"):
+        x = wrapped(int(x), p.dtype)
     if not hasattr(p, "dtype") and p < 0:
         raise RuntimeError(
             "Integers to negative integer powers are not allowed: cast the base first, e.g. x.float()"
@@ -103,7 +106,7 @@ POW = binary(
     _pow,
     _pow_gradient,
     saves=Saves(None, output=True, output_for=(1,)),
-    properties=frozenset({"wide"}),
+    properties=frozenset({"wide", "exponent"}),
     reference="ISO C99 F.9.4",
 )
 

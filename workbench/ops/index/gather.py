@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast, dim_index, unify_along, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.numbers import fitted
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, Saves, ops
@@ -353,7 +354,9 @@ def scatter(
     at = dim_index(own, dim, "scatter")
     if not dims_of(index).numel:
         return ops.clone(input)
-    if isinstance(source, Value) and source.payload.dtype != input.payload.dtype:
+    if not isinstance(source, Value):
+        source = fitted("scatter", source, input.payload.dtype)
+    elif source.payload.dtype != input.payload.dtype:
         raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if reduce is not None:
         spread = source if isinstance(source, Value) else _spread(source, input, index)

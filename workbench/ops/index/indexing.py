@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
+from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.numbers import fitted, number
 from workbench.base.symbolic_size import SymbolicSize, plain, whole
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid
@@ -160,9 +163,18 @@ def index_tensor(one: Any) -> Any:
     else:
         array = np.asarray(one)
         value = new(array.astype(np.int64) if not array.size and array.dtype.kind == "f" else array)
-    if value.payload.dtype.kind not in "biu":
+    dtype = value.payload.dtype
+    if dtype == np.uint8:
+        warnings.warn(
+            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead: a mask of bytes is true "
+            "where it is not 0; numbers of entries are int64, index.long().",
+            UserWarning,
+            stacklevel=2,
+        )
+        return ops.ne(value, 0)
+    if dtype.kind not in "biu" or dtype.itemsize == 2 or dtype == np.int8:
         raise DTypeError(
-            f"tensors used as indices must be integer or bool tensors, got {value.payload.dtype}. Cast them: "
+            f"tensors used as indices must be integer or bool tensors, of 32 bits or more, got {dtype}. Cast them: "
             "index.long()"
         )
     return value
@@ -268,11 +280,7 @@ def assign(array: Any, key: Any, value: Any) -> None:
     part = _index(array, shown)
     one = not isinstance(value, np.ndarray) or value.ndim == 0
     part = writable(part, one and not picks, "__setitem__")
-    if isinstance(value, complex) and array.dtype.kind != "c":
-        raise DTypeError(
-            f"value {value} cannot be converted to {array.dtype.name} without losing its imaginary part: write its "
-            ".real, or make the tensor complex first"
-        )
+    value = _written(value, array.dtype)
     if not picks:
         _fits_part(value, part.shape)
         part[...] = value
@@ -287,6 +295,19 @@ def assign(array: Any, key: Any, value: Any) -> None:
     part.transpose((*dims, *rest))[indices] = fronted(
         np.broadcast_to(value, sizes), indices, dims, part.shape
     )
+
+
+def _written(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return what is assigned to a part of a tensor of type `dtype`: a number that it has, an array of numbers."""
+    if isinstance(value, list | tuple):
+        value = np.asarray(value)
+    if not isinstance(value, np.ndarray):
+        # What is too large for 16 bits is infinite there, as it is for PyTorch.
+        large = half_width(dtype) and isinstance(value, int | float)
+        return number("__setitem__", value) if large else fitted("__setitem__", value, dtype)
+    if value.dtype.kind in "OSUMm":
+        raise TypeError(f"__setitem__: values must be numbers, not {value.dtype}")
+    return value
 
 
 def _fits_part(value: Any, sizes: tuple[int, ...]) -> None:
@@ -339,8 +360,9 @@ def setitem(input: Any, key: Any, value: Any) -> Tensor:
     tensor([0.0000, 2.0000, 2.0000])
     """
     shown, dims, picks = split_key(dims_of(input), key)
-    if isinstance(value, list | np.ndarray | np.generic):
-        value = new(np.asarray(value))
+    if not isinstance(value, Value):
+        value = _written(value, input.payload.dtype)
+        value = new(value) if isinstance(value, np.ndarray) else value
     value = as_written(input, value, shown, dims, picks)
     if not picks:
         return ops.index_set(input, value, key=shown)

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast, dim_index, unify_along, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.numbers import fitted
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.outcome import seen_dims
@@ -87,7 +88,7 @@ def index_fill(input: Tensor, dim: Dim, index: Tensor, value: Operand) -> Tensor
         return filled if dims_of(input).sizes else ops.reshape(filled, sizes=())
     if isinstance(value, complex) and input.payload.dtype.kind != "c":
         raise DTypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return _put(input, at, index, value)
+    return _put(input, at, index, fitted("index_fill", value, input.payload.dtype))
 
 
 def _put(input: Any, at: int, index: Any, value: Any) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.numbers import fitted
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
 from workbench.ops.elementwise.precision import rounded_once
@@ -68,5 +69,5 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     bounds = (threshold, value)
     if input.payload.dtype.kind in "iu":
-        bounds = (int(threshold), int(value))
+        bounds = (int(threshold), fitted("threshold", value, input.payload.dtype))
     return settled("threshold", input, inplace, lambda x: THRESHOLD(x, threshold=bounds[0], value=bounds[1]))
