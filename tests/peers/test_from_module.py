@@ -135,7 +135,7 @@ def _first(output: Any) -> Any:
 def test_training_one_trains_the_other() -> None:
     theirs = tn.Sequential(OrderedDict(a=tn.Linear(3, 4), b=tn.ReLU(), c=tn.Linear(4, 2)))
     ours = from_module(theirs)
-    assert ours.a.weight.names == ("out_features", "in_features")
+    assert ours.a.weight.dim_labels == ("out_features", "in_features")
     check_same(ours, theirs, torch.randn(5, 3))
     wb.optim.SGD(ours.parameters(), lr=0.1).step()
     np.testing.assert_array_equal(theirs.a.weight.detach().numpy(), ours.a.weight.detach().numpy())

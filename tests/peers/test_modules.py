@@ -232,7 +232,7 @@ def test_normalised_weights(case: str, older: bool) -> None:
         tutils.parametrize.remove_parametrizations(peer, "weight")
     assert list(mine.state_dict()) == list(peer.state_dict())
     same(mine.weight, peer.weight)
-    assert mine.weight.names == ("out_features", "in_features")
+    assert mine.weight.dim_labels == ("out_features", "in_features")
 
 
 @pytest.mark.parametrize("sizes", [(4, 4), (4, 2), (4, 6)])
@@ -328,7 +328,7 @@ def test_pruning(case: str) -> None:
     prune.remove(mine, "weight")
     tprune.remove(peer, "weight")
     assert list(mine.state_dict()) == list(peer.state_dict())
-    assert mine.weight.names == ("out_features", "in_features")
+    assert mine.weight.dim_labels == ("out_features", "in_features")
     trained(mine, peer, X)
 
 
