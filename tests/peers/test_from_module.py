@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import operator
 import warnings
@@ -452,3 +453,70 @@ def test_a_parametrization_that_is_removed_leaves_a_layer() -> None:
     theirs = parametrized(tn.Linear(3, 3))
     torch.nn.utils.parametrize.remove_parametrizations(theirs, "weight")
     check_same(from_module(theirs), theirs, torch.randn(2, 3))
+
+
+class Everything(tn.Module):
+    """Tensors of its own, changes in place, text, slices, a dict, a module called twice, a size in the program."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = tn.Linear(4, 4)
+        self.act = tn.ReLU(inplace=True)
+        self.register_buffer("shift", torch.arange(4.0))
+
+    def forward(self, x: Any, scale: float = 2.0) -> Any:
+        y = self.act(self.linear(x)) * scale + self.shift
+        y.add_(1)
+        y = y.reshape(x.shape[0], -1)[:, 1:]
+        z = torch.einsum("ij,ij->i", y, y)
+        return {"rows": [y, torch.cat([y, y], dim=1)], "sums": (self.linear(x).sum(), z), "scale": scale}
+
+
+def test_a_traced_module_is_a_graph_of_ours() -> None:
+    ours = from_module(Everything())
+    graph = wb.graph.check(ours.graph)
+    assert sorted(graph.modules) == ["act", "linear"]
+    assert graph.modules["linear"] is ours.linear
+    written = wb.graph.text(graph)
+    assert "modules['linear'](%x)" in written
+    assert "%shift : f32[·:4] = parameter()" in written
+    (changed,) = (node for node, _ in graph.walk() if wb.graph.called(node.callee) == "Tensor.add_")
+    assert [one.name for one in changed.writes] == ["add"]
+    (act,) = (node for node, _ in graph.walk() if wb.graph.called(node.callee) == "modules['act']")
+    assert [one.name for one in act.writes] == ["linear"]
+    held = {value.name: tensor for value, tensor in graph.held().items()}
+    x = wb.randn(3, 4)
+    expected = ours(x)
+    for text in (written, wb.graph.python_text(graph)):
+        again = wb.graph.parse(text, held, graph.modules)
+        assert wb.graph.text(again) == written
+        found = again(x, 2.0)
+        assert list(found) == ["rows", "sums", "scale"]
+        for one, other in zip(expected["rows"], found["rows"], strict=True):
+            np.testing.assert_array_equal(one.detach().numpy(), other.detach().numpy())
+    made: dict[str, Any] = {}
+    exec(compile(wb.graph.python_text(graph), "graph", "exec"), made)
+    result = made["Everything"](held, held, graph.modules, x, 2.0)
+    np.testing.assert_array_equal(result["sums"][1].detach().numpy(), expected["sums"][1].detach().numpy())
+
+
+def test_a_copy_of_a_traced_module_computes_with_its_own_parameters() -> None:
+    ours = from_module(Everything())
+    other = copy.deepcopy(ours)
+    x = wb.randn(3, 4)
+    before = ours(x)["sums"][0].item()
+    with wb.no_grad():
+        other.linear.weight.zero_()
+        other.shift.fill_(7)
+    assert ours(x)["sums"][0].item() == before
+    assert other(x)["sums"][0].item() != before
+    assert other.graph.modules["linear"] is other.linear
+    other.shift = wb.zeros(4)  # what stands there now is what is read
+    assert other(x)["rows"][0].detach().numpy().max() < 7
+
+
+def test_passes_leave_what_writes_alone() -> None:
+    graph = from_module(Everything()).graph
+    cleared = wb.graph.check(wb.graph.passes.dead_code(graph))
+    assert "Tensor.add_" in wb.graph.text(cleared)
+    assert wb.graph.text(wb.graph.passes.common_subexpressions(graph)) == wb.graph.text(cleared)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from workbench.graph import passes, types
 from workbench.graph.blocks import (
+    NAMED,
     Block,
     Control,
     GraphError,
@@ -38,5 +39,6 @@ __all__ = [
     "run_apart", "text", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
+NAMED.give(named)
 RUN.give(run)
 TEXT.give(text)

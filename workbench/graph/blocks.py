@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from workbench.base.seams import Seam
 from workbench.base.size_expressions import Expression
 from workbench.core.op import Op
 from workbench.graph.types import TensorType, Type, type_of_value
 
 __all__ = [
-    "NAME", "Block", "Control", "GraphError", "LeafModule", "NamedFunction", "Node", "SubGraph", "Value", "called",
-    "filled", "operand_type", "values_in",
+    "NAME", "NAMED", "Block", "Control", "GraphError", "LeafModule", "NamedFunction", "Node", "SubGraph", "Value",
+    "called", "filled", "operand_type", "values_in",
 ]  # fmt: skip
 
-NAME = r"""[^\s,()\[\]:=%'"]+"""
+NAMED = Seam("finding a function by its name", "workbench.graph.vocabulary")
+
+NAME = r"""[^\s,(){}\[\]:=%'"]+"""
 """What a value may be called: anything that the text of a graph does not use otherwise."""
 
 
@@ -43,7 +46,7 @@ class Control(Enum):
 
 @dataclass(frozen=True)
 class LeafModule:
-    """A module that was kept whole: the graph calls it and does not look inside."""
+    """A module, or another callable, that was kept whole: the graph calls it and does not look inside."""
 
     path: str
     """Where it stands in `Graph.modules`, and in the module that was traced: ``features.0``."""
@@ -66,6 +69,9 @@ class NamedFunction:
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NAMED, (self.name,)
 
 
 # -------------------------------------------------------------------------------------------- values, nodes

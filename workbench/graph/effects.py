@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from workbench.core.op import Op
-from workbench.graph.blocks import Block, NamedFunction, Node, SubGraph
+from workbench.graph.blocks import Block, NamedFunction, Node, SubGraph, Value, values_in
 from workbench.graph.walk import walk
 
-__all__ = ["pure", "writes_anywhere"]
+__all__ = ["pure", "writes_anywhere", "written_by"]
 
 
 def pure(node: Node) -> bool:
@@ -22,6 +25,18 @@ def pure(node: Node) -> bool:
     if inside:
         return all(pure(one) for block in inside for one, _ in walk(block))
     return isinstance(node.callee, Op)
+
+
+def written_by(callee: Any, inputs: tuple[Any, ...], params: Mapping[str, Any]) -> Iterator[Value]:
+    """Yield the values that a call of a function by name writes into: what it says, ``out=``, and where ``inplace``."""
+    if not isinstance(callee, NamedFunction):
+        return
+    places = {*callee.writes, *((0,) if params.get("inplace") is True else ())}
+    yield from dict.fromkeys(
+        value
+        for operand in (*(inputs[i] for i in sorted(places) if i < len(inputs)), params.get("out"))
+        for value in values_in(operand)
+    )
 
 
 def writes_anywhere(block: Block) -> bool:

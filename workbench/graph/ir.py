@@ -17,7 +17,17 @@ from workbench.base.seams import Seam
 from workbench.base.size_expressions import Expression, Symbol
 from workbench.base.size_guards import Guard, SizeScope
 from workbench.graph import walk
-from workbench.graph.blocks import Block, GraphError, Node, SubGraph, Value, called, filled, values_in
+from workbench.graph.blocks import (
+    Block,
+    GraphError,
+    LeafModule,
+    Node,
+    SubGraph,
+    Value,
+    called,
+    filled,
+    values_in,
+)
 from workbench.graph.rules import results
 from workbench.graph.types import TensorType, Type, type_of
 
@@ -219,7 +229,10 @@ def _itself(value: Value) -> Value:
 
 def _name_for(callee: Any) -> str:
     """Return what to call what a callee gives: a name that Python can have, too."""
-    word = re.sub(r"\W+", "_", called(callee).rpartition(".")[2]).strip("_") or "value"
+    if isinstance(callee, SubGraph):
+        return "result"  # its own name is the function's in Python
+    name = callee.path if isinstance(callee, LeafModule) else called(callee).rpartition(".")[2]
+    word = re.sub(r"\W+", "_", name).strip("_") or "value"
     return f"{word}_" if keyword.iskeyword(word) else word
 
 

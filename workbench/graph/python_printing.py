@@ -79,7 +79,7 @@ def python_text(graph: Graph) -> str:
         sum: "f32[N:2]" = ops.sum(mul, dim=(1,), keepdim=False)  # ...
         return sum
     """
-    words = _words(graph)
+    words = _words(graph) | set(graph.functions)
     parts = [_Writer(one, words).function([], [], []) for one in graph.functions.values()]
     parts.append(_whole(graph, words))
     if any("device(" in part for part in parts):
@@ -120,6 +120,7 @@ class _Writer:
     def __init__(self, function: SubGraph, words: set[str]) -> None:
         self._function = function
         self._taken = _TAKEN | words
+        self._functions = words - set(MORE_IMPORTS) - _TAKEN
         self._values = {one.name for one in made(function)}
         self.names: dict[Value, str] = {}
         self._sizes = size_names(function.inputs, lambda value: value.name)
@@ -145,7 +146,8 @@ class _Writer:
         lines = [*head, *self._block(function), *tail]
         returned = self._operand(function.outputs[0] if function.single else function.outputs)
         body = "\n".join(f"    {line}" for line in [*lines, f"return {returned}"])
-        return f"def {self._identifier(function.name)}({', '.join(inputs)}):\n{body}"
+        name = function.name if function.name in self._functions else self._identifier(function.name)
+        return f"def {name}({', '.join(inputs)}):\n{body}"
 
     def _operand(self, operand: Any) -> str:
         return written(operand, self.names.__getitem__, self._sizes)
@@ -171,7 +173,7 @@ class _Writer:
 
     def _called(self, callee: Any) -> str:
         if isinstance(callee, SubGraph):
-            return self._identifier(callee.name)
+            return callee.name
         return called(callee) if isinstance(callee, NamedFunction | LeafModule) else f"ops.{callee.name}"
 
     def _arguments(self, node: Node) -> str:

@@ -29,6 +29,7 @@ from workbench.graph.blocks import (
     called,
     values_in,
 )
+from workbench.graph.effects import written_by
 from workbench.graph.ir import Graph
 from workbench.graph.rules import kind_of, results
 from workbench.graph.sizes import today
@@ -267,8 +268,7 @@ def _check_writes(node: Node) -> None:
     if isinstance(node.callee, Op) and node.writes:
         raise GraphError(f"{node.name} writes into {node.writes[0].name}, and ops write into nothing")
     if isinstance(node.callee, NamedFunction):
-        wanted = {value for i in node.callee.writes for value in values_in(node.inputs[i : i + 1])}
-        _check_said(node, wanted)
+        _check_said(node, set(written_by(node.callee, node.inputs, node.params)))
     elif not isinstance(node.callee, Op | LeafModule):
         _check_said(node, _written(node))
 

@@ -106,6 +106,22 @@ class Tracer:
         """Make an input of the graph of a seed that the function draws."""
         self.draws.drew(seed, generator)
 
+    def result(self, result: Any, inside: bool = False) -> Any:
+        """Return what the function returns with values of the graph in the place of tensors."""
+        if isinstance(result, Tensor):
+            return self.value_of(result)
+        if isinstance(result, tuple | list):
+            made = [self.result(one, inside=True) for one in result]
+            return made if isinstance(result, list) else tuple(made)
+        if isinstance(result, dict):
+            return {key: self.result(one, inside=True) for key, one in result.items()}
+        if inside and (result is None or isinstance(result, str | bool)):
+            return result
+        raise GraphError(
+            "a traced function returns tensors, or tuples, lists and dicts of them; "
+            f"this one returned {type(result).__name__}"
+        )
+
     def note_updates(self) -> None:
         """Let the graph say what the tensors of the module become that the function changed."""
         for payload, tensor in self.module.changed():
@@ -247,15 +263,8 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     with tracer.sizes, _unchanged(tracer), tracking:
         with interpreting(tracer):
             result = function(*stand_ins)
-        graph.single = not isinstance(result, tuple | list)
-        results = (result,) if graph.single else tuple(result)
-        for one in results:
-            if not isinstance(one, Tensor):
-                raise GraphError(
-                    "a traced function returns tensors, or a tuple of them; "
-                    f"this one returned {type(one).__name__}"
-                )
-        graph.outputs = tuple(tracer.value_of(one) for one in results)
+        graph.single = not isinstance(result, tuple)
+        graph.outputs = tuple(tracer.result(one) for one in ((result,) if graph.single else result))
         tracer.note_updates()
         graph.settle(tracer.sizes)
     events.publish(graph)

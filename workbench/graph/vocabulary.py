@@ -109,10 +109,18 @@ _methods: dict[str, NamedFunction] = {}
 def _method(name: str) -> NamedFunction | None:
     """Return a method of tensors; one whose name ends in ``_`` writes into its tensor."""
     short = name.removeprefix("Tensor.")
-    call = getattr(Tensor, short, None)
-    if name not in _methods and short[0] != "_" and callable(call):
-        _methods[name] = NamedFunction(name, call, (0,) if short.endswith("_") else ())
+    if name not in _methods and short[0] != "_" and callable(getattr(Tensor, short, None)):
+        _methods[name] = NamedFunction(name, _calling(short), (0,) if short.endswith("_") else ())
     return _methods.get(name)
+
+
+def _calling(short: str) -> Callable[..., Any]:
+    """Return what calls a method by its name: that of the value's own class, which may be another than `Tensor`."""
+
+    def method(value: Any, *arguments: Any, **keywords: Any) -> Any:
+        return getattr(value, short)(*arguments, **keywords)
+
+    return method
 
 
 def named(name: str) -> NamedFunction:

@@ -1,8 +1,8 @@
 """Modules of PyTorch's as ones of ours, with the memory of their weights.
 
 A layer that `workbench.nn` has is made anew from the settings that PyTorch's keeps under the same names. Any other
-module is traced by ``torch.fx``, one at a time: what its `forward` does to tensors becomes a graph of calls, which
-`torch_graphs` runs on our functions.
+module is traced by ``torch.fx``, one at a time: what its `forward` does to tensors becomes a graph of
+calls (`torch_graphs`), one like any other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbench import nn
 from workbench.base.dims import Names
 from workbench.base.random import fork_rng
 from workbench.core.value import labelled
-from workbench.interop.torch_graphs import Traced, function_of, graph_of
+from workbench.interop.torch_graphs import Traced, forward_of, function_of
 from workbench.interop.torch_tensors import TORCH, from_torch
 from workbench.nn import Module, Parameter
 from workbench.tensor import Tensor
@@ -191,13 +191,14 @@ class _Conversion:
 
     def _traced(self, theirs: Any, path: str) -> Module:
         try:
-            graphs = {
-                mode: graph_of(theirs, mode, lambda one: self._tensor(one, None)) for mode in (True, False)
+            forwards = {
+                mode: forward_of(theirs, mode, lambda one: self._tensor(one, None)) for mode in (True, False)
             }
         except TypeError as error:
             raise self._refusal(theirs, path, str(error)) from None
-        ours = Traced(type(theirs).__name__, graphs)
+        ours = Traced(type(theirs).__name__, forwards)
         self._fill(theirs, ours, path)
+        ours.hold()
         return ours
 
 
