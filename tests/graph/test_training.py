@@ -322,3 +322,28 @@ def test_the_op_of_running_statistics_moves_what_the_layer_moves() -> None:
     layer(x)
     same(after[0], layer.running_mean)
     same(after[1], layer.running_var)
+
+
+def test_what_is_differentiated_twice_drops_the_same_in_every_part() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attend = Attention()
+
+        def forward(self, x: wb.Tensor) -> Any:
+            own = list(self.attend.parameters())
+            slopes = wb.autograd.grad((self.attend(x) ** 2).mean(), own, create_graph=True)
+            return wb.autograd.grad(sum((one * one).sum() for one in slopes), own[:1])
+
+    wb.manual_seed(0)
+    eager = Twice()
+    wb.manual_seed(0)
+    traced = Twice()
+    x = wb.randn(4, 3, 8)
+    graph = check(trace(traced, x))
+    for seed in (1, 2):
+        wb.manual_seed(seed)
+        expected = eager(x)
+        wb.manual_seed(seed)
+        for a, b in zip(expected, graph(x), strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, atol=1e-7)
