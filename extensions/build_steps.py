@@ -3,7 +3,7 @@
 Each step keeps a fingerprint of its sources beside its output and does nothing if the two agree, so a stale
 build is never shipped and a second call costs nothing. Standard library only.
 
-    python extensions/build_steps.py requirements | tree | frontend | kernels | check | npm ARGUMENTS | clean
+    python extensions/build_steps.py requirements | tree | frontend | kernels | sanitize KIND | check | npm … | clean
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def first_complaint(output: str) -> str:
     return next((line for line in reversed(lines) if line), "the build failed without a word")
 
 
-def _compile(build: Path, prefix: Path, run_path: str) -> None:
+def _compile(build: Path, prefix: Path, run_path: str, *options: str) -> None:
     """Configure from scratch, build, and install the module below `prefix`."""
     cmake = shutil.which("cmake", path=_tool_path())
     if cmake is None:
@@ -264,7 +264,7 @@ def _compile(build: Path, prefix: Path, run_path: str) -> None:
         [
             cmake, "-S", str(EXTENSIONS / "kernels"), "-B", str(build), *generator,
             "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}",
-            f"-DWORKBENCH_KERNELS_RPATH={run_path}",
+            f"-DWORKBENCH_KERNELS_RPATH={run_path}", *options,
         ],
         log,
     )  # fmt: skip
@@ -354,6 +354,18 @@ def stage_kernels() -> Path:
     return staging
 
 
+def build_sanitized(kind: str) -> None:
+    """Build the kernels for a sanitizer into a folder of their own, unless those there match their sources."""
+    folder = ROOT / "build" / f"sanitize-{kind}"
+    stamp, wanted = folder / "fingerprint", _kernel_fingerprint()
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    if (reason := _kernels_unwanted()) is not None:
+        raise CannotBuild(f"there is nothing to sanitize: {reason}")
+    _compile(folder / "cmake", folder, str(Path(sys.prefix) / "lib"), f"-DWORKBENCH_SANITIZE={kind}")
+    stamp.write_text(wanted)
+
+
 def clean() -> None:
     """Remove everything that a build writes into the tree."""
     for path in (LABEXTENSION, WIDGETS, EXTENSIONS / "lib", ROOT / "build"):
@@ -375,6 +387,8 @@ def main(arguments: Sequence[str]) -> int:
             link_labextension()
         case ["kernels"]:
             install_kernels_in_tree()
+        case ["sanitize", ("address" | "thread") as kind]:
+            build_sanitized(kind)
         case ["check"]:
             node_modules()
             npm("run", "--silent", "check")

@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "sanitized.hpp"
 #include "threads.hpp"
 
 namespace nb = nanobind;
@@ -45,6 +46,7 @@ std::size_t class_bytes(int index) {
 }
 
 int class_of(std::size_t bytes) {
+    if (sanitized) return -1;  // a block that is handed on would hide who still reads it
     if (bytes <= smallest) return 0;
     const int octave = 63 - __builtin_clzll(bytes) - 8;  // smallest is 2^8
     int index = octave * steps_per_octave;
@@ -68,6 +70,12 @@ Pool& pool() {
 
 // `wanted` of the `size` bytes are asked for now: large pages go no further, or the rest would be in memory with them.
 void* new_block(std::size_t size, int index, std::size_t wanted) noexcept {
+    if (sanitized) {  // ends with its last byte, so that what reads one more is noticed
+        void* block = nullptr;
+        if (size > SIZE_MAX - alignment || posix_memalign(&block, size < mapped ? alignment : page, alignment + size))
+            return nullptr;
+        return new (block) Header{-1, false, size, 0};
+    }
     const std::size_t unit = size >= mapped ? page : alignment;
     if (size > SIZE_MAX - alignment - unit) return nullptr;
     const std::size_t whole = (size + alignment + unit - 1) / unit * unit;

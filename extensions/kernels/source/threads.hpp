@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#ifdef WORKBENCH_SANITIZE_thread
+#include <thread>
+#include <vector>
+#endif
 
 #include <nanobind/nanobind.h>
 
@@ -69,6 +73,23 @@ void parallel_for(std::int64_t total, std::int64_t grain, Body&& body) {
     if (total <= 0) return;
     const std::int64_t most = std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain));
     const int workers = static_cast<int>(std::min<std::int64_t>(thread_count(), most));
+#ifdef WORKBENCH_SANITIZE_thread
+    // libgomp is not instrumented: ThreadSanitizer does not see that its threads wait for each other.
+    thread_local bool inside = false;
+    if (workers == 1 || inside) {
+        body(std::int64_t{0}, total);
+        return;
+    }
+    std::vector<std::thread> started;
+    for (std::int64_t worker = 0; worker < workers; ++worker)
+        started.emplace_back([&, worker] {
+            inside = true;
+            const std::int64_t begin = total * worker / workers, end = total * (worker + 1) / workers;
+            if (begin < end) body(begin, end);
+        });
+    for (std::thread& one : started) one.join();
+    return;
+#endif
     if (workers == 1 || omp_in_parallel()) {
         body(std::int64_t{0}, total);
         return;

@@ -1,0 +1,151 @@
+"""Compiled code that no op has, on every layout: it gives what it gives for the same values row by row.
+
+That those are right is tested with each: observers, codes, packed layers, running statistics, transforms, optimizers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.kernels.calls import floats, places
+from tests.kernels.judge import Call, at_any_size, compare, ways
+from tests.kernels.layouts import LAYOUTS, Layout
+from workbench import kernels, optim
+from workbench.kernels import PackedConv2d, PackedQuantizedConv2d, PackedQuantizedLinear
+from workbench.kernels.fourier import long_fft, takes_long_fft
+
+GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+CODES: dict[str, Any] = {"x_scale": 0.1, "x_zero_point": 3, "scale": 0.2, "zero_point": 5}
+WINDOW = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
+
+
+def codes(*shape: int, dtype: str = "u1") -> Any:
+    return places(100, *shape).astype(dtype)
+
+
+def _of_kernel(name: str) -> tuple[Callable[..., Any], Callable[..., bool]]:
+    kernel = kernels.lookup(name)
+    assert kernel is not None
+
+    def run(*arrays: Any, **params: Any) -> Any:
+        found = kernel.run(*arrays, **params)
+        if isinstance(found, dict):
+            found = tuple(found.values())
+        return tuple(map(np.asarray, found)) if isinstance(found, tuple) else found
+
+    return run, kernel.accepts
+
+
+def _packed_conv(x: Any, weight: Any, bias: Any) -> Any:
+    return PackedConv2d(weight, bias, **GEOMETRY).run(x, True, (2, 2))
+
+
+def _packed_codes(x: Any, weight: Any, scales: Any, bias: Any) -> Any:
+    return PackedQuantizedConv2d(weight, scales, bias, **GEOMETRY).run(x, **CODES)
+
+
+def _packed_linear(x: Any, weight: Any, scales: Any, bias: Any) -> Any:
+    return PackedQuantizedLinear(weight, scales, bias).run(x, **CODES)
+
+
+def _always(*arrays: Any, **params: Any) -> bool:
+    return True
+
+
+CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool]]], Call]] = {
+    **{
+        name: (lambda name=name: _of_kernel(name), ((floats(5, 37, 9), *rest), {}))  # type: ignore[misc]
+        for name, rest in (
+            ("min_max_nan_inf", ()), ("statistics", ()), ("histogram_counts", (-1.5, 2.0, 17)),
+        )
+    },
+    "dequantize_per_tensor": (lambda: _of_kernel("dequantize_per_tensor"), ((codes(5, 37, 9), 0.1, 3), {})),
+    "dequantize_per_channel": (
+        lambda: _of_kernel("dequantize_per_channel"),
+        ((codes(5, 3, 9, dtype="i1"), (0.1, 0.2, 0.7), (3, 0, -4), 1), {}),
+    ),
+    "quantized_max_pool2d": (lambda: _of_kernel("quantized_max_pool2d"), ((codes(3, 17, 6, 8),), WINDOW)),
+    "PackedConv2d": (
+        lambda: (_packed_conv, _always),
+        ((floats(2, 5, 8, 6), floats(17, 5, 3, 3), floats(17)), {}),
+    ),
+    "PackedQuantizedConv2d": (
+        lambda: (_packed_codes, _always),
+        ((codes(2, 5, 8, 6), codes(17, 5, 3, 3, dtype="i1"), np.abs(floats(17)) / 9, floats(17)), {}),
+    ),
+    "PackedQuantizedLinear": (
+        lambda: (_packed_linear, _always),
+        ((codes(7, 37), codes(17, 37, dtype="i1"), np.abs(floats(17)) / 9, floats(17)), {}),
+    ),
+    "long_fft": (
+        lambda: (
+            lambda x: long_fft(x, inverse=False, norm="backward"),
+            lambda x: takes_long_fft(x, (0,)),
+        ),
+        (((floats(1 << 16) + 1j * floats(1 << 16)).astype(np.complex64),), {}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_do_not_depend_on_how_operands_lie(name: str) -> None:
+    make, call = CASES[name]
+    run, accepts = make()
+    ran = 0
+    with at_any_size():
+        for where, layouts in ways(call[0]):
+            try:
+                ran += compare(run, run, call, layouts, accepts)
+            except Exception as error:
+                raise AssertionError(f"{name}, {where}: {error}") from error
+    assert ran
+
+
+WRITABLE = [one for one in LAYOUTS if one.keeps_values and one.name != "read-only"]
+
+
+@pytest.mark.parametrize("layout", WRITABLE, ids=lambda one: one.name)
+def test_running_statistics_move_in_any_memory(layout: Layout) -> None:
+    values = [floats(37), np.abs(floats(37)) + 1, 2 * floats(37), np.abs(floats(37)) + 2]
+    kernel = kernels.lookup("move_statistics")
+    assert kernel is not None
+    laid = [layout.make(one)[0] for one in values]
+    dense = [one.copy() for one in values]
+    rest = (40, 1e-5, 0.1)
+    kernel.run(*dense, *rest)
+    assert not np.array_equal(dense[0], values[0])
+    if kernel.accepts(*laid, *rest):
+        kernel.run(*laid, *rest)
+        for have, want in zip(laid, dense, strict=True):
+            np.testing.assert_array_equal(have, want)
+    else:
+        assert not laid[0].flags.behaved
+    laid[0].flags.writeable = False
+    assert not kernel.accepts(*laid, *rest)
+
+
+@pytest.mark.parametrize("layout", WRITABLE, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam"]
+)
+def test_optimizers_step_in_any_memory(name: str, layout: Layout) -> None:
+    """Parameters and gradients lie as they like; what does not suit compiled code is stepped by NumPy."""
+    start, slopes = floats(5, 37), [floats(37, 5).T, floats(5, 37)]
+
+    def stepped(lay: Callable[[Any], Any]) -> Any:
+        parameter = wb.nn.Parameter(wb.zeros(5, 37))
+        parameter.payload = lay(start)
+        optimizer = getattr(optim, name)([parameter], lr=0.1)
+        for slope in slopes:
+            parameter.grad = wb.zeros(5, 37)
+            parameter.grad.payload = lay(slope)
+            optimizer.step()
+        return parameter.payload
+
+    found = stepped(lambda one: layout.make(one)[0])
+    np.testing.assert_allclose(found, stepped(np.array), rtol=2e-6, atol=1e-7)

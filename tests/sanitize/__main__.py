@@ -1,0 +1,98 @@
+"""``python -m tests.sanitize [address|thread] [pytest's arguments …]``: run kernels under GCC's sanitizers.
+
+Builds the kernels once more for each sanitizer, beside the usual ones, and runs the judges of kernels on them. Linux
+and GCC; minutes. CONTRIBUTING.md says what each of the two can see.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import sysconfig
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).parent
+
+LIBRARY = {"address": "libasan.so", "thread": "libtsan.so"}
+OPTIONS = {
+    # Python and NumPy keep memory to the end on purpose. A segmentation fault is reported by the sanitizer itself.
+    "address": {
+        "ASAN_OPTIONS": "detect_leaks=0:handle_segv=1:abort_on_error=0:alloc_dealloc_mismatch=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    },
+    "thread": {"TSAN_OPTIONS": f"suppressions={HERE / 'thread.supp'}:halt_on_error=0:report_signal_unsafe=0"},
+}
+TESTS = {
+    "address": ["tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py"],
+    "thread": ["tests/kernels/test_concurrent.py"],
+}
+
+# Loaded by every Python of the run, children included, before anything asks for the kernels.
+_FINDER = """
+import importlib.util, sys
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "workbench._kernels":
+            return importlib.util.spec_from_file_location(name, {module!r})
+sys.meta_path.insert(0, Finder)
+"""
+
+
+def build(kind: str) -> pathlib.Path:
+    """Build the kernels for a sanitizer and return the folder that makes Python load them."""
+    subprocess.run(
+        [sys.executable, str(ROOT / "extensions" / "build_steps.py"), "sanitize", kind], check=True, cwd=ROOT
+    )
+    folder = ROOT / "build" / f"sanitize-{kind}"
+    module = folder / "workbench" / f"_kernels{sysconfig.get_config_var('EXT_SUFFIX')}"
+    finder = folder / "finder"
+    finder.mkdir(exist_ok=True)
+    (finder / "sitecustomize.py").write_text(_FINDER.format(module=str(module)))
+    return finder
+
+
+def run(kind: str, arguments: list[str]) -> int:
+    """Run the tests on kernels built for a sanitizer; the exit code of pytest."""
+    finder = build(kind)
+    library = subprocess.run(
+        ["gcc", f"-print-file-name={LIBRARY[kind]}"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    environment = {
+        **os.environ,
+        **OPTIONS[kind],
+        "LD_PRELOAD": library,
+        "PYTHONPATH": os.pathsep.join([str(finder), str(ROOT)]),
+        "PYTHONMALLOC": "malloc",  # or small blocks would lie in arenas, where nothing is watched
+        "WORKBENCH_KERNELS": "",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--capture=sys",
+    ]
+    # ThreadSanitizer wants memory at places that a kernel with much randomness does not give.
+    still = ["setarch", platform.machine(), "--addr-no-randomize"] if kind == "thread" else []
+    return subprocess.run(
+        [*still, *command, *(arguments or TESTS[kind])], env=environment, cwd=ROOT, check=False
+    ).returncode
+
+
+def main() -> int:
+    """Run one sanitizer, or both."""
+    arguments = sys.argv[1:]
+    kinds = [arguments.pop(0)] if arguments and arguments[0] in LIBRARY else list(LIBRARY)
+    return max(run(kind, arguments) for kind in kinds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
