@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -253,6 +255,37 @@ def test_a_value_of_an_ended_trace_is_refused() -> None:
     trace(lambda x: (kept.append(x), x * 2)[1], wb.ones(2))
     with pytest.raises(GraphError, match="left over from another trace"):
         trace(lambda x: x + kept[0], wb.ones(2))
+
+
+def test_a_new_array_in_the_place_of_a_parameters_is_not_taken_for_it() -> None:
+    class Replacing(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = wb.nn.Parameter(wb.ones(3))
+
+        def forward(self, x: wb.Tensor) -> wb.Tensor:
+            with wb.no_grad():
+                self.weight.payload = self.weight.payload.copy()
+            for _ in range(8):  # one of them is put where the former array was, unless something keeps that
+                x = x + wb.full((3,), 7.0)
+            return x
+
+    for _ in range(20):
+        same(trace(Replacing(), wb.zeros(3))(wb.zeros(3)), wb.full((3,), 56.0))
+
+
+def test_what_is_left_over_from_a_trace_keeps_nothing_else_alive() -> None:
+    kept: list[wb.Tensor] = []
+
+    def traced() -> Any:
+        shift = wb.ones(3)
+        trace(lambda x: (kept.append(x * 2), kept[0] + shift)[1], wb.ones(3))
+        return weakref.ref(shift.payload)
+
+    array = traced()
+    gc.collect()
+    assert array() is None
+    assert len(kept) == 1
 
 
 @pytest.mark.parametrize(

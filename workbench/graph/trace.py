@@ -76,6 +76,8 @@ class Tracer:
         self.unrecorded: set[Value] = set()
         self.gradients: dict[int, tuple[Tensor, Tensor | None]] = {}
         """Leaves that the function met, and the gradients they had before."""
+        self.alive = [tensor.payload for _, tensor in self.held.values()]
+        """The payloads of the module, so that their identities stay taken whatever the function puts in their place."""
         for _, tensor in self.held.values():
             self._meet(tensor)
 
@@ -83,6 +85,16 @@ class Tracer:
     def writes_down(self) -> bool:
         """True where gradients are not recorded below a function that records them: nothing there is differentiated."""
         return self.records_gradients
+
+    def __enter__(self) -> Tracer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let go of what belongs to the trace alone: a value that is left over from it keeps nothing else alive."""
+        for cache in (self.held, self.constants, self.renamed, self.ends, self.gradients):
+            cache.clear()
+        self.unrecorded.clear()
+        self.alive.clear()
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Add a node for the call; its results have dims and types."""
@@ -260,7 +272,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
         graph.inputs.append(value)
         example.payload = Traced(value, tracer)
     tracking = scope.tracking(module) if module is not None else nullcontext()
-    with tracer.sizes, _unchanged(tracer), tracking:
+    with tracer, tracer.sizes, _unchanged(tracer), tracking:
         with interpreting(tracer):
             result = function(*stand_ins)
         graph.single = not isinstance(result, tuple)
