@@ -147,6 +147,7 @@ USES: list[tuple[Any, Any, str | None]] = [
     (lambda a: [0] * a, [0] * 6, "a == 6"),
     (lambda a: a * "x", "xxxxxx", "a == 6"),
     (lambda a: {6: "six"}[a], "six", "a == 6"),
+    (lambda a: {7: "seven"}.get(a), None, "a == 6"),
     (lambda a: f"{a}", "6", "a == 6"),
     (lambda a: f"{a:03}", "006", "a == 6"),
     (lambda a: "%d" % a, "6", "a == 6"),  # noqa: UP031

@@ -66,6 +66,8 @@ USES: list[tuple[Any, bool, bool]] = [
     (lambda x: x * min(x.shape[0], 3), True, False),
     (lambda x: x * {4: 1.0, 2: 2.0, 8: 3.0}[x.shape[0]], False, False),
     (lambda x: x * {(4, 6): 1.0}.get(x.shape, 2.0), False, False),
+    (lambda x: x * {8: 1.0, 2: 2.0}.get(x.shape[0], 3.0), False, False),
+    (lambda x: x * 2 if x.shape[0] in {2, 8} else x, False, False),
     (lambda x: x * x.shape[0] ** 0.5, False, False),
     (lambda x: x * math.sqrt(x.shape[0]), False, False),
     (lambda x: x * (1 / x.shape[0]), False, False),

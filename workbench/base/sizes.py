@@ -19,7 +19,7 @@ def check_memory(op: str, sizes: Iterable[int], width: int = _WIDEST) -> None:
 
     >>> check_memory("zeros", (3, 4))
     """
-    if math.prod(map(hint, sizes)) * width >= 2**63:
+    if hint(math.prod(sizes)) * width >= 2**63:
         raise DimensionError(
             f"a tensor of sizes {list(sizes)} does not fit into any memory: their product overflows. Check the sizes "
             "and counts that were given.",

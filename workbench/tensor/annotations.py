@@ -148,8 +148,7 @@ class Spec:
         code = _code(label)
         for at, (word, size) in enumerate(zip(words, dims.sizes, strict=True)):
             called = f"dim {word.name!r}" if word.name is not None else f"dim {at}"
-            # int() tells a trace that the function holds for this size only.
-            if word.size is not None and int(size) != word.size:
+            if word.size is not None and size != word.size:
                 raise DimensionError(
                     f"{label} must be a {self!r}: {called} has size {size}, expected {word.size}.",
                     op=op,

@@ -210,7 +210,7 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
         )
     sizes: list[Any] = []
     for one in size:
-        if isinstance(one, SymbolicSize):
+        if (type(one) is int and one >= 0) or isinstance(one, SymbolicSize):
             sizes.append(one)
             continue
         if isinstance(one, bool) or not isinstance(one, int | np.integer):

@@ -43,11 +43,15 @@ def _written_out(x: Dims, key: tuple[Any, ...]) -> list[Any]:
     return [*key[:position], *fill, *(one for one in key[position:] if one is not Ellipsis)]
 
 
+_PLAIN = {int, type(None)}
+"""Types of what a slice is made of, as a rule: nobody else needs to be asked about these."""
+
+
 def _length(part: slice, size: int) -> int:
     """Return how many of `size` entries a slice shows."""
     if part == slice(None):
         return size
-    if not any(isinstance(one, SymbolicSize) for one in (part.start, part.stop, part.step, size)):
+    if _PLAIN.issuperset((type(size), type(part.start), type(part.stop), type(part.step))):
         return len(range(*part.indices(size)))
     step = 1 if part.step is None else part.step
     if step < 0:
