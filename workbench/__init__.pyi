@@ -482,7 +482,7 @@ def concatenate(tensors: _Sequence[_Tensor], dim: _Dim = 0, *, out: _Tensor | No
     """Put tensors one after another: `cat` by another name."""
 
 def conj(input: _Tensor) -> _Tensor:
-    """Complex conjugate: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through."""
+    """Complex conjugate as a view: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through."""
 
 def conj_physical(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is."""
@@ -866,7 +866,7 @@ def is_complex(input: _Tensor) -> _bool:
     """Say whether the values are complex."""
 
 def is_conj(input: _Tensor) -> _bool:
-    """Say whether a conjugate is pending: never, they are computed when they are asked for."""
+    """Say whether the tensor shows the conjugate of what lies in memory, as `conj` and ``mH`` do."""
 
 def is_floating_point(input: _Tensor) -> _bool:
     """Say whether the values are real floating point numbers."""
@@ -1351,7 +1351,7 @@ def randperm(n: _int, *, dtype: _DTypeLike | None = None, generator: _Generator 
     """Return 0 … n-1 in random order. Raises ValueError for a negative `n`."""
 
 def ravel(input: _Tensor) -> _Tensor:
-    """All values in row-major order as one dim; shares memory where strides allow it."""
+    """All values in row-major order as one dim; shares memory where they lie so already."""
 
 def real(input: _Tensor) -> _Tensor:
     """Real part of a complex tensor, as a view: y = Re x; a real tensor is returned as it is."""
@@ -1381,7 +1381,7 @@ def reshape(input: _Tensor, *sizes: _Size, shape: _Size | None = None) -> _Tenso
     """The same values in row-major order under other sizes, one of which may be -1."""
 
 def resolve_conj(input: _Tensor) -> _Tensor:
-    """Return the tensor itself: conjugates are computed when they are asked for, none is pending."""
+    """Return a copy of a conjugate (`is_conj`), which changes with nothing else; any other tensor as it is."""
 
 def resolve_neg(input: _Tensor) -> _Tensor:
     """Return the tensor itself: negatives are computed when they are asked for, none is pending."""

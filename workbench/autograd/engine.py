@@ -17,8 +17,10 @@ from workbench.core import dispatch, tape
 from workbench.core.backend import device_of, move
 from workbench.core.bases import eager
 from workbench.core.op import ops
+from workbench.core.overlap import repeats
 from workbench.core.tape import Call, Keep, Node, alias, leaf_of
 from workbench.core.value import Value, dims_of, new
+from workbench.core.views import asks
 from workbench.tensor import Tensor
 from workbench.tensor.tensor import BACKWARD
 
@@ -29,7 +31,7 @@ Sink = Callable[[Tensor, Tensor], None]
 
 def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
     """Return the gradient to start from: the one given, checked, or 1 for a single number."""
-    if not output._requires_grad:
+    if not asks(output) or output._borrowed:
         raise AutogradError(
             "element 0 of tensors does not require grad and does not have a grad_fn: nothing that "
             "made it asked for gradients. "
@@ -119,20 +121,26 @@ class _Walk:
         while heap:
             node = heapq.heappop(heap)[1]
             gradients = pending.pop(node.serial)
+            ends = leading is not None and not _goes_on(node, leading)
+            if ends:
+                # Gradients end here, since they were asked for: they are handed out as the hooks leave them.
+                if any(_key(node, output) in self.stops for output in range(len(gradients))):
+                    if node.hooks:
+                        _run_hooks(node, gradients, before=False)
+                    self._stop(node, gradients)
+                continue
             if self.stops:
                 self._stop(node, gradients)
             if node.hooks or node.before:
                 _run_hooks(node, gradients)
             call = node.call()
             if leading is not None:
-                places = [
-                    need and _place(one) in leading for one, need in zip(call.inputs, call.needs, strict=True)
-                ]
-                if True not in places:  # gradients end here: they were asked for
-                    if not self.retain:
-                        node.release()
-                    continue
-                call.needs = tuple(places)
+                call.needs = tuple(
+                    [
+                        need and _place(one) in leading
+                        for one, need in zip(call.inputs, call.needs, strict=True)
+                    ]
+                )
             results = node.op.vjp(call, *gradients)  # type: ignore[operator]
             if tape.places:
                 check_results(node, results)
@@ -167,15 +175,22 @@ def _show(*gradients: Any) -> None:
         walk.shown.update((id(one.payload), one.payload) for one in gradients if one is not None)
 
 
-def _run_hooks(node: Node, gradients: list[Any]) -> None:
-    """Let the hooks on a call's outputs see, and replace, the gradients of these."""
+def _goes_on(node: Node, leading: set[int]) -> bool:
+    """Say whether the call that was made leads to what is asked for. Of one that was freed it is not known."""
+    return node.inputs is None or any(
+        isinstance(one, Value) and one._requires_grad and _place(one) in leading for one in node.sources()
+    )
+
+
+def _run_hooks(node: Node, gradients: list[Any], before: bool = True) -> None:
+    """Let hooks on a call's outputs see, and replace, their gradients; then, `before` the rule, those on the call."""
     for output, hook in sorted(node.hooks or (), key=lambda entry: isinstance(entry[1], Keep)):
         if gradients[output] is not None:
             _show(gradients[output])
             changed = hook(gradients[output])
             gradients[output] = gradients[output] if changed is None else alias(changed, None)
             _show(gradients[output])
-    for hook in tuple(node.before or ()):
+    for hook in tuple(node.before or ()) if before else ():
         _show(*gradients)
         changed = hook(tuple(gradients))
         if changed is not None:
@@ -245,6 +260,8 @@ def backward(
     seed = _seed(tensor, gradient)
 
     def accumulate(leaf: Tensor, gradient: Tensor) -> None:
+        if leaf._borrowed:
+            return
         gradient = _hooked(leaf, gradient)
         before = leaf.grad
         if before is None:
@@ -289,15 +306,25 @@ def _added(leaf: Tensor, before: Tensor, gradient: Tensor) -> bool:
         type(here) is not np.ndarray
         or type(there) is not np.ndarray
         or (here.dtype, here.shape) != (there.dtype, there.shape)
-        or not here.flags.writeable
-        or before._requires_grad
         or before._inference
+        or repeats(here)
     ):
         return False
+    if not here.flags.writeable:
+        if not _owner_of(here).flags.writeable:
+            return False
+        here = here.view()
+        here.setflags(write=True)  # a view that was stretched to the sizes it had
     np.add(here, there, out=here)
     before._version += 1
     before._names = leaf._names
     return True
+
+
+def _owner_of(array: Any) -> Any:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
@@ -342,7 +369,7 @@ def grad(
     )
     seeds = seeds + (None,) * (len(ends) - len(seeds))
     for i, value in enumerate(starts):
-        if not value._requires_grad:
+        if not asks(value):
             raise AutogradError(
                 f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it"
             )
@@ -354,7 +381,7 @@ def grad(
         if value._grad_fn is not None:
             key = _key(value._grad_fn, value._output)
             found[key] = _plus(found.get(key), gradient)
-        elif id(value) in leaves:
+        elif id(value) in leaves and not value._borrowed:
             found[id(value)] = _plus(found.get(id(value)), _hooked(value, gradient))
 
     keep = create_graph if retain_graph is None else retain_graph

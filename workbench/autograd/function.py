@@ -22,6 +22,7 @@ from workbench.core.dispatch import grad_enabled, no_grad
 from workbench.core.op import ops
 from workbench.core.tape import alias
 from workbench.core.value import Value, dims_of
+from workbench.core.views import asks
 from workbench.tensor import Tensor
 
 __all__ = ["Context", "Function", "once_differentiable"]
@@ -107,7 +108,7 @@ class _Plain(Unit):
         self.separate = _overrides(cls, "setup_context")
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Context]:
-        needs = tuple([isinstance(one, Value) and one._requires_grad and grad_enabled() for one in args])
+        needs = tuple([isinstance(one, Value) and asks(one) and grad_enabled() for one in args])
         context = Context(needs)
         with no_grad():
             output = self.cls.forward(*args) if self.separate else self.cls.forward(context, *args)

@@ -7,7 +7,7 @@ off one after another, the code runs at the bottom, and on the way back the call
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from workbench.core.dispatch import below, grad_enabled, interpreting, top
 from workbench.core.op import Absent, DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call, alias, move, record
 from workbench.core.value import Abstract, Value, new
+from workbench.core.views import asks
 
 __all__ = ["Unit", "VmapInfo", "call_unit", "recorded_op", "refuse_twice"]
 
@@ -197,10 +198,10 @@ def _by_own_rule(
         ]
     )
     result = entries if isinstance(output, tuple) else entries[0]
-    context = Context(tuple([isinstance(one, Value) and one._requires_grad for one in args]))
+    context = Context(tuple([isinstance(one, Value) and asks(one) for one in args]))
     if unit.separate:
         unit.prepare(context, args, result)
-    elif grad_enabled() and any(isinstance(one, Value) and one._requires_grad for one in args):
+    elif grad_enabled() and any(isinstance(one, Value) and asks(one) for one in args):
         raise AutogradError(
             "In order to use an autograd.Function with its own vmap together with gradients inside vmap, it must "
             "override the setup_context staticmethod, so that its context can be made for entries."
@@ -236,11 +237,7 @@ def _moving(
         ]
     )
     result = entries if isinstance(output, tuple) else entries[0]
-    if (
-        context.keeps_others()
-        and grad_enabled()
-        and any(one._requires_grad for one in args if isinstance(one, Value))
-    ):
+    if context.keeps_others() and grad_enabled() and any(asks(one) for one in args if isinstance(one, Value)):
         # What it keeps besides arguments and outputs must move too: its code says how.
         context = unit.forward(args)[1]
     return result, context
@@ -270,8 +267,13 @@ def _tangents(
 class _Record(Op):
     """The record of one call of a function: on the tape it stands where an op does, and it is in no table."""
 
+    context: Context | None = None
+    """The context of a custom function's call: its attributes are those of the node, as in PyTorch."""
+    open: Callable[[Call], None] | None = None
+    """Makes the tensors that the context keeps those of a recorded call."""
+
     def __post_init__(self) -> None:
-        for name in ("same", "view", "widens"):
+        for name in ("same", "view", "mirror", "widens"):
             object.__setattr__(self, name, False)
 
 
@@ -279,7 +281,14 @@ def _nothing(*inputs: Any, **params: Any) -> Any:
     raise AssertionError("a custom function is run by its class")
 
 
-def recorded_op(name: str, vjp: Any, outputs: int, saves: Saves) -> Op:
+def recorded_op(
+    name: str,
+    vjp: Any,
+    outputs: int,
+    saves: Saves,
+    context: Context | None = None,
+    open: Callable[[Call], None] | None = None,
+) -> Op:
     """Return a record for the tape of code that is no op of the table."""
     return _Record(
         name=name,
@@ -295,6 +304,8 @@ def recorded_op(name: str, vjp: Any, outputs: int, saves: Saves) -> Op:
         cost=lambda dims, out, **params: 0.0,
         samples=list,
         outputs=outputs,
+        context=context,
+        open=open,
     )
 
 
@@ -316,17 +327,25 @@ def _op(
         for k, one in enumerate(outputs)
     ]
 
-    def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
-        outs, seeds = list(constants), [None] * len(constants)
-        for at, (k, gradient) in enumerate(zip(kept, gradients, strict=True)):
-            seeds[k] = gradient
+    def outputs_of(call: Call) -> list[Any]:
+        outs = list(constants)
+        for at, k in enumerate(kept):
             if saved:
                 outs[k] = call.outs[at]
+        return outs
+
+    def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
+        outs, seeds = outputs_of(call), [None] * len(constants)
+        for k, gradient in zip(kept, gradients, strict=True):
+            seeds[k] = gradient
         context.needs_input_grad = call.needs
         return unit.backward(context, call.inputs, outs, seeds)
 
-    saves = Saves(context.keeps("input"), output=saved)
-    return recorded_op(unit.name, vjp, len(kept), saves), kept
+    def open(call: Call) -> None:
+        context.open(call.inputs, outputs_of(call))
+
+    saves = Saves(context.keeps("input"), output=saved, besides=context.keeps_others())
+    return recorded_op(unit.name, vjp, len(kept), saves, context, open), kept
 
 
 def _recorded(unit: Unit, args: tuple[Any, ...], output: Any, context: Context) -> Any:
@@ -334,7 +353,7 @@ def _recorded(unit: Unit, args: tuple[Any, ...], output: Any, context: Context) 
     several = list(output) if isinstance(output, tuple) else [output]
     dirty = {id(args[i]): args[i] for i in context.dirty}
     given = {id(one) for one in args if isinstance(one, Value)}
-    wanted = grad_enabled() and any(isinstance(one, Value) and one._requires_grad for one in args)
+    wanted = grad_enabled() and any(isinstance(one, Value) and asks(one) for one in args)
     for one in dirty.values():
         if wanted and one._requires_grad and one._grad_fn is None:
             raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.")

@@ -15,6 +15,7 @@ from workbench.core.dispatch import grad_enabled, top
 from workbench.core.op import ops
 from workbench.core.tape import Node, leaf_of, record
 from workbench.core.value import Value, new
+from workbench.core.views import asks
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -44,7 +45,7 @@ def fresh(value: Tensor) -> Tensor:
     hold = getattr(interpreter, "hold", None)
     start: Tensor = new(value.payload if hold is None else hold(value), value._names)
     start._labels = value._labels
-    if value._requires_grad and grad_enabled():
+    if grad_enabled() and asks(value):
         record(ops.rename, (value,), {"names": value._names}, (start,))
     start._requires_grad = True
     return start

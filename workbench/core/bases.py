@@ -28,10 +28,12 @@ class _PlainValue:
     _owner: Any = None
     _leaf: Any = None
     _past: Any = None
+    _mirrors: Any = None
     _changes: int = 0
     _seen: int = 0
     _output: int = 0
     _requires_grad: bool = False
+    _borrowed: bool = False
     _inference: bool = False
 
 

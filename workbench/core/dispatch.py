@@ -21,6 +21,7 @@ from workbench.base.quantized_array import QuantizedArray
 from workbench.core import backend, tape
 from workbench.core.bases import APPLY, eager
 from workbench.core.dtype_rules import cast, common_dtype, compute, narrowed, settled
+from workbench.core.mirrors import mirror
 from workbench.core.op import Absent, Op
 from workbench.core.outcome import infer_dims, names_in, names_of
 from workbench.core.stack import (
@@ -46,7 +47,7 @@ from workbench.core.stack import (
 )
 from workbench.core.tape import Node, record
 from workbench.core.value import Abstract, Value, dims_of, new
-from workbench.core.views import refresh, remember, see
+from workbench.core.views import asks, remember, see
 
 __all__ = [
     "Interpreter", "WithoutNumbers", "apply", "below", "common_dtype", "compute", "computes_only", "enable_grad",
@@ -74,15 +75,15 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
         if op.view and isinstance(results, Value) and results._view is None and results is not inputs[0]:
             remember(op, inputs[0], params, results)
     if state.grad and op.vjp:
+        wanted = False
         for value in inputs:
-            if isinstance(value, Value):
-                if value._view is not None:
-                    refresh(value)
-                if value._requires_grad:
-                    several = results if isinstance(results, tuple) else (results,)
-                    if several[0].payload.dtype.kind in "fcV":
-                        record(op, inputs, params, several)
-                    break
+            # Each view is brought to its place on the tape, also where another operand asks for a gradient already.
+            if isinstance(value, Value) and (value._requires_grad if value._view is None else asks(value)):
+                wanted = True
+        if wanted:
+            several = results if isinstance(results, tuple) else (results,)
+            if several[0].payload.dtype.kind in "fcV":
+                record(op, inputs, params, several)
     elif state.inference and not (op.view and isinstance(inputs[0], Value) and not inputs[0]._inference):
         _mark(results)
     return results
@@ -138,8 +139,8 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if type(out) is not np.ndarray and not hasattr(out, "quantizer") and backend.backend_of(out) is None:
             out = np.asarray(out)
         result = new(out, names)
-        if op.view and out.base is not None:
-            see(op, inputs[0], params, result)
+        if op.view:
+            (mirror if op.mirror else see)(op, inputs[0], params, result)
         return result
     return tuple(
         [

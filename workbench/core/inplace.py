@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
-from sys import getrefcount
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,16 +21,19 @@ from workbench.core import dispatch
 from workbench.core.backend import backend_of
 from workbench.core.bases import next_serial
 from workbench.core.op import ops
-from workbench.core.tape import alias, move, needs_of
+from workbench.core.overlap import check_sources, repeats
+from workbench.core.tape import alias, move, needs_of, remember_place
 from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
-from workbench.core.views import changed, check_turned, refresh
+from workbench.core.views import asks, before, changed, check_recorded, refresh, root_of
 
 __all__ = ["follows", "in_place", "overwrite", "plainly", "reshaping", "taking_out", "writable", "write"]
 
 
-def write(target: Tensor, name: str, function: Callable[[Any], Any]) -> Tensor:
+def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool = False) -> Tensor:
     """Set the numbers of `target` to ``function(target)``, record the change, and return `target`.
+
+    `one` says that all of them are one number, which can be written where entries share their places.
 
     Raises `AutogradError` for a leaf that requires a gradient (or a view of one) while gradients are recorded,
     `DimensionError` where the sizes differ, `DTypeError` where the type cannot hold the result.
@@ -40,92 +42,42 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any]) -> Tensor:
     _check_leaf(target, name)
     if target._view is not None:
         refresh(target)
-        if dispatch.grad_enabled() and target._view[0]._requires_grad:
-            check_turned(target)
+    old = before(target)
     start = next_serial()
-    old = alias(target, target._names)
-    result = function(old)
-    result = _fitting(target, result, name)
+    result = _fitting(target, function(old), name)
     names = _names_together(target, result, name)
-    taken = _only_here(target) and getrefcount(result) <= _ALONE and _fresh(result, target)
-    if result._grad_fn is not None and type(old.payload) is np.ndarray and _reads(result, old, start):
-        # The gradient is computed from the numbers as they were.
-        old._changes, old._owner = old._version, None
-        if not taken:
+    recorded = dispatch.grad_enabled() and (asks(result) or target._requires_grad)
+    if recorded:
+        check_recorded(target)
+        if result._grad_fn is None or result._grad_fn.serial < start:
+            # What was there before the change, such as a leaf or a constant: the change itself is a call, too.
+            result = ops.copy(old, result)
+        if type(old.payload) is np.ndarray and _reads(result, old, start):
+            # The gradient is computed from the numbers as they were.
+            old._changes, old._owner = old._version, None
             old.payload = old.payload.copy()
-    if taken:
-        target.payload = result.payload
-        target._version += 1
-        target._names = names
-        if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
-            changed(target, result)
-        return target
     backend = backend_of(target.payload)
     if backend is not None and backend.write is not None and _in_view(backend, target):
         backend.write(target.payload, result.payload)
     elif backend is not None or isinstance(target.payload, Abstract) or follows(target, result):
         _replace_payload(target, result, name)
     else:
-        _copy_numbers(target, result, name)
+        _copy_numbers(target, result, name, one)
     target._version += 1
     target._names = names
-    if dispatch.grad_enabled() and (result._requires_grad or target._requires_grad):
+    if recorded:
+        _share_saved(result, target)
         changed(target, result)
     return target
 
 
-_LARGE = 1 << 16
-"""Bytes from which it pays to look whether numbers need to be copied at all."""
-
-
-def _alone() -> int:
-    one = object()
-    return getrefcount(one)
-
-
-_ALONE = _alone()
-"""References to what one variable holds, as this Python counts them."""
-
-
-def _of_its_own(array: Any) -> bool:
-    """Say whether an array's memory is nobody's but that of the arrays which refer to it."""
-    base = array.base
-    if base is None:
-        return bool(array.flags.owndata)
-    # What a kernel returns: nanobind owns it, and lends it to this one array.
-    return type(base) is memoryview and type(base.obj).__module__ == "nanobind"
-
-
-def _only_here(target: Any) -> bool:
-    """Say whether `target`, and the other name of it that `write` has made, alone refer to its memory.
-
-    Then nobody can tell whether the result is copied there or takes its place, which spares the copy.
-    """
-    array = target.payload
-    return (
-        type(array) is np.ndarray
-        and array.nbytes >= _LARGE
-        and target._view is None
-        and target._owner is None
-        and getrefcount(array) <= _ALONE + 2
-        and _of_its_own(array)
-    )
-
-
-def _fresh(result: Any, target: Any) -> bool:
-    """Say whether only `result`, and the call that gave it, refer to its memory, which is laid out as the target's."""
-    array, here = result.payload, target.payload
-    if type(array) is not np.ndarray or result._view is not None or result._owner is not None:
-        return False
-    saved = () if result._grad_fn is None else result._grad_fn.saved or ()
-    kept = sum(one is array for one in saved)
-    del saved
-    return (
-        array is not here
-        and array.strides == here.strides
-        and getrefcount(array) <= _ALONE + 1 + kept
-        and _of_its_own(array)
-    )
+def _share_saved(result: Any, target: Any) -> None:
+    """Have the call that gave `result` keep the memory of `target`, which holds the same numbers, instead of a copy."""
+    node, array = result._grad_fn, result.payload
+    if node is None or not node.saved or type(target.payload) is not np.ndarray:
+        return
+    if target.payload.dtype == array.dtype and not node.packed:
+        node.saved = tuple([target.payload if one is array else one for one in node.saved])
 
 
 def _reads(result: Any, old: Any, start: int) -> bool:
@@ -154,7 +106,7 @@ def plainly(target: Any, value: Any = None) -> bool:
         return False
     if dispatch.computes_only():
         return True
-    if getattr(value, "_requires_grad", False):
+    if isinstance(value, Value) and asks(value):
         return False
     while target is not None:
         if target._requires_grad:
@@ -183,16 +135,18 @@ def _names_together(target: Any, result: Any, name: str) -> Names | None:
 def _check_leaf(target: Any, name: str) -> None:
     if not dispatch.grad_enabled():
         return
-    what = "a leaf Variable that requires grad"
-    value = target
-    while value is not None:
-        if value._requires_grad and value._grad_fn is None:
-            raise AutogradError(
-                f"{name}: {what} is being used in an in-place operation while gradients are recorded. Write the op "
-                "without its underscore, or do it inside no_grad()."
-            )
+    base = root_of(target)
+    if target._requires_grad and target._grad_fn is None and not target._borrowed:
+        what = "a leaf Variable that requires grad"
+    elif base is not target and base._grad_fn is None and (base._requires_grad or asks(target)):
+        check_recorded(target)
         what = "a view of a leaf Variable that requires grad"
-        value = value._view[0] if value._view is not None else None
+    else:
+        return
+    raise AutogradError(
+        f"{name}: {what} is being used in an in-place operation while gradients are recorded. Write the op without its "
+        "underscore, or do it inside no_grad()."
+    )
 
 
 def _fitting(target: Any, result: Any, name: str) -> Any:
@@ -244,8 +198,9 @@ def overwrite(target: Any, name: str, source: np.ndarray[Any, Any]) -> None:
     target._version += 1
 
 
-def _copy_numbers(target: Any, result: Any, name: str) -> None:
-    _copy_array(target, dispatch.numbers(result), name)
+def _copy_numbers(target: Any, result: Any, name: str, one: bool = False) -> None:
+    source = dispatch.numbers(result)
+    _copy_array(target, source[(0,) * source.ndim] if one and source.size else source, name)
 
 
 def _copy_array(target: Any, source: np.ndarray[Any, Any], name: str) -> None:
@@ -257,9 +212,7 @@ def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[An
 
     Entries that share a place (after ``expand``) can all be set to one number; else that is refused.
     """
-    if array.size and any(
-        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
-    ):
+    if repeats(array):
         if not one:
             raise DimensionError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -279,8 +232,19 @@ def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[An
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the in-place variant of a function: the result goes into the memory of the first operand."""
 
+    apart = getattr(function, "reads_apart", False)
+
     @functools.wraps(function)
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        if type(self.payload) is np.ndarray:
+            # A number is what most operands are.
+            several = [
+                one for one in (*arguments, *keywords.values()) if isinstance(one, Value) and one is not self
+            ]
+            if several or apart:
+                check_sources(
+                    self.payload, (*arguments, *keywords.values()) if apart else several, name, apart
+                )
         return write(self, name, lambda old: function(old, *arguments, **keywords))
 
     method.__name__ = method.__qualname__ = name
@@ -297,15 +261,25 @@ def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         _check_leaf(self, name)
         if self._view is not None:
             refresh(self)
+        if dispatch.grad_enabled() and self._requires_grad:
+            check_recorded(self)
         former = alias(self, self._names)
         former._view, former._seen = self._view, self._seen
         view = function(former, *arguments, **keywords)
+        if view is former:
+            return self
+        remember_place(self, self.payload)
         self.payload, self._names = view.payload, view._names
         self._version += 1
-        if self._view is not None and view._view is not None:
-            self._view, self._seen, former._seen = view._view, self._version, self._version
-        elif view._view is not None:
-            self._turned = self._version
+        self._turned = self._version
+        if view._view is None or (self._requires_grad and not dispatch.grad_enabled()):
+            return self  # it stays what it is on the tape: a leaf has other dims now
+        # What was viewed by way of this tensor before was viewed by its former dims.
+        self._former = [*(self._former or ()), (self._version, former)]
+        # What views nothing views nothing now: that it was turned while nothing was recorded says nothing.
+        recorded = former._view is None or former._view[3]
+        self._view = (*view._view[:3], recorded)
+        self._seen = former._seen = self._version
         if dispatch.grad_enabled() and self._requires_grad:
             move(view, self)
         return self
@@ -369,11 +343,23 @@ def taking_out(name: str, function: Callable[..., Any], room: str = "workbench")
                 _write_out(into, one, name)
             return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
         _check_out(out, result, name)
+        if type(out.payload) is np.ndarray:
+            check_sources(out.payload, _operands(arguments, keywords), name, apart)
         return _write_out(out, result, name)
 
+    apart = getattr(function, "reads_apart", False)
     with_out.__module__, with_out.__qualname__ = room, name
     with_out.__signature__ = _SignatureWithOut(function)  # type: ignore[attr-defined]
     return with_out
+
+
+def _operands(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Iterator[Any]:
+    """Yield the values that a function is given, those in lists too."""
+    for one in (*arguments, *keywords.values()):
+        if isinstance(one, tuple | list):
+            yield from one
+        elif isinstance(one, Value):
+            yield one
 
 
 def _check_out(out: Any, result: Any, name: str) -> None:

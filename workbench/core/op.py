@@ -65,6 +65,14 @@ class Saves:
     output_for: tuple[int, ...] | None = None
     """Where the rule reads outputs: for the gradients of which inputs; None for all of them."""
 
+    besides: bool = False
+    """Whether something is kept besides inputs and outputs, as a custom function may."""
+
+    @property
+    def nothing(self) -> bool:
+        """True where the rule reads no numbers at all."""
+        return self.inputs == () and not self.output and not self.besides
+
     def reads_output(self, i: int, needs: Sequence[bool]) -> bool:
         """Say whether the rule reads output `i` when the gradients `needs` are wanted."""
         if not self.output or (self.outputs is not None and i not in self.outputs):
@@ -138,6 +146,7 @@ class Op(OpBase):
     """Floating point operations, from the dims of the inputs, of the (first) output, and the parameters."""
     properties: frozenset[str] = frozenset()
     """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can),
+    mirror (a view that has to copy),
     moves (only moves values: it works on any type), elementwise (each value out depends on the values at its own
     place only; inputs broadcast), same (dims pass through unchanged and unchecked), estimate
     (the gradient rule is a useful stand-in for the derivative, such as a straight-through one), unsettled (values are
@@ -157,12 +166,15 @@ class Op(OpBase):
     """True where the dims of the one input pass through: eager evaluation then need not ask the rule."""
     view: bool = field(init=False)
     """True where the output may share the input's memory."""
+    mirror: bool = field(init=False)
+    """True where the output is a view of the input and has memory of its own all the same, see `core.mirrors`."""
     widens: bool = field(init=False)
     """True where 16-bit floats are computed in float32: all but movements of data."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "same", "same" in self.properties)
         object.__setattr__(self, "view", "view" in self.properties)
+        object.__setattr__(self, "mirror", "mirror" in self.properties)
         object.__setattr__(self, "widens", not self.properties & {"view", "moves"})
         if self.kernel is None:
             object.__setattr__(self, "kernel", kernels.lookup(self.name))

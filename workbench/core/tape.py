@@ -102,6 +102,18 @@ class Node(NodeBase):  # type: ignore[misc]
     def __repr__(self) -> str:
         return f"<{self.op.name} backward>"
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what a custom function has set on its context, which in PyTorch is the node itself."""
+        op: Any = self.op
+        context = getattr(op, "context", None)
+        if context is None or name.startswith("__"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object of {self.op.name!r} has no attribute {name!r}"
+            )
+        if name == "saved_tensors":
+            op.open(self.call())
+        return getattr(context, name)
+
     def call(self) -> Call:
         """Return the recorded call with unnamed inputs and outputs, connected to the tape."""
         if eager is not None:
@@ -199,8 +211,20 @@ class Node(NodeBase):  # type: ignore[misc]
                     "instead, or change it after backward()."
                 )
 
+    def saves_nothing(self) -> bool:
+        """Say whether the rule reads no numbers but those that the program has written, as 2 in ``2 * x``."""
+        saves = self.op.saves
+        if saves.nothing:
+            return True
+        inputs = self.inputs
+        if inputs is None or saves.output or saves.besides:
+            return False
+        return not any(isinstance(inputs[i], Value) for i in saves.read(needs_of(inputs)))
+
     def release(self) -> None:
-        """Let go of everything saved."""
+        """Let go of everything saved. A call that saved nothing has nothing to lose: it can be gone through again."""
+        if self.saves_nothing():
+            return
         self.inputs = None
         self.saved = None
         self.packed = None
@@ -254,8 +278,10 @@ class Handle:
 
 
 def needs_of(inputs: tuple[Any, ...]) -> tuple[bool, ...]:
-    """Say of each input whether it requires a gradient."""
-    return tuple([isinstance(value, Value) and value._requires_grad for value in inputs])
+    """Say of each input whether a gradient goes on from it."""
+    return tuple(
+        [isinstance(value, Value) and value._requires_grad and not value._borrowed for value in inputs]
+    )
 
 
 def alias(value: Any, names: Names | None) -> Any:
@@ -279,15 +305,22 @@ def alias_like(value: Any, source: Any) -> Any:
     return labelled(alias(value, source._names), source._labels)
 
 
+def remember_place(value: Any, payload: Any = None) -> None:
+    """Have calls recorded until now go on to see `value` where it is, and with `payload` if it gets another."""
+    value._past = value._past or []
+    value._past.append((next_serial(), value._grad_fn, value._output, value._requires_grad, payload))
+
+
 def move(source: Any, target: Any) -> None:
     """Put `target` where `source` is on the tape; calls recorded before go on to see it where it was."""
-    past = target._past = target._past or []
-    past.append((next_serial(), target._grad_fn, target._output, target._requires_grad))
+    remember_place(target)
     node = target._grad_fn
     if node is not None and node.hooks:
         for entry in tuple(node.hooks):
             if isinstance(entry[1], Keep) and entry[1].value is target:
                 node.hooks.remove(entry)
+                if source._grad_fn is None:
+                    continue  # it is off the tape
                 source._grad_fn.hooks = source._grad_fn.hooks or []
                 source._grad_fn.hooks.append((source._output, entry[1]))
     target._requires_grad = source._requires_grad
@@ -297,12 +330,17 @@ def move(source: Any, target: Any) -> None:
 
 def as_of(value: Any, serial: int) -> Any:
     """Return `value` on the place of the tape that it had when call number `serial` was recorded."""
-    for until, node, output, requires_grad in value._past or ():
-        if serial < until:
-            former = alias(value, value._names)
+    former = None
+    for until, node, output, requires_grad, payload in value._past or ():
+        if serial >= until:
+            continue
+        if former is None:
+            former = alias(value, None)
             former._requires_grad, former._grad_fn, former._output = requires_grad, node, output
-            return former
-    return value
+        if payload is not None:
+            former.payload = payload  # its own dims were changed later
+            break
+    return value if former is None else former
 
 
 def leaf_of(value: Any) -> Any:

@@ -38,18 +38,26 @@ class Value(ValueBase):
     """How often the memory was changed in place; kept by the value that owns it, see `_version`."""
     _owner: Value | None
     """The value whose memory this one shares, and whose count of changes is also this one's; None if it owns it."""
-    _view: tuple[Value, Any, dict[str, Any]] | None
-    """For the output of a view op: what it views, the op and its parameters. A change in place travels back by it."""
+    _view: tuple[Value, Any, dict[str, Any], bool] | None
+    """For the output of a view op: what it views, the op and its parameters, and whether calls were being recorded. A
+    change in place travels back by it."""
     _seen: int
     """For a view: the version at which its place on the tape was right."""
     _leaf: Value | None
     """For another name of a leaf: the leaf itself, where gradients go."""
+    _borrowed: bool
+    """True for a view that requires a gradient only since what it views does: gradients end there."""
     _inference: bool
     """True for results of `inference_mode`: never kept for a gradient."""
-    _past: list[tuple[int, Node | None, int, bool]] | None
-    """Former places on the tape, for a value that was changed in place: up to which serial, then the place."""
+    _past: list[tuple[int, Node | None, int, bool, Any]] | None
+    """Former places on the tape, for a value that was changed in place: up to which serial, then the place, and the
+    payload where that was another."""
+    _mirrors: Any
+    """For the owner of memory that views mirror: what keeps these equal, see `core.mirrors`."""
     _turned: int = 0
     """The version at which its own dims were last changed in place; views made before know it by other dims."""
+    _former: list[tuple[int, Value]] | None = None
+    """The same memory under the dims it had up to such a version."""
     _told: tuple[int, int] = (0, 0)
     """Which memory was last changed, and how many of the former places were told of that."""
     _origin: tuple[str, int] | str | None = None
@@ -64,6 +72,8 @@ class Value(ValueBase):
     def _version(self, version: int) -> None:
         owner = self if self._owner is None else self._owner
         owner._changes = version
+        if owner._mirrors is not None:
+            owner._mirrors.changed(self.payload)
         node = owner._grad_fn
         if node is not None and node.saved is not None:
             node.notice(owner.payload)
@@ -71,7 +81,7 @@ class Value(ValueBase):
         if past:
             # A call needs to be told once: what it has kept shares this memory or never will.
             memory, count = owner._told
-            for _, former, _, _ in past[count if memory == id(owner.payload) else 0 :]:
+            for _, former, *_ in past[count if memory == id(owner.payload) else 0 :]:
                 if former is not None and former is not node and former.saved is not None:
                     former.notice(owner.payload)
             owner._told = (id(owner.payload), len(past))

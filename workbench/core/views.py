@@ -1,8 +1,11 @@
 """Views: values that share memory, and what a change of that memory does to their places on the tape.
 
-A view op's output remembers what it views. When the memory changes in place, the change is recorded on what was
-viewed too (`changed`), up to the value that owns the memory; other views of the same memory notice by its version
-and take a new place on the tape when they are next used (`refresh`).
+A view op's output remembers what it views. When the memory changes in place, the change is recorded on the value that
+owns it (`changed`); all views of the memory, that which was changed among them, notice by its version and take a new
+place on the tape, as views of the owner, when they are next used (`refresh`).
+
+A view that was made while nothing was recorded stands for no call: it borrows the wish for a gradient from what it
+views, no gradient goes on from it, and what is written through it or beside it cannot be followed.
 """
 
 from __future__ import annotations
@@ -13,10 +16,22 @@ import numpy as np
 
 from workbench.base.errors import AutogradError
 from workbench.core.op import Op, ops
+from workbench.core.stack import grad_enabled
 from workbench.core.tape import Call, alias, move
 from workbench.core.value import Abstract, Value, new
 
-__all__ = ["changed", "check_turned", "refresh", "remember", "see"]
+__all__ = [
+    "asks",
+    "before",
+    "changed",
+    "check_recorded",
+    "check_turned",
+    "refresh",
+    "remember",
+    "root_of",
+    "see",
+    "shows_another",
+]
 
 
 def see(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
@@ -25,7 +40,7 @@ def see(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
         return
     base = view.payload.base
     array = viewed.payload
-    if base is not array and base is not array.base:
+    if view.payload is not array and base is not array and (base is None or base is not array.base):
         return  # a copy, whose own reshaping made it a view of something else
     remember(op, viewed, params, view)
 
@@ -35,49 +50,117 @@ def remember(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
     owner = viewed if viewed._owner is None else viewed._owner
     view._owner = owner
     view._inference = viewed._inference
-    view._view = (viewed, op, params)
+    view._view = (viewed, op, params, grad_enabled() and (viewed._view is None or viewed._view[3]))
     view._seen = owner._changes
 
 
+def asks(value: Any) -> bool:
+    """Say whether a value requires a gradient; of a view this is known when it has its place on the tape."""
+    if value._view is not None:
+        refresh(value)
+    return bool(value._requires_grad)
+
+
+def root_of(value: Any) -> Any:
+    """Return the value that a view is a view of in the end; a value that views nothing is its own."""
+    while value._view is not None:
+        value = value._view[0]
+    return value
+
+
+def shows_another(value: Any) -> bool:
+    """Say whether a value is a view of another: not one whose own dims were changed, which views what it was."""
+    return value._view is not None and root_of(value)._owner is not value
+
+
 def refresh(view: Any) -> None:
-    """Give a view its new place on the tape if its memory was changed by way of another value."""
+    """Give a view its place on the tape where its memory was changed by way of another value."""
+    if view._view[0]._turned > view._seen:
+        check_turned(view)
+    wanted = _asked_below(view)
+    if view._grad_fn is None and not wanted:
+        if view._borrowed:
+            view._requires_grad = view._borrowed = False
+        return
     version = view._version
     if view._seen == version:
+        if not view._requires_grad:
+            view._requires_grad = view._borrowed = True
         return
-    viewed, op, params = view._view
-    if viewed._view is not None:
-        refresh(viewed)
-    if viewed._requires_grad:
-        check_turned(view)
-    view._seen = version
-    if viewed._requires_grad:
-        again = op(_history(viewed), **params)
-        move(again, view)
-
-
-def check_turned(view: Any) -> None:
-    """Refuse a view whose base had its own dims changed in place since: by which way it views is not known."""
-    viewed = view._view[0]
-    if viewed._turned > view._seen:
+    if not view._view[3]:
         raise AutogradError(
-            "this tensor is a view of one whose dims were changed in place afterwards (transpose_, squeeze_, …), so "
-            "that gradients cannot be followed through it. Make the view after the change."
+            "A view was created in no_grad mode and its base or another view of its base has been modified inplace "
+            "with grad mode enabled. Make the view and the change both inside no_grad(), or both outside."
+        )
+    view._seen = version
+    move(_shown_again(view), view)
+
+
+def _asked_below(view: Any) -> bool:
+    """Say whether something that `view` views requires a gradient."""
+    while view._view is not None:
+        view = view._view[0]
+        if view._requires_grad and not view._borrowed:
+            return True
+    return False
+
+
+def _shown_again(value: Any) -> Any:
+    """Return, without numbers, a view as it comes out of what owns the memory: other views of it are not on the way."""
+    if value._view is None:
+        return _before(value)
+    if value._view[0]._turned > value._seen:
+        check_turned(value)
+    viewed, op, params, _ = value._view
+    return op(_shown_again(viewed), **params)
+
+
+def before(target: Any) -> Any:
+    """Return what `target` is before a change, another name of it.
+
+    Of a view it stands beside the view on the tape, as what owns the memory shows it: the gradient of the change is
+    that of the owner, and goes past whoever watches the view.
+    """
+    old = alias(target, target._names)
+    if target._view is not None and target._grad_fn is not None and grad_enabled():
+        again = _shown_again(target)
+        old._grad_fn, old._output = again._grad_fn, again._output
+    return old
+
+
+def check_recorded(view: Any) -> None:
+    """Refuse a change that is to be recorded, by way of a view that was made while nothing was recorded."""
+    if view._view is not None and not view._view[3]:
+        raise AutogradError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
+            "this use case is ambiguous and error-prone, it is forbidden. Make the view and the change both inside "
+            "no_grad() (if the change is not to be recorded), or both outside."
         )
 
 
-def changed(target: Any, result: Any) -> None:
-    """Put `target`, whose memory now holds the numbers of `result`, where `result` is on the tape; and all it views."""
-    before = _before(target)
-    move(result, target)
-    target._seen = target._version  # its place is right: refresh need not make the view again
-    while target._view is not None:
-        viewed, op, params = target._view
-        old = _before(viewed)
-        if not target._requires_grad and not old._requires_grad:
+def check_turned(view: Any) -> None:
+    """Have a view whose base had its own dims changed in place view what the base was; refuse where that is gone."""
+    viewed, *how = view._view
+    for version, former in viewed._former or ():
+        if version > view._seen:
+            view._view = (former, *how)
             return
-        move(_written(op, params, old, before, _history(target)), viewed)
-        viewed._seen = viewed._version
-        target, before = viewed, old
+    raise AutogradError(
+        "this tensor is a view of one whose dims were changed in place afterwards (transpose_, squeeze_, …) while no "
+        "gradients were recorded, so that they cannot be followed through it. Make the view after the change."
+    )
+
+
+def changed(target: Any, result: Any) -> None:
+    """Record that the memory of `target` now holds the numbers of `result`, on the value that owns it."""
+    value, now = target, result
+    while value._view is not None:
+        viewed, op, params, _ = value._view
+        now = _written(op, params, _shown_again(viewed), _before(value), now)
+        value = viewed
+    move(now, value)
+    if value is not target:
+        refresh(target)
 
 
 def _before(value: Any) -> Any:
@@ -87,9 +170,6 @@ def _before(value: Any) -> Any:
     return stand_in
 
 
-_history = _before
-
-
 def _written(op: Op, params: dict[str, Any], old: Any, before: Any, now: Any) -> Any:
     """Return, without numbers, what `old` becomes when its view ``op(old)`` changes from `before` to `now`."""
     back = op.vjp(Call(op, (old,), params, (before,), (True,)), now)[0]  # type: ignore[operator]
@@ -97,5 +177,7 @@ def _written(op: Op, params: dict[str, Any], old: Any, before: Any, now: Any) ->
         # Real numbers out of complex ones: no place is wholly the view's, but the view is linear.
         return ops.add(old, ops.sub(back, op.vjp(Call(op, (old,), params, (before,), (True,)), before)[0]))  # type: ignore[operator]
     mask = np.zeros(old.payload.shape, np.bool_)
-    op.forward(mask, **params)[...] = True
+    shown = op.forward(mask, **params).view()
+    shown.setflags(write=True)  # what was stretched is marked as read-only
+    shown[...] = True
     return ops.where(new(mask), back, old)

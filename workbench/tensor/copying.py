@@ -11,7 +11,16 @@ from workbench.core.value import Value
 
 __all__ = ["Copying", "rebuild"]
 
-_OF_THE_MOMENT = VALUE_FIELDS | {"_origin", "_told", "_hooks", "_after_gathering", "_retains_grad"}
+_OF_THE_MOMENT = VALUE_FIELDS | {
+    "_origin",
+    "_told",
+    "_turned",
+    "_former",
+    "_borrowed",
+    "_hooks",
+    "_after_gathering",
+    "_retains_grad",
+}
 """What a copy does not take along: how the original came about, where it was made, and who watches it."""
 
 

@@ -339,7 +339,7 @@ class Methods(Value):
         """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original."""
 
     def conj(self) -> _Tensor:
-        """Complex conjugate: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through."""
+        """Complex conjugate as a view: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through."""
 
     def conj_physical(self) -> _Tensor:
         """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is."""
@@ -720,7 +720,7 @@ class Methods(Value):
         """Say whether the values are complex."""
 
     def is_conj(self) -> _bool:
-        """Say whether a conjugate is pending: never, they are computed when they are asked for."""
+        """Say whether the tensor shows the conjugate of what lies in memory, as `conj` and ``mH`` do."""
 
     def is_contiguous(self) -> _bool:
         """True if the values lie in row-major order in memory, without gaps."""
@@ -1169,7 +1169,7 @@ class Methods(Value):
         """Overwrite with whole numbers drawn evenly."""
 
     def ravel(self) -> _Tensor:
-        """All values in row-major order as one dim; shares memory where strides allow it."""
+        """All values in row-major order as one dim; shares memory where they lie so already."""
 
     def reciprocal(self) -> _Tensor:
         """Reciprocal."""
@@ -1208,7 +1208,7 @@ class Methods(Value):
         """The same values under the sizes of `other`."""
 
     def resolve_conj(self) -> _Tensor:
-        """Return the tensor itself: conjugates are computed when they are asked for, none is pending."""
+        """Return a copy of a conjugate (`is_conj`), which changes with nothing else; any other tensor as it is."""
 
     def resolve_neg(self) -> _Tensor:
         """Return the tensor itself: negatives are computed when they are asked for, none is pending."""

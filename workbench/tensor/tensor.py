@@ -20,8 +20,11 @@ from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
 from workbench.core.op import ops
 from workbench.core.origins import note_line
+from workbench.core.overlap import check_sources
 from workbench.core.tape import Handle, Keep, Node, alias, move
 from workbench.core.value import Abstract, dims_of, new, use_type
+from workbench.core.views import asks, shows_another
+from workbench.ops.elementwise.complex import conj
 from workbench.ops.elementwise.filling import fill
 from workbench.ops.index import indexing as indexing
 from workbench.ops.shape import reshape as shapes
@@ -186,13 +189,13 @@ class Tensor(Methods, Operators, Copying):
                 "For a batch of matrices, use tensor.mH",
                 op="H",
             )
-        return self.mH if self.ndim else ops.conj(self)
+        return self.mH if self.ndim else conj(self)
 
     @property
     def mH(self) -> Tensor:
         """The last two dims exchanged and values conjugated."""
         self._check_matrix("mH")
-        return ops.conj(shapes.transpose(self, -2, -1))
+        return conj(shapes.transpose(self, -2, -1))
 
     def _check_matrix(self, name: str) -> None:
         if self.ndim < 2:
@@ -274,7 +277,7 @@ class Tensor(Methods, Operators, Copying):
             indexing.assign(self.payload, key, source)
             self._version += 1
         else:
-            write(self, "__setitem__", lambda old: indexing.setitem(old, key, value))
+            write(self, "__setitem__", lambda old: indexing.written(old, key, value))
 
     # -------------------------------------------------------------------------------------- gradients
 
@@ -289,13 +292,15 @@ class Tensor(Methods, Operators, Copying):
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
         if gradient is not None:
+            if gradient is self:
+                raise AutogradError("can't assign Variable as its own grad: assign a clone() of it")
             _check_gradient(self, gradient)
         self._grad = gradient
 
     @property
     def requires_grad(self) -> bool:
         """True if `backward` will reach this tensor. Assign to ask for it."""
-        return self._requires_grad
+        return asks(self)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -317,17 +322,19 @@ class Tensor(Methods, Operators, Copying):
                 "you can only change requires_grad flags of leaf variables: use .detach() for a value without"
             )
         self._requires_grad = bool(requires_grad)
+        if self._borrowed:
+            self._borrowed = False
         return self
 
     @property
     def is_leaf(self) -> bool:
         """True if no recorded op made this tensor."""
-        return self._grad_fn is None
+        return not asks(self) or self._grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The recorded call that made this tensor."""
-        return self._grad_fn
+        return self._grad_fn if asks(self) else None
 
     def backward(
         self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False
@@ -350,7 +357,7 @@ class Tensor(Methods, Operators, Copying):
         The gradient has the names of this tensor, and so must what is returned: `DimensionError` otherwise. Returns a
         handle whose ``remove()`` takes the hook away.
         """
-        if not self._requires_grad:
+        if not asks(self):
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if self._names is not None:
             hook = _under_names(hook, dims_of(self))
@@ -365,14 +372,14 @@ class Tensor(Methods, Operators, Copying):
 
         Raises `AutogradError` for a tensor that is no leaf: its gradient does not gather in ``.grad``.
         """
-        if not self._requires_grad or self._grad_fn is not None:
+        if not asks(self) or self._grad_fn is not None:
             raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         self._after_gathering = self._after_gathering or []
         return Handle(self._after_gathering, hook)
 
     def retain_grad(self) -> None:
         """Have `backward` keep the gradient of this tensor in ``.grad`` although it is no leaf."""
-        if not self._requires_grad:
+        if not asks(self):
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if self._grad_fn is None or self._retains_grad:
             return
@@ -409,17 +416,25 @@ class Tensor(Methods, Operators, Copying):
 
     def detach_(self) -> Tensor:
         """Take this tensor off the tape; views cannot be."""
-        if self._view is not None:
+        if shows_another(self):
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
         if self._grad_fn is not None:
             move(self.detach(), self)
-        self._requires_grad = False
+        self._requires_grad, self._view = False, None
         return self
 
     @property
     def data(self) -> Tensor:
-        """The same values off the tape; memory is shared. Assign to put other memory of that shape and type here."""
-        return self.detach()
+        """The same values off the tape; memory is shared, and the tape does not hear of changes made this way.
+
+        Assign to put other memory of that shape and type here.
+        """
+        other = self.detach()
+        if other is not self and not isinstance(self.payload, Abstract):
+            # It counts its changes for itself.
+            other._mirrors = (self if self._owner is None else self._owner)._mirrors
+            other._owner = None
+        return other
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -432,7 +447,9 @@ class Tensor(Methods, Operators, Copying):
                 f"{list(here.shape)}, type {self.dtype.name} on {self.device}, the new data {list(there.shape)}, "
                 f"{value.dtype.name} on {value.device}. Make a new tensor, or cast the data first."
             )
-        if self._view is not None:
+        if value is self:
+            return
+        if shows_another(self):
             raise AutogradError(
                 "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"
             )
@@ -445,7 +462,7 @@ class Tensor(Methods, Operators, Copying):
         if not isinstance(value, Tensor) and plainly(self):
             overwrite(self, "fill_", np.asarray(fitted("fill_", value, self.payload.dtype)))
             return self
-        return write(self, "fill_", lambda old: fill(old, value))
+        return write(self, "fill_", lambda old: fill(old, value), one=True)
 
     def zero_(self) -> Tensor:
         """Set every value to 0."""
@@ -455,10 +472,13 @@ class Tensor(Methods, Operators, Copying):
         """Copy values in; sizes broadcast, types are cast."""
         value = source if isinstance(source, Tensor) else new(np.asarray(source))
         here, there = self.payload, value.payload
+        if type(here) is np.ndarray:
+            check_sources(here, (value,), "copy_")
 
         def copied(old: Any) -> Any:
             cast = value if there.dtype == here.dtype else ops.to(value, dtype=here.dtype)
-            return cast if there.shape == here.shape else ops.expand(cast, sizes=tuple(here.shape))
+            whole = cast if there.shape == here.shape else ops.expand(cast, sizes=tuple(here.shape))
+            return ops.copy(old, whole) if dispatch.grad_enabled() and (asks(old) or asks(whole)) else whole
 
         return write(self, "copy_", copied)
 

@@ -11,11 +11,13 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid, unary, unbroadcast
+from workbench.core.mirrors import is_mirrored
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
-from workbench.core.value import Value
+from workbench.core.value import Value, dims_of
 from workbench.ops.offer import offered
+from workbench.ops.shape.movement import memory_of
 
 NOTHING = Saves((), output=False)
 
@@ -80,6 +82,27 @@ CONJ = unary(
     saves=NOTHING,
     dtype=PROMOTE,
     properties=["linear"],
+)
+
+
+def _conjugated(x: Any) -> Any:
+    """Return the conjugate in memory of its own, in which the dims lie as in that of `x`."""
+    if x.dtype.kind != "c":
+        return x
+    order = sorted(range(x.ndim), key=lambda dim: -abs(x.strides[dim]))
+    inverse = sorted(range(x.ndim), key=order.__getitem__)
+    return np.conjugate(x.transpose(order), order="C").transpose(inverse)
+
+
+CONJ_VIEW = unary(
+    "conj_view",
+    "Complex conjugate as a view: what is changed in place in one is changed in both.",
+    "y = Re x - i·Im x",
+    _conjugated,
+    lambda c, g: conjugate(g),
+    saves=NOTHING,
+    dtype=PROMOTE,
+    properties=["linear", "view", "mirror"],
 )
 
 
@@ -210,13 +233,15 @@ COMPLEX = Op(
 
 @offered()
 def conj(input: Tensor) -> Tensor:
-    """Complex conjugate: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through.
+    """Complex conjugate as a view: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through.
+
+    The values lie in memory of their own, which is kept equal: what changes one in place changes the other.
 
     >>> import workbench as wb
     >>> wb.conj(wb.tensor([1 + 2j]))
     tensor([1.0000-2.0000j], dtype=workbench.complex64)
     """
-    return CONJ(input) if is_complex_value(input) else input
+    return CONJ_VIEW(input) if is_complex_value(input) else input
 
 
 @offered(out=True, in_place=True)
@@ -227,13 +252,13 @@ def conj_physical(input: Tensor) -> Tensor:
     >>> wb.conj_physical(wb.tensor([1 + 2j]))
     tensor([1.0000-2.0000j], dtype=workbench.complex64)
     """
-    return conj(input)
+    return CONJ(input) if is_complex_value(input) else input
 
 
 @offered()
 def resolve_conj(input: Tensor) -> Tensor:
-    """Return the tensor itself: conjugates are computed when they are asked for, none is pending."""
-    return input
+    """Return a copy of a conjugate (`is_conj`), which changes with nothing else; any other tensor as it is."""
+    return ops.clone(input) if is_mirrored(input) else input
 
 
 @offered()
@@ -299,7 +324,32 @@ def view_as_complex(input: Tensor) -> Tensor:
     tensor([1.0000+2.0000j], dtype=workbench.complex64)
     """
     _check_parts("view_as_complex", input)
+    _check_pairs(input)
     return VIEW_AS_COMPLEX(input)
+
+
+def _check_pairs(input: Any) -> None:
+    """Refuse pairs that do not lie as complex numbers do: a view of them could not share their memory."""
+    array = input.payload
+    if type(array) is not np.ndarray or not array.ndim or array.shape[-1] != 2:
+        return  # the dims rule says what is wrong
+    steps = [
+        stride // array.itemsize if size != 1 else 0
+        for stride, size in zip(array.strides, array.shape, strict=True)
+    ]
+    if steps[-1] != 1:
+        why = "have a last dimension with stride 1"
+    elif any(step % 2 for step in steps[:-1]):
+        why = "have a stride divisible by 2 for all but last dimension"
+    elif memory_of(array)[1] % 2:
+        why = "have a storage_offset divisible by 2"
+    else:
+        return
+    raise DimensionError(
+        f"view_as_complex: Tensor must {why}. Lay the pairs out anew: view_as_complex(x.contiguous().clone())",
+        op="view_as_complex",
+        operands=(dims_of(input).operand("input"),),
+    )
 
 
 @offered("workbench", out=True)

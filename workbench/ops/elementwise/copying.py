@@ -55,7 +55,7 @@ from workbench.ops.offer import offered
 
 __all__ = [
     "ABS", "ADD", "BITWISE_AND", "BITWISE_LEFT_SHIFT", "BITWISE_NOT", "BITWISE_OR", "BITWISE_RIGHT_SHIFT",
-    "BITWISE_XOR", "CLAMP", "CLONE", "DIV", "DIV_FLOOR", "EQ", "GE", "GT", "LE", "LOGICAL_AND", "LOGICAL_NOT",
+    "BITWISE_XOR", "CLAMP", "CLONE", "COPY", "DIV", "DIV_FLOOR", "EQ", "GE", "GT", "LE", "LOGICAL_AND", "LOGICAL_NOT",
     "LOGICAL_OR", "LOGICAL_XOR", "LT", "MAXIMUM", "MINIMUM", "MUL", "NE", "NEG", "POW", "RECIPROCAL", "RELU",
     "REMAINDER", "SIGMOID", "SUB", "TANH", "TO", "WHERE", "clamp", "clone", "contiguous", "to", "where",
 ]  # fmt: skip
@@ -97,6 +97,21 @@ CLONE = unary(
     dtype=PROMOTE,
     quantized=lambda q: q.with_codes(q.codes.copy(), same_places=True),
     properties=["linear", "moves"],
+)
+
+COPY = Op(
+    name="copy",
+    doc="What a tensor becomes when another of its sizes is copied into it: the other.",
+    equation="z = y",
+    dims=lambda x, y: x,
+    rule="those of the first",
+    dtype=DTypeRule("as the second", None, lambda dtype, params: dtype),
+    forward=lambda x, y: y,
+    vjp=lambda c, g: (ops.fill(g, value=0) if c.needs[0] else None, g),
+    saves=NOTHING,
+    quantized=Absent("copy_ writes codes"),
+    samples=lambda: [Sample((grid(3, 4), grid(3, 4, seed=1)), names=(("N", "C"), ("N", "C")))],
+    properties=frozenset({"linear", "moves"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

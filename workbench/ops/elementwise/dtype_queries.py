@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.base.dims import unify_names
+from workbench.core.mirrors import is_mirrored
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import is_complex_value
@@ -44,8 +45,8 @@ def is_signed(input: Tensor) -> bool:
 
 @offered()
 def is_conj(input: Tensor) -> bool:
-    """Say whether a conjugate is pending: never, they are computed when they are asked for."""
-    return False
+    """Say whether the tensor shows the conjugate of what lies in memory, as `conj` and ``mH`` do."""
+    return is_mirrored(input)
 
 
 @offered()

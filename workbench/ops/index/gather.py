@@ -13,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
+from workbench.core.overlap import reads_apart
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Operand, Scalar, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -329,6 +330,7 @@ def _one_at(dims: Dims, at: int) -> Dims:
 
 
 @offered(out=True, in_place="Tensor")
+@reads_apart
 def scatter(
     input: Tensor,
     dim: Dim,
@@ -407,6 +409,7 @@ def _multiplied(input: Any, index: Any, src: Any, dim: int) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
+@reads_apart
 def scatter_add(input: Tensor, dim: Dim, index: Tensor, src: Tensor) -> Tensor:
     """A copy of `input` to which each value of `src` is added at its index along `dim`.
 

@@ -17,6 +17,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import grid
 from workbench.core.inplace import writable
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.overlap import check_sources, reads_apart
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index import batching
@@ -287,8 +288,10 @@ def assign(array: Any, key: Any, value: Any) -> None:
     value = _written(value, array.dtype)
     if not picks:
         _fits_part(value, part.shape)
+        _check_source(part, value)
         part[...] = value
         return
+    check_sources(part, (value,), "__setitem__", apart=True)
     indices = tuple(numbers(one) for one in picks)
     if part.size:
         checked(part.shape, indices, dims)
@@ -312,6 +315,31 @@ def _written(value: Any, dtype: np.dtype[Any]) -> Any:
     if value.dtype.kind in "OSUMm":
         raise TypeError(f"__setitem__: values must be numbers, not {value.dtype}")
     return value
+
+
+def _check_source(part: Any, value: Any) -> None:
+    """Refuse numbers that lie partly where they are written to."""
+    if isinstance(value, np.ndarray) and np.may_share_memory(part, value):
+        while value.ndim > part.ndim:
+            value = value[0]
+        if value.shape != part.shape:
+            value = np.broadcast_to(value, part.shape)
+        check_sources(part, (value,), "__setitem__")
+
+
+def written(input: Any, key: Any, value: Any) -> Any:
+    """Return what `input` is after ``input[key] = value``, where that is to be written into its own memory."""
+    array = input.payload
+    source = value.payload if isinstance(value, Value) else value
+    if type(array) is np.ndarray and type(source) is np.ndarray:
+        shown, _, picks = split_key(dims_of(input), key)
+        part = _index(array, shown)
+        if picks:
+            check_sources(part, (source,), "__setitem__", apart=True)
+        else:
+            _fits_part(source, part.shape)
+            _check_source(part, source)
+    return setitem(input, key, value)
 
 
 def _fits_part(value: Any, sizes: tuple[int, ...]) -> None:
@@ -394,6 +422,7 @@ def as_written(
 
 
 @offered(in_place=True)
+@reads_apart
 def index_put(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:

@@ -15,6 +15,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
+from workbench.core.overlap import reads_apart
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -227,6 +228,7 @@ def _check_index(op: str, index: Any) -> None:
 
 
 @offered(out=True, in_place="Tensor")
+@reads_apart
 def scatter_reduce(
     input: Tensor, dim: Dim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -257,6 +259,7 @@ def scatter_reduce(
 
 
 @offered(out=True, in_place="Tensor")
+@reads_apart
 def index_reduce(
     input: Tensor, dim: Dim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

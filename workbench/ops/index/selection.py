@@ -12,6 +12,7 @@ from workbench.base.numbers import fitted
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.outcome import seen_dims
+from workbench.core.overlap import reads_apart
 from workbench.core.typing import Dim, Operand, Scalar, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import index_put, index_tensor
@@ -119,6 +120,7 @@ def _source(input: Any, at: int, index: Any, source: Any, op: str) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
+@reads_apart
 def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` in which entries of a dim are those of `source`.
 
@@ -131,6 +133,7 @@ def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor
 
 
 @offered(out=True, in_place="Tensor")
+@reads_apart
 def index_add(input: Tensor, dim: Dim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy of `input` to which entries of `source`, times alpha, are added at entries of a dim.
 
@@ -166,6 +169,7 @@ def _flat(input: Any) -> Any:
 
 
 @offered(in_place="Tensor")
+@reads_apart
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input`, taken as flat, with `source` written (or, with `accumulate`, added) at positions.
 

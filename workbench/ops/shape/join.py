@@ -15,6 +15,7 @@ from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.overlap import reads_apart
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -137,6 +138,7 @@ batch=batching.stack,
 
 
 @offered("workbench", out=True)
+@reads_apart
 def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     """Put tensors one after another along a dim; names unify, other sizes are equal.
 

@@ -103,6 +103,8 @@ def memory_of(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
         # Memory with gaps, as other libraries hand it over.
         first = owner[tuple(slice(-1, None) if stride < 0 else slice(0, 1) for stride in owner.strides)]
         flat = np.lib.stride_tricks.as_strided(first, ((high - low) // array.itemsize,), (array.itemsize,))
+    if flat.dtype != array.dtype:
+        flat = flat.view(array.dtype)  # the parts of complex numbers
     here = int(array.__array_interface__["data"][0]) if array.size else low
     return flat, (here - low) // array.itemsize
 

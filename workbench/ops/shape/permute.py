@@ -14,6 +14,7 @@ from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.typing import Dim, DimsLike, Size, Tensor
 from workbench.core.value import dims_of
+from workbench.ops.elementwise.complex import conj
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, move, on_codes
@@ -201,7 +202,7 @@ def adjoint(input: Tensor) -> Tensor:
     >>> wb.zeros(N=2, H=3, W=4).adjoint().names
     ('N', 'W', 'H')
     """
-    return ops.conj(_matrix_transposed(input, "adjoint()"))
+    return conj(_matrix_transposed(input, "adjoint()"))
 
 
 def _matrix_transposed(input: Any, what: str) -> Any:
@@ -223,7 +224,7 @@ def _conjugate_transposed(input: Tensor) -> Tensor:
             operands=(dims.operand(),),
             fix="x.mH",
         )
-    return ops.conj(t(input))
+    return conj(t(input) if dims.sizes else input)
 
 
 offered("Tensor", name="H")(

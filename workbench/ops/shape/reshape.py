@@ -298,7 +298,10 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @offered()
 def ravel(input: Tensor) -> Tensor:
-    """All values in row-major order as one dim; shares memory where strides allow it."""
+    """All values in row-major order as one dim; shares memory where they lie so already."""
+    flags = getattr(input.payload, "flags", None)
+    if flags is not None and not flags.c_contiguous:
+        input = ops.clone(input)
     return ops.reshape(input, sizes=(dims_of(input).numel,))
 
 
@@ -330,6 +333,8 @@ def flatten(input: Tensor, start_dim: DimsLike = 0, end_dim: Dim = -1, out_dim: 
     start, end = dim_index(dims, first, "flatten"), dim_index(dims, end_dim, "flatten")
     if start > end:
         raise DimensionError("flatten() has invalid args: start_dim cannot come after end_dim", op="flatten")
+    if start == end and out_dim in (None, dims.names[start]):
+        return input  # as in PyTorch, what changes nothing is the tensor itself
     return ops.flatten(
         input, start=start, end=end, name=out_dim if start != end else out_dim or dims.names[start]
     )

@@ -68,8 +68,22 @@ PyObject* shape_of(PyArrayObject* array) {
     return shape.release();
 }
 
-// Says by its owner's count of changes whether a view's place on the tape is out of date.
-bool stale(const Value* value) { return some(value->view) && version_of(value) != value->seen; }
+// The value that a view views; nullptr where it views nothing.
+const Value* viewed_by(const Value* value) {
+    if (!some(value->view) || !PyTuple_Check(value->view) || PyTuple_GET_SIZE(value->view) != 4) return nullptr;
+    PyObject* viewed = PyTuple_GET_ITEM(value->view, 0);
+    return is_value(viewed) ? as_value(viewed) : nullptr;
+}
+
+// Says whether a view's place on the tape may be out of date: its memory was changed by its owner's count, or what it
+// views came to ask for a gradient and it does not.
+bool stale(const Value* value) {
+    if (!some(value->view)) return false;
+    if (value->requires_grad) return version_of(value) != value->seen;
+    while ((value = viewed_by(value)))
+        if (value->requires_grad) return true;
+    return false;
+}
 
 struct Call {
     Op* op;
@@ -234,17 +248,23 @@ struct Call {
     }
 };
 
+// Says whether calls were being recorded when a view, and all that it views, were made.
+bool recorded(const Value* value) { return !viewed_by(value) || PyTuple_GET_ITEM(value->view, 3) == Py_True; }
+
 // Remembers that `result` views the first input, if it does share its memory.
-bool see(const Call& call, Value* result) {
+bool see(const Call& call, Value* result, bool grad) {
     PyObject* base = PyArray_BASE(as_array(result->array));
-    if (!base || !is_value(call.args[0])) return true;
-    if (base != call.arrays[0] && base != PyArray_BASE(as_array(call.arrays[0]))) return true;
+    if (!is_value(call.args[0])) return true;
+    if (result->array != call.arrays[0] && base != call.arrays[0] &&
+        (!base || base != PyArray_BASE(as_array(call.arrays[0]))))
+        return true; // a copy, whose own reshaping made it a view of something else
     auto* viewed = as_value(call.args[0]);
     PyObject* owner = some(viewed->owner) ? viewed->owner : call.args[0];
     Ref params(parameters(call.args + call.n, call.kwnames));
     if (!params) return false;
     result->owner = Py_NewRef(owner);
-    result->view = PyTuple_Pack(3, call.args[0], reinterpret_cast<PyObject*>(call.op), params.object);
+    result->view = PyTuple_Pack(4, call.args[0], reinterpret_cast<PyObject*>(call.op), params.object,
+                               grad && recorded(viewed) ? Py_True : Py_False);
     result->seen = as_value(owner)->changes;
     return result->view != nullptr;
 }
@@ -304,7 +324,7 @@ bool on_tape(const Call& call, PyObject* results) {
 }
 
 // Wraps what was computed: a value, or a tuple of values. nullptr without an exception where that is not plain.
-PyObject* wrap(const Call& call, PyObject* out, PyObject* names) {
+PyObject* wrap(const Call& call, PyObject* out, PyObject* names, bool grad) {
     if (call.op->outputs == 1) {
         Ref array;
         if (PyArray_CheckExact(out))
@@ -313,7 +333,7 @@ PyObject* wrap(const Call& call, PyObject* out, PyObject* names) {
             array = Ref(PyArray_FromScalar(out, nullptr));
         if (!array) return nullptr;
         Value* result = made(array.object, names);
-        if (result && call.op->view && !see(call, result)) Py_CLEAR(result);
+        if (result && call.op->view && !see(call, result, grad)) Py_CLEAR(result);
         return reinterpret_cast<PyObject*>(result);
     }
     if (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != call.op->outputs) return nullptr;
@@ -348,7 +368,7 @@ PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     int common = common_state(grad);
     if (common < 0) return nullptr;
     Call call(op, args, n, kwnames);
-    if (!common || !call.look()) return whole_way(self, args, n, kwnames);
+    if (!common || op->mirror || !call.look()) return whole_way(self, args, n, kwnames);
 
     Ref ruled; // what the rule said
     Ref names;
@@ -362,7 +382,7 @@ PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject*
         names = Ref(Py_NewRef(op->outputs == 1 ? PyTuple_GET_ITEM(ruled.object, 0) : ruled.object));
     }
     Ref out(call.compute());
-    Ref result(out ? wrap(call, out.object, names.object) : nullptr);
+    Ref result(out ? wrap(call, out.object, names.object, grad) : nullptr);
     if (!result) return !PyErr_Occurred() || recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
     if (grad && call.recorded && op->differentiable) {
         Ref results(op->outputs == 1 ? PyTuple_Pack(1, result.object) : Py_NewRef(result.object));

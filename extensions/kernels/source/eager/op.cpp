@@ -116,11 +116,12 @@ bool prepare(Op* op) {
     Ref forward(inputs ? PyObject_GetAttrString(self, "forward") : nullptr);
     Ref vjp(forward ? PyObject_GetAttrString(self, "vjp") : nullptr);
     Ref cache(vjp ? PyDict_New() : nullptr);
-    bool crossed = false;
+    bool crossed = false, besides = false;
     if (!cache || !small_of(self, op->small) || !whole(rule.object, "skip", op->skip) ||
         !whole(self, "outputs", op->outputs) || !truth(self, "same", op->same) || !truth(self, "widens", op->widens) ||
-        !truth(self, "view", op->view) || !truth(self, "vjp", op->differentiable) ||
-        !truth(saves.object, "output", op->saves_output) || !truth(saves.object, "crossed", crossed))
+        !truth(self, "view", op->view) || !truth(self, "mirror", op->mirror) || !truth(self, "vjp", op->differentiable) ||
+        !truth(saves.object, "output", op->saves_output) || !truth(saves.object, "crossed", crossed) ||
+        !truth(saves.object, "nothing", op->saves_nothing) || !truth(saves.object, "besides", besides))
         return false;
     int contained = PySequence_Contains(properties.object, elementwise.object);
     if (contained < 0) return false;
@@ -128,6 +129,10 @@ bool prepare(Op* op) {
         PyErr_Format(PyExc_ValueError, "an op has one output or more, %R has %d", self, op->outputs);
         return false;
     }
+    Ref own(PyObject_GetAttrString(saves.object, "own"));
+    Py_ssize_t exceptions = own ? PyObject_Length(own.object) : -1;
+    if (exceptions < 0) return false;
+    op->saves_others = crossed && exceptions == 0 && !op->saves_output && !besides;
     op->keeps = common.object == Py_None;
     op->elementwise = contained == 1;
     op->saves_part = crossed || inputs.object != Py_None;

@@ -72,7 +72,7 @@ PyObject* recall(PyObject*, PyObject* const* args, Py_ssize_t count) {
     for (Py_ssize_t i = 0; i < n; ++i) {
         PyObject* one = PyTuple_GET_ITEM(from.object, i);
         auto* value = is_value(one) ? as_value(one) : nullptr;
-        PyTuple_SET_ITEM(needs.object, i, Py_NewRef(value && value->requires_grad ? Py_True : Py_False));
+        PyTuple_SET_ITEM(needs.object, i, Py_NewRef(value && value->requires_grad && !value->borrowed ? Py_True : Py_False));
         PyObject* seen = value && some(value->names) ? bare(value) : Py_NewRef(one);
         if (!seen) return nullptr;
         PyTuple_SET_ITEM(inputs.object, i, seen);

@@ -200,7 +200,7 @@ bool overlap(const std::vector<StepPiece>& pieces) {
 bool tell(PyObject* changed, PyObject* version_word) {
     Value* value = as_value(changed);
     Value* owner = some(value->owner) ? as_value(value->owner) : value;
-    if (!some(owner->grad_fn) && !some(owner->past)) {
+    if (!some(owner->grad_fn) && !some(owner->past) && !some(owner->mirrors)) {
         ++owner->changes;
         return true;
     }

@@ -66,10 +66,12 @@ struct Value {
     PyObject* owner; // a Value, or nothing
     PyObject* leaf;
     PyObject* past;
+    PyObject* mirrors;
     long long changes;
     long long seen;
     int output;
     char requires_grad;
+    char borrowed; // it requires one only since what it views does: no gradient goes on from it
     char inference;
 };
 
@@ -135,7 +137,7 @@ struct Op {
     Small small;
     int skip;
     int outputs;
-    bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part;
+    bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part, saves_nothing, saves_others, mirror;
 };
 
 extern PyTypeObject* op_base;

@@ -21,7 +21,8 @@ struct Fields;
 template <>
 struct Fields<Value> {
     static constexpr PyObject* Value::*all[] = {&Value::array, &Value::names, &Value::labels, &Value::grad_fn,
-                                                &Value::view,  &Value::owner, &Value::leaf,   &Value::past};
+                                                &Value::view,  &Value::owner, &Value::leaf,   &Value::past,
+                                                &Value::mirrors};
 };
 
 template <>
@@ -108,10 +109,12 @@ PyMemberDef value_members[] = {
     {"_view", T_OBJECT, offsetof(Value, view), 0, nullptr},
     {"_leaf", T_OBJECT, offsetof(Value, leaf), 0, nullptr},
     {"_past", T_OBJECT, offsetof(Value, past), 0, nullptr},
+    {"_mirrors", T_OBJECT, offsetof(Value, mirrors), 0, nullptr},
     {"_changes", T_LONGLONG, offsetof(Value, changes), 0, nullptr},
     {"_seen", T_LONGLONG, offsetof(Value, seen), 0, nullptr},
     {"_output", T_INT, offsetof(Value, output), 0, nullptr},
     {"_requires_grad", T_BOOL, offsetof(Value, requires_grad), 0, nullptr},
+    {"_borrowed", T_BOOL, offsetof(Value, borrowed), 0, nullptr},
     {"_inference", T_BOOL, offsetof(Value, inference), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };

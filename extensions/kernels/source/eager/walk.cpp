@@ -32,6 +32,17 @@ int outputs_of(PyObject* op) {
     return own->prepared || prepare(own) ? own->outputs : -1;
 }
 
+// Says whether the rule reads no numbers of values: such a call can be gone through again.
+bool saves_nothing(const Node* node, PyObject* op) {
+    if (!PyObject_TypeCheck(op, op_base)) return false;
+    auto* own = reinterpret_cast<Op*>(op);
+    if (own->saves_nothing) return true;
+    if (!own->saves_others || !some(node->inputs)) return false;
+    int values = 0; // of a product with a number the gradient reads that number alone
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(node->inputs); ++i) values += is_value(PyTuple_GET_ITEM(node->inputs, i));
+    return values == 1;
+}
+
 struct Walk {
     PyObject *call_type, *add, *fitting, *hooks, *after, *sink;
     bool retain;
@@ -150,7 +161,7 @@ struct Walk {
         }
         Ref results(call_python(rule.object, arguments.data(), arguments.size(), nullptr));
         if (!results) return false;
-        if (!retain) {
+        if (!retain && !saves_nothing(node, op.object)) {
             Py_CLEAR(node->inputs);
             Py_CLEAR(node->saved);
             Py_CLEAR(node->packed);
