@@ -1,0 +1,48 @@
+"""20,000 random programs in PyTorch and in the workbench: one that differs is shrunk, and shown as Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from tests.peers.random_programs.grow import grow  # noqa: E402
+from tests.programs.compare import differs  # noqa: E402
+
+COUNT = int(os.environ.get("WORKBENCH_PROGRAMS", "20000"))
+PARTS = 20
+START = int(os.environ.get("WORKBENCH_PROGRAMS_SEED", "0"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tests run beside one another: threads within torch would only get in each other's way."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_programs(part: int) -> None:
+    @seed(START * PARTS + part)
+    @settings(
+        max_examples=COUNT // PARTS,
+        derandomize=False,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def agree(data: st.DataObject) -> None:
+        steps, theirs = grow(lambda below: data.draw(st.integers(0, below - 1)) if below > 1 else 0)
+        found = differs(steps, theirs)
+        assert not found, "\n" + found
+
+    agree()
