@@ -111,6 +111,9 @@ class ndarray:
     def __len__(self) -> int:
         return len(self._values)
 
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0
 
