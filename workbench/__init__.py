@@ -25,7 +25,7 @@ from workbench.autograd import (
     no_grad,
     set_grad_enabled,
 )  # fmt: skip
-from workbench.base import rich as _rich
+from workbench.base import renderer_lookup as _rich
 from workbench.base.devices import Device
 from workbench.base.devices import Device as device
 from workbench.base.dtypes import (
@@ -78,6 +78,7 @@ from workbench.lab.extension import labextension_paths as _jupyter_labextension_
 from workbench.nn.summary import summary
 from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
+from workbench.tensor.external_memory import as_tensor, asarray, from_dlpack, frombuffer
 from workbench.tensor.factories import (
     arange,
     empty,
@@ -94,8 +95,6 @@ from workbench.tensor.factories import (
     zeros,
     zeros_like,
 )  # fmt: skip
-from workbench.tensor.facts import finfo, iinfo, is_tensor, numel, result_type
-from workbench.tensor.foreign import as_tensor, asarray, from_dlpack, frombuffer
 from workbench.tensor.printing import set_printoptions
 from workbench.tensor.random import (
     bernoulli,
@@ -110,6 +109,7 @@ from workbench.tensor.random import (
     randn_like,
     randperm,
 )  # fmt: skip
+from workbench.tensor.type_queries import finfo, iinfo, is_tensor, numel, result_type
 
 __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",

@@ -17,7 +17,7 @@ from tests.data import sets
 from tests.data.processes import numbers, tensors
 from workbench import data
 from workbench.data import pool
-from workbench.data.shared import SlotWriter, anonymous_memory
+from workbench.data.shared_memory import SlotWriter, anonymous_memory
 
 METHODS = ("fork", "spawn", "forkserver")
 

@@ -21,9 +21,9 @@ from workbench.kernels import (
     normalise,
     observe,
     order,
+    parametric_elementwise,
     quantized,
     reduce,
-    shaped,
 )
 
 __all__ = ["Call", "agree", "at_any_size", "compare", "plain", "threads", "ways"]
@@ -31,7 +31,7 @@ __all__ = ["Call", "agree", "at_any_size", "compare", "plain", "threads", "ways"
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 THRESHOLDS = ("LARGE", "MEDIUM", "_SMALLEST", "_SMALLEST_BATCH", "_WORTH_A_CALL", "_FEW")
 CHOOSING = (
-    _arrays, contract, elementwise, index, normalise, observe, order, quantized, reduce, shaped,
+    _arrays, contract, elementwise, index, normalise, observe, order, quantized, reduce, parametric_elementwise,
 )  # fmt: skip
 """The modules that leave what is small to NumPy."""
 

@@ -43,7 +43,7 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.fft": "as above",
     },
     "workbench.base.files": {"fcntl": "only where the system is POSIX"},
-    "workbench.base.rich": {
+    "workbench.base.renderer_lookup": {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
         "IPython.display": "only a notebook's kernel has it loaded, and only there an error is drawn",
     },
@@ -53,9 +53,9 @@ DECLARED: dict[str, dict[str, str]] = {
         "multiprocessing": "most loaders have no workers, and it takes as long as a room"
     },
     "workbench.data.pool": {"multiprocessing": "as above"},
-    "workbench.data.shared": {"multiprocessing.reduction": "as above"},
+    "workbench.data.shared_memory": {"multiprocessing.reduction": "as above"},
     "workbench.data.worker": {"multiprocessing": "as above", "multiprocessing.connection": "as above"},
-    "workbench.data.streams": {"numpy.random": "slow to import, and most programs never draw from it"},
+    "workbench.data.random_streams": {"numpy.random": "slow to import, and most programs never draw from it"},
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
     "workbench.interop.pandas": {"pandas": "not needed by the package, slow to import, used when asked for"},
     "workbench.interop.torch_tensors": {

@@ -11,8 +11,8 @@ import pytest
 
 import workbench as wb
 from workbench.nn import Module
-from workbench.nn.images import check_spatial
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import check_spatial
 
 nn: Any = wb.nn
 

@@ -54,3 +54,8 @@ def test_what_is_declared_is_what_is_there() -> None:
         declared = [one for one in offers() if one.place == place]
         variants = {f"{one.name}_" for one in declared if one.in_place or one.inplace_view}
         assert {one.name for one in declared} | variants == set(found)
+
+
+def test_records_and_what_people_call_stand_in_one_file_or_in_two_that_say_which() -> None:
+    """``<subject>_ops.py`` has the records of ``<subject>.py``, where one file would be too long for both."""
+    assert [one.name for one in offers() if one.file.endswith("_ops")] == []

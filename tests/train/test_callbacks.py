@@ -14,7 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.train.parts import loader, same, trainer, weights
-from workbench.base import events, rich
+from workbench.base import events, renderer_lookup
 from workbench.export import tensorboard
 from workbench.train import (
     Callback,
@@ -27,7 +27,7 @@ from workbench.train import (
     Trainer,
     checkpoint,
 )
-from workbench.train.series import STRETCHES
+from workbench.train.downsampling import STRETCHES
 
 
 class Scripted(Callback):
@@ -230,7 +230,7 @@ def test_a_notebook_draws_the_history_anew(monkeypatch: pytest.MonkeyPatch) -> N
     def show(thing: Any) -> Any:
         return lambda: drawn.append(len(thing))
 
-    monkeypatch.setattr(rich, "display_again", show)
+    monkeypatch.setattr(renderer_lookup, "display_again", show)
     made = trainer(callbacks=[CellCurves(interval=30.0)])
     made.fit(loader(), epochs=2)
     assert drawn == [1, 8]  # the first step, then not before the interval is over; and the end
@@ -339,8 +339,8 @@ def test_how_it_ended_is_told() -> None:
 def test_a_bar_says_what_there_is_with_units(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rich, "in_notebook", lambda: True)
-    monkeypatch.setattr(rich, "display_again", lambda thing: None)
+    monkeypatch.setattr(renderer_lookup, "in_notebook", lambda: True)
+    monkeypatch.setattr(renderer_lookup, "display_again", lambda thing: None)
     made = trainer(progress=True, scheduler=None)
     made.fit(loader(), loader(), epochs=2)
     last = capsys.readouterr().out.replace("\r", "\n").strip().splitlines()[-1]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.train.parts import loader, trainer
-from workbench.base import rich
+from workbench.base import renderer_lookup
 from workbench.train import Callback
 from workbench.train.callbacks import progress_bar
 
@@ -74,7 +74,7 @@ def test_a_training_that_goes_on_begins_in_the_middle_of_the_bar(
 def test_a_notebook_keeps_the_bar_with_the_figures_beside_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rich, "in_notebook", lambda: True)
-    monkeypatch.setattr(rich, "display_again", lambda thing: None)
+    monkeypatch.setattr(renderer_lookup, "in_notebook", lambda: True)
+    monkeypatch.setattr(renderer_lookup, "display_again", lambda thing: None)
     trainer(progress=True).fit(loader(), loader())
     assert re.search(rf"epoch 1/1: 100%\|.*\| 4/4 \[.*{FIGURES}\]", capsys.readouterr().out)

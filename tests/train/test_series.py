@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.train import series
+from workbench.train import downsampling
 from workbench.train.curves import spikes
-from workbench.train.series import Peaks, Series
+from workbench.train.downsampling import Peaks, Series
 
 
 def grown(values: list[float], pieces: list[int], most: int = 8) -> Series:
@@ -101,7 +101,7 @@ def test_peaks_are_those_that_stand_out_one_by_one(monkeypatch: pytest.MonkeyPat
             expected.append(i)
     assert 5 < len(expected) < 200
     assert spikes(values.tolist(), most=1000) == expected
-    monkeypatch.setattr(series, "AT_ONCE", 70)
+    monkeypatch.setattr(downsampling, "AT_ONCE", 70)
     peaks, growing = Peaks(1000), list[float]()
     for value in values.tolist():
         growing.append(value)
@@ -113,7 +113,7 @@ def test_peaks_are_those_that_stand_out_one_by_one(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_look_judges_a_bounded_number() -> None:
-    values = [1.0] * (series.AT_ONCE + 1)
+    values = [1.0] * (downsampling.AT_ONCE + 1)
     peaks = Peaks()
     assert not peaks.follow(values, len(values))
     assert peaks.follow(values, len(values))

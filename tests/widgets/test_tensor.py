@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.base.figures import byte_figure, figure, percent, si
+from workbench.base.number_format import byte_figure, figure, percent, si
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import SelectEvent, SliceEvent
 from workbench.live.model import Refused

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.attribution.arguments import Question
 from workbench.attribution.gradients import evaluating
-from workbench.attribution.question import Question
 
 __all__ = ["Answer", "Attribution", "ConvergenceWarning", "check_finite", "warn_of_delta"]
 

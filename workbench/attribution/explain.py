@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Attribution, warn_of_delta
 from workbench.attribution.gradients import evaluating, outputs
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.quadrature import METHODS as RULES
-from workbench.attribution.question import Question, ask
 from workbench.attribution.result import AttributionResult, check_class_names
 from workbench.attribution.saliency import Saliency
 from workbench.base import events

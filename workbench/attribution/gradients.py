@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench import autograd
-from workbench.attribution.question import Question
+from workbench.attribution.arguments import Question
 from workbench.attribution.target import check_output, select
 from workbench.base.errors import AutogradError
 from workbench.core.dispatch import enable_grad, no_grad

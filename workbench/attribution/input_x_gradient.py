@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Answer, Attribution
 from workbench.attribution.gradients import gradients_at_inputs
-from workbench.attribution.question import Question, ask
 
 __all__ = ["InputXGradient"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Answer, Attribution, warn_of_delta
 from workbench.attribution.gradients import MOST_ROWS, gradients, outputs
 from workbench.attribution.quadrature import quadrature
-from workbench.attribution.question import Question, ask
 from workbench.core.value import new
 
 __all__ = ["IntegratedGradients"]

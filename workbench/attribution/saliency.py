@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Answer, Attribution
 from workbench.attribution.gradients import gradients_at_inputs
-from workbench.attribution.question import Question, ask
 
 __all__ = ["Saliency"]
 

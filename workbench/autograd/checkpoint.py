@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.autograd import engine
-from workbench.autograd.levels import recorded_op
-from workbench.autograd.trees import flatten
+from workbench.autograd.custom_function_calls import recorded_op
+from workbench.autograd.pytree import flatten
 from workbench.base.errors import AutogradError
 from workbench.base.random import default_generator
 from workbench.core.dispatch import enable_grad, grad_enabled

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.autograd.basis import basis, together
 from workbench.autograd.engine import grad
+from workbench.autograd.standard_basis import basis, together
 from workbench.base.dims import Names
 from workbench.core.batching import Batching, is_elementwise
 from workbench.core.dispatch import apply, enable_grad, grad_enabled, interpreting, without_numbers

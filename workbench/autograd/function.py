@@ -3,9 +3,9 @@
 A subclass gives `forward` and `backward`; `apply` runs the one and records the other. Two styles are understood:
 ``forward(ctx, *args)``, and ``forward(*args)`` with ``setup_context(ctx, inputs, output)``.
 
-The interpreters in force are followed level by level, as for an op (`autograd.levels`): under `vmap` the function runs
-on entries, or by its own `vmap`; in forward mode its `jvp` is used, or its backward transposed. While a function is
-traced, its forward is traced as it goes.
+The interpreters in force are followed level by level, as for an op (`autograd.custom_function_calls`): under `vmap`
+the function runs on entries, or by its own `vmap`; in forward mode its `jvp` is used, or its backward transposed.
+While a function is traced, its forward is traced as it goes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.autograd.context import Context, zeros_for
-from workbench.autograd.levels import Unit, call_unit, refuse_twice
+from workbench.autograd.custom_function_calls import Unit, call_unit, refuse_twice
 from workbench.base.dims import Dims, Names, unify_names
 from workbench.base.errors import AutogradError
 from workbench.core.dispatch import grad_enabled, no_grad

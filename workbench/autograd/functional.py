@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.autograd.differentiable_inputs import Starts, below_ask, fresh, or_zeros, settled
 from workbench.autograd.forward import Forward
 from workbench.autograd.forward_ad import check_direction
 from workbench.autograd.jacobians import blocks_of, column_blocks, forward_columns, reverse_rows
-from workbench.autograd.starts import Starts, below_ask, fresh, or_zeros, settled
 from workbench.autograd.transforms import pulled
 from workbench.base.errors import AutogradError
 from workbench.core.dispatch import enable_grad, interpreting

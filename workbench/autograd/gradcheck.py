@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.autograd.basis import together
+from workbench.autograd.differentiable_inputs import or_zeros
 from workbench.autograd.forward import Forward
-from workbench.autograd.starts import or_zeros
+from workbench.autograd.pytree import flatten
+from workbench.autograd.standard_basis import together
 from workbench.autograd.transforms import pulled
-from workbench.autograd.trees import flatten
 from workbench.core.dispatch import enable_grad, interpreting, no_grad
 from workbench.core.value import new
 from workbench.tensor import Tensor

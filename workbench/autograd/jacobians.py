@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from workbench.autograd.basis import basis, together
+from workbench.autograd.differentiable_inputs import (
+    Starts,
+    fresh,
+    others_ask,
+    settled,
+    settled_all,
+    split,
+    tensors_of,
+)
 from workbench.autograd.forward import Forward
-from workbench.autograd.starts import Starts, fresh, others_ask, settled, settled_all, split, tensors_of
+from workbench.autograd.pytree import Rebuild
+from workbench.autograd.standard_basis import basis, together
 from workbench.autograd.transforms import Function, primals_of, pulled
-from workbench.autograd.trees import Rebuild
 from workbench.base.dims import Names
 from workbench.base.errors import AutogradError, DTypeError
 from workbench.core.batching import Batching

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.autograd import engine
-from workbench.autograd.forward import Forward
-from workbench.autograd.forward_ad import check_direction
-from workbench.autograd.starts import (
+from workbench.autograd.differentiable_inputs import (
     Starts,
     fresh,
     on_tape,
@@ -21,7 +19,9 @@ from workbench.autograd.starts import (
     split,
     tensors_of,
 )
-from workbench.autograd.trees import flatten, structure
+from workbench.autograd.forward import Forward
+from workbench.autograd.forward_ad import check_direction
+from workbench.autograd.pytree import flatten, structure
 from workbench.base.errors import AutogradError
 from workbench.core.dispatch import enable_grad, grad_enabled, interpreting
 from workbench.tensor import Tensor

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench.autograd.trees import flatten, structure
+from workbench.autograd.pytree import flatten, structure
 from workbench.base.dims import Dims, Names, dim_index, unify_names
 from workbench.base.random import default_generator
 from workbench.core.batching import Batching

@@ -10,7 +10,7 @@ import re
 import reprlib
 from dataclasses import dataclass, replace
 
-from workbench.base import rich
+from workbench.base import renderer_lookup
 from workbench.base.tracebacks import short_traceback
 
 __all__ = [
@@ -104,7 +104,7 @@ class DimensionError(RuntimeError):
         """Draw the operands above the traceback where this is shown in a notebook (IPython calls this)."""
         if not self._drawn:
             self._drawn = True  # IPython may ask for the traceback more than once
-            rich.display_error(self)
+            renderer_lookup.display_error(self)
         return short_traceback(self)
 
 

@@ -3,7 +3,7 @@
 Imports flow one way, yet a few things are called from below: a tensor starts a walk over the tape, a graph runs and
 prints itself. The lower room says with a `Seam` what it calls; the room above gives it once, when it is imported.
 Nothing else may reach upwards, and whoever searches for ``Seam(`` has the whole list. (Pictures are looked up by
-`base.rich` when something is shown; libraries that load late come through `base.lazy`.)
+`base.renderer_lookup` when something is shown; libraries that load late come through `base.lazy`.)
 """
 
 from __future__ import annotations

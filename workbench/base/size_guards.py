@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.base.places import calling_frame, place
 from workbench.base.size_expressions import (
     Bounds,
     Expression,
@@ -19,6 +18,7 @@ from workbench.base.size_expressions import (
     hint_of,
     written,
 )
+from workbench.base.source_location import calling_frame, place
 
 __all__ = ["OPEN", "RELATIONS", "Guard", "SizeScope"]
 

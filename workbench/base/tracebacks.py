@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import traceback
 
-from workbench.base import rich
+from workbench.base import renderer_lookup
 
 __all__ = ["short_traceback"]
 
@@ -61,7 +61,7 @@ def _readable(part: str) -> str:
 def _place(line: str) -> str:
     """``File "/tmp/ipykernel_1/2.py", line 3`` is ``Cell In[4], line 3`` to who wrote it."""
     filename, _, rest = line.removeprefix('  File "').partition('"')
-    cell = rich.cell_of(filename)
+    cell = renderer_lookup.cell_of(filename)
     return line if cell is None else f"  {cell}{rest.removesuffix(', in <module>')}"
 
 

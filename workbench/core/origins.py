@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any
 
-from workbench.base.places import calling_frame, place
+from workbench.base.source_location import calling_frame, place
 from workbench.core.value import Value, dims_of
 
 __all__ = ["labels_of", "note_line", "origins_of"]

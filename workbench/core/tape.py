@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dims import Names
 from workbench.base.dtypes import DIFFERENTIABLE
 from workbench.base.errors import AutogradError
-from workbench.base.places import calling_frame, place
+from workbench.base.source_location import calling_frame, place
 from workbench.core.bases import CallBase, NodeBase, eager, next_serial
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, labelled, new

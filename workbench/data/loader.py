@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from workbench.base import shield
+from workbench.base import deferred_interrupts
 from workbench.base.dims import check_names
 from workbench.base.errors import short
 from workbench.base.lazy import Lazy
@@ -166,7 +166,7 @@ class DataLoader(Generic[T]):
         assert begun.seed is not None
         pool = self._pool
         if pool is not None and pool.close.alive:
-            with shield.whole():
+            with deferred_interrupts.whole():
                 pool.begin_pass(begun.seed)
         else:
             _warn_of_many(self.num_workers)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench.base import shield
+from workbench.base import deferred_interrupts
 from workbench.data.fetch import Ended, Fetch, FetchIterable, describe
 from workbench.data.pool import Pool
+from workbench.data.random_streams import Once, Streams, mixed
 from workbench.data.sampler import BatchSampler, order_of
-from workbench.data.streams import Once, Streams, mixed
 from workbench.data.worker import END
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class ByWorkers(Iterator[Any]):
         """Numbers of the batches that are being made, and by whom."""
         self._again = begun.position if loader.iterable else 0
         self._given = 0
-        with shield.whole():  # workers that stay must not get half a message
+        with deferred_interrupts.whole():  # workers that stay must not get half a message
             while self._issue():
                 pass
 

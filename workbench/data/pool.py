@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from workbench.base import shield
+from workbench.base import deferred_interrupts
 from workbench.base.lazy import Lazy
 from workbench.data.fetch import describe
-from workbench.data.shared import Handle, Slot, anonymous_memory, unpack
+from workbench.data.shared_memory import Handle, Slot, anonymous_memory, unpack
 from workbench.data.worker import (
     BATCH,
     BATCH_IN_SLOT,
@@ -126,7 +126,7 @@ class Pool:
         try:
             for i in range(loader.num_workers):
                 # An interrupt amid a start would leave a process that nobody ends, or be lost in a hook of the fork.
-                with shield.whole():
+                with deferred_interrupts.whole():
                     self._start(loader, context, i, seed, control)
         except BaseException as error:
             self.close()
@@ -407,7 +407,7 @@ def _close(members: list[_Member], control: mmap.mmap, owner: int) -> None:
     """End workers and give back what they used; an interrupt waits until that is done."""
     if os.getpid() != owner:
         return  # a process that was forked has the object, but the workers are not its own
-    with shield.whole(unbreakable=True):
+    with deferred_interrupts.whole(unbreakable=True):
         _end(members, control)
 
 

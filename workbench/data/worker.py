@@ -18,8 +18,8 @@ import numpy as np
 
 from workbench.base.lazy import Lazy
 from workbench.data.fetch import Ended, Fetch, FetchIterable
-from workbench.data.shared import INLINE, Handle, SlotWriter, pack
-from workbench.data.streams import mixed, own_twister, start
+from workbench.data.random_streams import mixed, own_twister, start
+from workbench.data.shared_memory import INLINE, Handle, SlotWriter, pack
 from workbench.kernels import set_num_threads
 
 __all__ = ["RESULT", "TASK", "Setup", "WorkerInfo", "get_worker_info", "work"]

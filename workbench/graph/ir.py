@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.base import rich
+from workbench.base import renderer_lookup
 from workbench.base.seams import Seam
 from workbench.base.size_expressions import Expression, Symbol
 from workbench.base.size_guards import Guard, SizeScope
@@ -220,7 +220,7 @@ class Graph(SubGraph):
         return f"<graph {self.name}: {sum(1 for _ in self.walk())} nodes, {len(self.parameters)} parameters>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return rich.mimebundle(self)
+        return renderer_lookup.mimebundle(self)
 
 
 def _itself(value: Value) -> Value:

@@ -13,8 +13,8 @@ from workbench.base import events
 from workbench.base.dims import Names, check_names
 from workbench.base.dtypes import float32
 from workbench.base.errors import DTypeError, NoNumbersError
-from workbench.base.places import calling_frame, place
 from workbench.base.size_guards import SizeScope
+from workbench.base.source_location import calling_frame, place
 from workbench.base.symbolic_size import SymbolicSize, hint
 from workbench.core import scope
 from workbench.core.dispatch import apply, find, grad_enabled, interpreting, without_numbers

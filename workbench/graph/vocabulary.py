@@ -16,7 +16,7 @@ from typing import Any
 from workbench.core.op import Op
 from workbench.graph.blocks import GraphError, NamedFunction
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
-from workbench.tensor import Tensor, factories, facts
+from workbench.tensor import Tensor, factories, type_queries
 from workbench.tensor import random as drawing
 
 __all__ = ["named", "named_for", "narrow"]
@@ -73,7 +73,7 @@ def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what each room offers, the prefix of its names first."""
     makers = {
         name: getattr(room, name)
-        for room in (factories, drawing, facts)
+        for room in (factories, drawing, type_queries)
         for name in room.__all__
         if name.islower()
     }

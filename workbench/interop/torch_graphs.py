@@ -22,7 +22,7 @@ from workbench.graph.vocabulary import named_for
 from workbench.interop.torch_tensors import TORCH
 from workbench.nn import Module, functional
 from workbench.ops import FFT, FUNCTIONS, LINALG, SPECIAL
-from workbench.tensor import Tensor, factories, facts
+from workbench.tensor import Tensor, factories, type_queries
 from workbench.tensor import random as drawing
 
 __all__ = ["Forward", "Traced", "forward_of", "function_of"]
@@ -264,7 +264,7 @@ def _functions() -> dict[int, Any]:
     """Return our functions by the identity of PyTorch's."""
     makers = {
         name: getattr(room, name)
-        for room in (factories, drawing, facts)
+        for room in (factories, drawing, type_queries)
         for name in room.__all__
         if name.islower()
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.base.lazy import Lazy
 from workbench.tensor import Tensor
-from workbench.tensor.foreign import from_dlpack
+from workbench.tensor.external_memory import from_dlpack
 
 __all__ = ["TORCH", "from_torch", "to_torch"]
 

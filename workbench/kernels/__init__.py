@@ -9,7 +9,7 @@ from __future__ import annotations
 from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
     contract,
-    dropping,
+    dropout,
     elementwise,
     index,
     losses,
@@ -18,10 +18,10 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     one_dim,
     optimise,
     order,
+    parametric_elementwise,
     pool,
     recurrent,
     reduce,
-    shaped,
     softmax,
 )
 from workbench.kernels.convolve import PackedConv2d, pack_conv2d

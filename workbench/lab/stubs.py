@@ -22,7 +22,7 @@ import workbench
 from workbench import fft, linalg, nn, ops, special
 from workbench.base.quantized_array import QScheme
 from workbench.core import typing as aliases
-from workbench.tensor import alike
+from workbench.tensor import new_like
 from workbench.tensor import random as random_tensors
 
 __all__ = ["Stub", "main", "stubs"]
@@ -185,7 +185,7 @@ def _tensor_methods() -> str:
         for name, one in {
             **ops.METHODS,
             **random_tensors.METHODS,
-            **alike.METHODS,
+            **new_like.METHODS,
         }.items()
         if inspect.isfunction(one) and name not in OWN
     }

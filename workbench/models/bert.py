@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workbench import nn
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
 from workbench.ops.nn.attention.scaled_dot_product import scaled_dot_product_attention
 from workbench.tensor.factories import arange
 

@@ -20,7 +20,7 @@ from workbench.base.errors import DimensionError
 from workbench.base.random import Generator, default_generator
 from workbench.core.backend import device_of, move
 from workbench.core.value import dims_of
-from workbench.nn.images import require_size
+from workbench.nn.spatial_names import require_size
 from workbench.tensor import Tensor
 from workbench.tensor.random import evenly
 

@@ -12,8 +12,8 @@ from workbench.base.errors import StateDictError
 from workbench.core.backend import backend_of, move
 from workbench.core.tape import alias
 from workbench.core.value import new
-from workbench.nn.keys import key_problems, way_to_state
 from workbench.nn.parameter import Parameter, is_lazy
+from workbench.nn.state_keys import key_problems, way_to_state
 from workbench.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base import rich
+from workbench.base import renderer_lookup
 from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, as_dtype, dtype_of, get_default_dtype
 from workbench.base.errors import DTypeError, NoNumbersError
-from workbench.base.figures import byte_figure, si
+from workbench.base.number_format import byte_figure, si
 from workbench.core import dispatch, scope
 from workbench.core.op import Op
 from workbench.core.value import Abstract, Value, dims_of, new
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import is_lazy
+from workbench.nn.spatial_names import require_size
 from workbench.tensor import Tensor
 
 __all__ = ["Layer", "Summary", "summary"]
@@ -109,7 +109,7 @@ class Summary:
         ]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return rich.mimebundle(self)
+        return renderer_lookup.mimebundle(self)
 
 
 def outputs_text(layer: Layer) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ops import METHODS
-from workbench.tensor import alike  # noqa: F401  binds its methods
+from workbench.tensor import new_like  # noqa: F401  binds its methods
 from workbench.tensor.tensor import Tensor
 
 __all__ = ["METHODS", "Tensor"]

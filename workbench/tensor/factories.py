@@ -14,9 +14,9 @@ from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import check_range, fitted, number
-from workbench.base.places import calling_frame
 from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
+from workbench.base.source_location import calling_frame
 from workbench.base.symbolic_size import SymbolicSize, plain
 from workbench.core import dispatch
 from workbench.core.backend import move

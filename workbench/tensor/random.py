@@ -16,8 +16,8 @@ from workbench.core.inplace import write
 from workbench.core.typing import DeviceLike, DTypeLike, Size
 from workbench.core.value import new
 from workbench.tensor.factories import finish, sizes_of
-from workbench.tensor.facts import finfo
 from workbench.tensor.tensor import Tensor
+from workbench.tensor.type_queries import finfo
 
 __all__ = [
     "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from workbench.base import rich
+from workbench.base import renderer_lookup
 from workbench.base.devices import Device
 from workbench.base.dims import Dims, Names, check_names, dim_index, unify_names
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
@@ -237,7 +237,7 @@ class Tensor(Methods, Operators, Copying):
         return tensor_repr(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return rich.mimebundle(self)
+        return renderer_lookup.mimebundle(self)
 
     # ------------------------------------------------------------------------- names: `tensor.naming`
 

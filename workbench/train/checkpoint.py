@@ -23,7 +23,7 @@ from workbench.interop.safetensors import load_file, read_metadata, save_file
 from workbench.interop.weights import CHECKPOINT
 from workbench.tensor import Tensor
 from workbench.train.errors import CheckpointError
-from workbench.train.packing import pack, unpack
+from workbench.train.serialization import pack, unpack
 
 __all__ = [
     "Stored",

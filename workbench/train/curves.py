@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from workbench.train.series import Peaks
+from workbench.train.downsampling import Peaks
 
 __all__ = ["smooth", "spikes", "thin"]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.base.figures import si
 from workbench.base.lazy import Lazy
+from workbench.base.number_format import si
 from workbench.train.curves import smooth, spikes, thin
 
 __all__ = ["figure", "page"]

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import AutogradError
-from workbench.train import blame, gradients, randomness
+from workbench.train import gradients, nonfinite_origin, randomness
 from workbench.train.errors import TrainingError
 from workbench.train.history import Epoch
 from workbench.train.metrics import numbers_of
@@ -159,7 +159,7 @@ class Loop:
         loss = float(output.loss.item())
         if not math.isfinite(loss):
             put_back(before)
-            culprit, words = blame.of_loss(trainer.model, self._again, batch)
+            culprit, words = nonfinite_origin.of_loss(trainer.model, self._again, batch)
             raise self._error(f"the loss is {loss}", culprit, words)
         return output, loss
 
@@ -264,7 +264,7 @@ class Loop:
         if not math.isfinite(norm) and (
             scaler is None or not skipped or scaler.get_scale() <= SMALLEST_SCALE
         ):
-            culprit, words = blame.of_gradients(trainer.named_parameters())
+            culprit, words = nonfinite_origin.of_gradients(trainer.named_parameters())
             raise self._error(f"the gradient is {norm}, though the loss is finite,", culprit, words)
         if trainer.clip_norm is not None and not skipped:
             gradients.clip(self.parameters, total, trainer.clip_norm)

@@ -16,8 +16,8 @@ from workbench.tensor.factories import from_numpy
 from workbench.train import checkpoint, gradients, randomness
 from workbench.train.errors import CheckpointError, CheckpointWarning
 from workbench.train.metrics import Metric
-from workbench.train.packing import pack, unpack
 from workbench.train.progress import Progress
+from workbench.train.serialization import pack, unpack
 
 if TYPE_CHECKING:
     from workbench.train.position import Position

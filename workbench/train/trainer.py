@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from workbench.base.deferred_interrupts import Shield
 from workbench.base.dims import near_miss
-from workbench.base.shield import Shield
 from workbench.core import dispatch
 from workbench.nn import Module
 from workbench.tensor import Tensor

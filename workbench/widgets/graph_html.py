@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from workbench.base.figures import byte_figure, si
+from workbench.base.number_format import byte_figure, si
 from workbench.graph import Graph, Node, TensorType, Value, called, cost, total
 from workbench.graph.blocks import values_in
 from workbench.graph.cost import bytes_of

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import QuantizationError
-from workbench.base.figures import percent
+from workbench.base.number_format import percent
 from workbench.live.messages import (
     Candidate,
     Channel,

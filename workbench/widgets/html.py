@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.figures import byte_figure, figure, percent, si
+from workbench.base.number_format import byte_figure, figure, percent, si
 from workbench.live.messages import Dim, Picture, Statistics, TensorState
 from workbench.widgets.colours import MAPS, NAN, dim_colour
 from workbench.widgets.png import data_uri, encode_png

@@ -1,6 +1,6 @@
 """What stands in a cell for a value without a widget: HTML by the type of the object, without JavaScript.
 
-Lower rooms ask `workbench.base.rich` for the picture of an object, and know of none.
+Lower rooms ask `workbench.base.renderer_lookup` for the picture of an object, and know of none.
 """
 
 from __future__ import annotations

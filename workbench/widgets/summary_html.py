@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from workbench.base.dtypes import as_dtype
-from workbench.base.figures import byte_figure, si
+from workbench.base.number_format import byte_figure, si
 from workbench.live.messages import Dim
 from workbench.widgets.html import BOX, QUIET, dim_chip
 

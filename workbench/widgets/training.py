@@ -28,7 +28,7 @@ from workbench.live.messages import (
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.train import History, LiveCurves, Trainer, payload
-from workbench.train.lines import Lines
+from workbench.train.history_curves import Lines
 from workbench.widgets.base import HearingWidget
 
 __all__ = ["TrainingModel", "TrainingWidget", "training"]

@@ -13,7 +13,7 @@ from workbench.nn.module import Module
 from workbench.nn.modules.dropout import check_probability
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import Parameter
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
 from workbench.ops.nn.attention.multi_head import multi_head_attention_forward
 from workbench.tensor.factories import empty
 

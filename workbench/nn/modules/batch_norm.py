@@ -10,12 +10,12 @@ from workbench.base.dims import Names
 from workbench.base.errors import DimensionValueError
 from workbench.core.value import dims_of, labelled
 from workbench.nn import init
-from workbench.nn.images import check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
+from workbench.nn.spatial_names import check_names, require_size
 from workbench.ops.nn.conv.window_geometry import LAYOUT
-from workbench.ops.nn.norm.batch_norm import BATCH_NORM, BATCH_NORM_INFERENCE
-from workbench.ops.nn.norm.batch_norm_ops import check_values, factors, values_per_channel
+from workbench.ops.nn.norm.batch_norm import check_values, factors, values_per_channel
+from workbench.ops.nn.norm.batch_norm_ops import BATCH_NORM, BATCH_NORM_INFERENCE
 from workbench.ops.nn.norm.running_statistics import update_in_graph, update_running
 from workbench.tensor import Tensor
 from workbench.tensor.factories import empty, ones, tensor, zeros

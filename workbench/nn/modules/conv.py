@@ -12,10 +12,10 @@ from workbench.core import dispatch
 from workbench.core.op import Op
 from workbench.core.value import new
 from workbench.nn import functional, init
-from workbench.nn.images import check_layout, require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.prepared import PreparedConv2d
 from workbench.nn.parameter import Parameter
+from workbench.nn.spatial_names import check_layout, require_size
 from workbench.ops.nn.conv.convolution_ops import CONV1D, CONV2D, CONV3D
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
 from workbench.tensor.factories import empty

@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench.core.value import dims_of
 from workbench.nn import functional
-from workbench.nn.images import check_layout
 from workbench.nn.modules.conv import ConvNd, PaddingMode
+from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.convolution_ops import CONV1D, CONV2D, CONV3D
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
 

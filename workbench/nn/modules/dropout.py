@@ -6,9 +6,9 @@ from typing import Any
 
 from workbench.base.dims import Names
 from workbench.nn import functional
-from workbench.nn.images import IMAGE, check_names
 from workbench.nn.module import Module
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import IMAGE, check_names
 from workbench.ops.random.dropout import dropout
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from workbench.core import dispatch
 from workbench.nn import functional, init
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import require_size
 from workbench.tensor import Tensor
 from workbench.tensor.factories import empty
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from workbench.core.op import ops
 from workbench.nn import functional
-from workbench.nn.images import IMAGE, check_layout, check_names
 from workbench.nn.module import Module
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import IMAGE, check_layout, check_names
 from workbench.ops.nn.conv.window_geometry import Sizes
 
 __all__ = ["Fold", "Unfold"]

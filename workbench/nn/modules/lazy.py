@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, RunningNorm
 from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvNd, PaddingMode
@@ -19,6 +18,7 @@ from workbench.nn.modules.conv_transpose import (
 from workbench.nn.modules.instance_norm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from workbench.nn.spatial_names import require_size
 from workbench.ops.nn.conv.window_geometry import Sizes
 from workbench.tensor.factories import tensor
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from workbench.nn import functional, init
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
+from workbench.nn.spatial_names import require_size
 from workbench.ops.contract.matmul import LINEAR
 from workbench.tensor.factories import empty
 

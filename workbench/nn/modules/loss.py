@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.nn.module import Module
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction
 from workbench.tensor import Tensor
 

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.nn import functional
 from workbench.nn.modules.linear import Linear
 from workbench.nn.modules.loss import Loss, WeightedLoss, check_classes
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
 from workbench.tensor import Tensor
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.base.dims import Names
 from workbench.nn import functional, init
-from workbench.nn.images import check_layout, check_names, require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
+from workbench.nn.spatial_names import check_layout, check_names, require_size
 from workbench.ops.nn.conv.window_geometry import LAYOUT
 from workbench.ops.nn.norm.layer_norm import LAYER_NORM
 from workbench.tensor.factories import ones, zeros

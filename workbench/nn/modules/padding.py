@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from workbench.base.errors import DimensionValueError
 from workbench.core.value import dims_of
 from workbench.nn import functional
-from workbench.nn.images import check_spatial
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import check_spatial
 from workbench.ops.nn.conv.window_geometry import Sizes, several
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from workbench.base.dims import Names
 from workbench.core.op import Op
 from workbench.nn import functional
-from workbench.nn.images import check_layout
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
 from workbench.ops.nn.pool.pool_ops import (
     AVG_POOL1D,

@@ -9,8 +9,8 @@ from workbench.base.dims import Names
 from workbench.core.op import Op
 from workbench.core.value import dims_of
 from workbench.nn import functional
-from workbench.nn.images import check_layout
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.window_geometry import LAYOUT
 from workbench.ops.nn.pool.adaptive_pool import target_sizes
 from workbench.ops.nn.pool.pool_ops import AVG_POOL1D, AVG_POOL2D, AVG_POOL3D

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from workbench.nn import functional
-from workbench.nn.images import check_layout
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.window_geometry import Sizes, several
 from workbench.tensor import Tensor
 

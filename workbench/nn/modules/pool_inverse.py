@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from workbench.nn import functional
-from workbench.nn.images import check_layout
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.window_geometry import Sizes, several
 
 __all__ = ["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]

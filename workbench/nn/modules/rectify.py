@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.nn import functional, init
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.in_place import InPlace
 from workbench.nn.parameter import Parameter
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import require_size
 from workbench.ops.elementwise.copying import RELU
 from workbench.ops.nn.activation.pointwise import relu
 from workbench.tensor.factories import empty

@@ -12,10 +12,10 @@ from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.nn import init
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import require_size
 from workbench.nn.utils.rnn import PackedSequence
 from workbench.ops.contract.matmul import LINEAR
 from workbench.ops.nn.recurrent import GRU as GRU_LAYER

@@ -8,11 +8,11 @@ from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
-from workbench.nn.images import require_size
 from workbench.nn.module import Module
 from workbench.nn.modules.recurrent_base import draw_evenly
 from workbench.nn.parameter import Parameter
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import require_size
 from workbench.ops.contract.matmul import LINEAR
 from workbench.ops.nn.recurrent import GRU, LSTM, RNN
 from workbench.ops.shape.creation import filled

@@ -7,8 +7,8 @@ from typing import Any
 from workbench.base.errors import DimensionValueError
 from workbench.core.value import dims_of
 from workbench.nn import functional
-from workbench.nn.images import check_layout, require_size
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import check_layout, require_size
 from workbench.ops.nn.conv.window_geometry import LAYOUT
 
 __all__ = ["CrossMapLRN2d", "LocalResponseNorm"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.nn import functional
-from workbench.nn.images import IMAGE, check_names
 from workbench.nn.module import Module
+from workbench.nn.spatial_names import IMAGE, check_names
 
 __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 

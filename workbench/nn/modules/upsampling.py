@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.nn import functional
-from workbench.nn.images import check_layout, check_spatial
 from workbench.nn.module import Module
-from workbench.nn.places import check_places
+from workbench.nn.positional_dims import check_places
+from workbench.nn.spatial_names import check_layout, check_spatial
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
 
 __all__ = [

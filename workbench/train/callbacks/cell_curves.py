@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workbench.base import rich
+from workbench.base import renderer_lookup
 from workbench.train.callbacks.base import Callback
 
 __all__ = ["CellCurves"]
@@ -29,7 +29,7 @@ class CellCurves(Callback):
 
     def on_fit_start(self, trainer: Any) -> None:
         """Show the history as it is."""
-        self._draw = rich.display_again(trainer.history)
+        self._draw = renderer_lookup.display_again(trainer.history)
 
     def on_step_end(self, trainer: Any) -> None:
         """Draw it, if it is time."""

@@ -13,10 +13,10 @@ from workbench.base import events
 from workbench.train.callbacks.base import Callback
 from workbench.train.callbacks.layers import LayerWatch
 from workbench.train.control import Control
+from workbench.train.downsampling import Peaks
 from workbench.train.errors import TrainingError
-from workbench.train.lines import Lines
+from workbench.train.history_curves import Lines
 from workbench.train.payload import Counters, Failure, Mark, Spike, Strip, StripName, TrainingState
-from workbench.train.series import Peaks
 
 __all__ = ["LiveCurves"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from workbench.base import rich
-from workbench.base.figures import si
+from workbench.base import renderer_lookup
+from workbench.base.number_format import si
 from workbench.train.callbacks.base import Callback
 from workbench.train.drawing import rounded
 
@@ -40,7 +40,7 @@ class ProgressBar(Callback):
         self._open(trainer)
 
     def _open(self, trainer: Any) -> None:
-        moving = rich.in_notebook() or sys.stdout.isatty()
+        moving = renderer_lookup.in_notebook() or sys.stdout.isatty()
         self._due = time.monotonic() + SIGN_OF_LIFE
         length = trainer.loop.position.length
         self._bar = tqdm(
@@ -82,7 +82,7 @@ class ProgressBar(Callback):
             return
         last = trainer.history.epochs[-1]
         figures = _words(last.values, last.rate)
-        if rich.in_notebook():
+        if renderer_lookup.in_notebook():
             self._bar.set_postfix_str(figures)
             self._close()
             return

@@ -16,7 +16,7 @@ from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
-from workbench.ops.nn.activation.parametric_ops import logistic
+from workbench.ops.nn.activation.pointwise_ops import logistic
 from workbench.ops.nn.loss import batching
 from workbench.ops.nn.loss.cross_entropy import reduce_loss
 

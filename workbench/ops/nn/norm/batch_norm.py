@@ -1,4 +1,4 @@
-"""Batch normalisation, by the statistics of a batch or by running ones."""
+"""Normalisation by the statistics of a batch, or by running ones: batch and instance normalisation."""
 
 from __future__ import annotations
 
@@ -7,274 +7,178 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError
-from workbench.base.symbolic_size import as_float
-from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
-from workbench.core.families import grid
-from workbench.core.op import BadInput, Op, Sample, Saves, ops
-from workbench.core.tape import Call
-from workbench.ops.nn import batching
+from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
+from workbench.core.dtype_rules import check_precision
+from workbench.core.op import ops
+from workbench.core.typing import Tensor
+from workbench.core.value import dims_of, new
+from workbench.ops.nn.norm.group_norm import group_norm_parts
+from workbench.ops.nn.norm.running_statistics import update_by_sample, update_in_graph, update_running
+from workbench.ops.offer import offered
 
-# ----------------------------------------------------------------------------------- batch normalisation
-
-
-def _channel_axes(ndim: int) -> tuple[int, ...]:
-    return (0, *range(2, ndim))
-
-
-def _channelwise(x: Any, ndim: int) -> Any:
-    """Lay a vector of channels out against [N, C, …]."""
-    return x.reshape((1, -1) + (1,) * (ndim - 2))
+__all__ = [
+    "batch_norm",
+    "check_values",
+    "factors",
+    "instance_norm",
+    "native_batch_norm",
+    "values_per_channel",
+]
 
 
-def _check_channels(x: Dims, op: str, **vectors: Dims) -> None:
-    if len(x.sizes) < 2:
-        raise DimensionError(
-            f"expected at least 2 dims [N, C, ...], got {len(x.sizes)}.",
-            op=op,
-            operands=(x.operand("input"),),
-        )
-    for label, vector in vectors.items():
-        if vector.sizes != (x.sizes[1],):
+def values_per_channel(layer: str, input: Any) -> int:
+    """Return how many values of a channel the batch has; raise where one is all there is to take a variance of."""
+    shape = input.payload.shape
+    count = 1
+    for i, size in enumerate(shape):
+        count *= 1 if i == 1 else size
+    if count == 1:
+        raise DimensionValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}.", op=layer,
+            operands=(dims_of(input).operand("input", [i for i in range(len(shape)) if i != 1]),), fix="layer.eval()",
+        )  # fmt: skip
+    return count
+
+
+def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) -> None:
+    """Refuse values that have no mean of their own type, and running statistics that are not one number a channel."""
+    dims = dims_of(input)
+    for label, value in (("input", input), ("running_mean", running_mean), ("running_var", running_var)):
+        if value is not None and value.payload.dtype.kind not in "fV":
+            raise DTypeError(
+                f"{layer}: {label} must have a real floating point type, got {value.payload.dtype}. "
+                f"Use {label}.{'real' if value.payload.dtype.kind == 'c' else 'float()'}"
+            )
+    check_precision([one.payload.dtype for one in (input, running_mean, running_var) if one is not None])
+    if len(dims.sizes) < 2:
+        return  # said by the op, which is not only asked about running statistics
+    for label, value in (("running_mean", running_mean), ("running_var", running_var)):
+        if value is not None and dims_of(value).sizes != dims.sizes[1:2]:
+            own = dims_of(value)
             raise DimensionError(
-                f"{label} should contain {x.sizes[1]} elements (the channels of the input), not {list(vector.sizes)}.",
-                op=op,
-                operands=(x.operand("input", [1]), vector.operand(label, [0])),
+                f"{label} should contain {dims.sizes[1]} elements (the channels of the input), not {list(own.sizes)}.",
+                op=layer,
+                operands=(dims.operand("input", [1]), own.operand(label)),
             )
 
 
-def _batch_norm_dims(x: Dims, weight: Dims, bias: Dims, eps: float) -> tuple[Dims, Dims, Dims]:
-    _check_channels(x, "batch_norm", weight=weight, bias=bias)
-    channels = Dims((x.names[1],), (x.sizes[1],))
-    return x, channels, channels
-
-
-def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
-    if not x.size:
-        nothing = np.full(x.shape[1], np.nan, x.dtype)
-        return x.copy(), nothing, nothing.copy()
-    axes = _channel_axes(x.ndim)
-    mean = x.mean(axis=axes)
-    rstd = 1 / np.sqrt(x.var(axis=axes) + eps)
-    scale = rstd * weight
-    y = x * _channelwise(scale, x.ndim) + _channelwise(bias - mean * scale, x.ndim)
-    return y.astype(x.dtype, copy=False), mean.astype(x.dtype, copy=False), rstd.astype(x.dtype, copy=False)
-
-
-def _batch_norm_vjp(c: Call, g: Any, g_mean: Any, g_rstd: Any) -> tuple[Any, ...]:
-    x, weight, _ = c.inputs
-    gx = gw = gb = None
-    if g is not None:
-        gx, gw, gb = ops.batch_norm_gradient(g, x, c.outs[1], c.outs[2], weight)
-    extra = _statistics_gradient(c, g_mean, g_rstd)
-    if extra is not None:
-        gx = extra if gx is None else ops.add(gx, extra)
-    return gx if c.needs[0] else None, gw if c.needs[1] else None, gb if c.needs[2] else None
-
-
-def _statistics_gradient(c: Call, g_mean: Any, g_rstd: Any) -> Any:
-    """What reaches the input through the returned mean and reciprocal deviation, for those who use them."""
-    if g_mean is None and g_rstd is None:
-        return None
-    x = c.inputs[0]
-    shape = x.payload.shape
-    n = as_float(math.prod(shape) // shape[1])
-    column = (1, shape[1]) + (1,) * (len(shape) - 2)
-    total = None
-    if g_mean is not None:
-        total = ops.expand(ops.reshape(ops.div(g_mean, n), sizes=column), sizes=shape)
-    if g_rstd is not None:
-        rstd = c.outs[2]
-        centred = ops.sub(x, ops.reshape(c.outs[1], sizes=column))
-        cube = ops.mul(ops.mul(rstd, rstd), rstd)
-        part = ops.mul(ops.reshape(ops.mul(ops.mul(g_rstd, cube), -1.0 / n), sizes=column), centred)
-        total = part if total is None else ops.add(total, part)
-    return total
-
-
-BATCH_NORM = Op(
-    name="batch_norm",
-    doc="Scale each channel by its own mean and variance over the batch; also returns mean and reciprocal deviation.",
-    equation="y = (x - E[x]) / √(Var[x] + ε) · w + b, over all dims but C",
-    reference="Ioffe and Szegedy 2015",
-    dims=_batch_norm_dims,
-    rule="[N, C, …] passes through; the statistics have the channels' name",
-    dtype=LEARNED_FLOAT,
-    forward=_batch_norm,
-    vjp=_batch_norm_vjp,
-    saves=Saves((0, 1), output=True, outputs=(1, 2)),
-    cost=lambda dims, out, **params: 6.0 * dims[0].numel,
-    samples=lambda: [
-        Sample(
-            (grid(4, 3, 2, 2), grid(3, seed=1), grid(3, seed=2)),
-            {"eps": 1e-5},
-            names=(("N", "C", "H", "W"), ("C",), ("C",)),
-        ),
-        Sample((grid(5, 2), grid(2, seed=1), grid(2, seed=2)), {"eps": 1e-3}),
-    ],
-    bad=lambda: [
-        BadInput(
-            (grid(4, 3, 2, 2), grid(4), grid(4)), {"eps": 1e-5}, DimensionError, "should contain 3 elements"
-        ),
-    ],
-    outputs=3,
-    tolerance=1e-5,
-    batch=batching.as_channels,
-)
-
-
-def _batch_norm_gradient(g: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
-    if not x.size:
-        return x.copy(), np.zeros(x.shape[1], x.dtype), np.zeros(x.shape[1], x.dtype)
-    axes, n = _channel_axes(x.ndim), x.size / x.shape[1]
-    normal = (x - _channelwise(mean, x.ndim)) * _channelwise(rstd, x.ndim)
-    gb, gw = g.sum(axis=axes), (g * normal).sum(axis=axes)
-    gx = _channelwise(weight * rstd, x.ndim) * (
-        g - _channelwise(gb / n, x.ndim) - normal * _channelwise(gw / n, x.ndim)
-    )
-    return gx.astype(x.dtype, copy=False), gw.astype(x.dtype, copy=False), gb.astype(x.dtype, copy=False)
-
-
-def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
-    """Second order: differentiate the composed form, with `mean` and `rstd` as inputs of their own."""
-    g, x, mean, rstd, weight = c.inputs
-    shape = x.payload.shape
-    axes = _channel_axes(len(shape))
-    n = as_float(math.prod(shape) // shape[1])
-
-    def column(v: Any) -> Any:
-        return ops.reshape(v, sizes=(1, shape[1]) + (1,) * (len(shape) - 2))
-
-    def total(v: Any) -> Any:
-        return ops.sum(v, dim=axes, keepdim=False)
-
-    ux, uw, ub = (u if u is not None else None for u in gradients)
-    normal = ops.mul(ops.sub(x, column(mean)), column(rstd))
-    gb, gw = total(g), total(ops.mul(g, normal))
-    scale = ops.mul(weight, rstd)
-    # gx = scale·(g − gb/n − normal·gw/n), gw = Σ g·normal, gb = Σ g: adjoints of each, added up.
-    d_g = d_normal = d_scale = None
-    d_gb, d_gw = ub, uw
-    if ux is not None:
-        inner = ops.sub(ops.sub(g, column(ops.div(gb, n))), ops.mul(normal, column(ops.div(gw, n))))
-        d_scale = total(ops.mul(ux, inner))
-        d_inner = ops.mul(ux, column(scale))
-        d_g = d_inner
-        d_normal = ops.neg(ops.mul(d_inner, column(ops.div(gw, n))))
-        d_gb = _plus(d_gb, ops.neg(ops.div(total(d_inner), n)))
-        d_gw = _plus(d_gw, ops.neg(ops.div(total(ops.mul(d_inner, normal)), n)))
-    if d_gb is not None:
-        d_g = _plus(d_g, ops.expand(column(d_gb), sizes=shape))
-    if d_gw is not None:
-        d_g = _plus(d_g, ops.mul(column(d_gw), normal))
-        d_normal = _plus(d_normal, ops.mul(column(d_gw), g))
-    if d_normal is None:  # only the bias' gradient was used, which is a sum
-        return d_g if c.needs[0] else None, None, None, None, None
-    d_x = ops.mul(d_normal, column(rstd))
-    d_mean = ops.neg(total(d_x))
-    d_rstd = total(ops.mul(d_normal, ops.sub(x, column(mean))))
-    d_weight = ops.mul(weight, 0.0)
-    if d_scale is not None:
-        d_rstd = ops.add(d_rstd, ops.mul(d_scale, weight))
-        d_weight = ops.mul(d_scale, rstd)
-    return tuple(
-        v if need else None for v, need in zip((d_g, d_x, d_mean, d_rstd, d_weight), c.needs, strict=True)
-    )
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return b if a is None else ops.add(a, b)
-
-
-def _batch_norm_gradient_dims(
-    g: Dims, x: Dims, mean: Dims, rstd: Dims, weight: Dims
-) -> tuple[Dims, Dims, Dims]:
-    channels = Dims((x.names[1],), (x.sizes[1],))
-    return x, channels, channels
-
-
-BATCH_NORM_GRADIENT = Op(
-    name="batch_norm_gradient",
-    doc="Gradients of batch normalisation for its input, weight and bias.",
-    equation="gb = Σ g, gw = Σ g·x̂, gx = w·rstd·(g - gb/n - x̂·gw/n), with x̂ = (x - mean)·rstd",
-    reference="Ioffe and Szegedy 2015",
-    dims=_batch_norm_gradient_dims,
-    rule="as the input of the normalisation, and its channels twice",
-    dtype=FLOAT,
-    forward=_batch_norm_gradient,
-    vjp=_batch_norm_gradient_vjp,
-    saves=Saves(None, output=False),
-    cost=lambda dims, out, **params: 10.0 * dims[1].numel,
-    samples=lambda: [
-        Sample(
-            (
-                grid(4, 3, 2, seed=1),
-                grid(4, 3, 2, seed=2),
-                grid(3, seed=3),
-                grid(3, low=0.5, seed=4),
-                grid(3, seed=5),
-            )
-        ),
-    ],
-    outputs=3,
-    tolerance=1e-5,
-    batch=batching.as_channels,
-)
-
-
-def _batch_norm_inference_dims(
-    x: Dims, mean: Dims, variance: Dims, weight: Dims, bias: Dims, eps: float
-) -> Dims:
-    _check_channels(x, "batch_norm_inference", mean=mean, variance=variance, weight=weight, bias=bias)
-    return x
-
-
-def _batch_norm_inference(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
-    scale = weight / np.sqrt(variance + eps)
-    return x * _channelwise(scale, x.ndim) + _channelwise(bias - mean * scale, x.ndim)
-
-
-def _batch_norm_inference_vjp(c: Call, g: Any) -> tuple[Any, ...]:
-    x, mean, variance, weight, _ = c.inputs
-    shape = x.payload.shape
-    axes = _channel_axes(len(shape))
-
-    def column(v: Any) -> Any:
-        return ops.reshape(v, sizes=(1, shape[1]) + (1,) * (len(shape) - 2))
-
-    rstd = ops.rsqrt(ops.add(variance, c.params["eps"]))
-    gb = ops.sum(g, dim=axes, keepdim=False) if any(c.needs[1:]) else None
-    products = None
-    if c.needs[2] or c.needs[3]:
-        products = ops.sum(ops.mul(g, ops.sub(x, column(mean))), dim=axes, keepdim=False)
+def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+    """Return weight and bias, ones and zeros where there are none."""
+    sizes = input.payload.shape
+    channels, dtype = sizes[1] if len(sizes) > 1 else 0, input.payload.dtype
     return (
-        ops.mul(g, column(ops.mul(weight, rstd))) if c.needs[0] else None,
-        ops.neg(ops.mul(gb, ops.mul(weight, rstd))) if c.needs[1] else None,
-        ops.mul(ops.mul(products, weight), ops.mul(ops.pow(rstd, 3.0), -0.5)) if c.needs[2] else None,
-        ops.mul(products, rstd) if c.needs[3] else None,
-        gb if c.needs[4] else None,
+        new(np.ones(channels, dtype)) if weight is None else weight,
+        new(np.zeros(channels, dtype)) if bias is None else bias,
     )
 
 
-BATCH_NORM_INFERENCE = Op(
-    name="batch_norm_inference",
-    doc="Scale each channel by a mean and variance that were measured before.",
-    equation="y = (x - mean) / √(variance + ε) · w + b",
-    reference="Ioffe and Szegedy 2015",
-    dims=_batch_norm_inference_dims,
-    rule="[N, C, …] passes through",
-    dtype=LEARNED_FLOAT,
-    forward=_batch_norm_inference,
-    vjp=_batch_norm_inference_vjp,
-    saves=Saves((0, 1, 2, 3), output=False),
-    cost=lambda dims, out, **params: 2.0 * out.numel,
-    samples=lambda: [
-        Sample(
-            (grid(4, 3, 2, 2), grid(3, seed=1), grid(3, low=0.3, seed=2), grid(3, seed=3), grid(3, seed=4)),
-            {"eps": 1e-5},
-            names=(("N", "C", "H", "W"), ("C",), ("C",), ("C",), ("C",)),
-        ),
-    ],
-    batch=batching.as_channels,
-)
+@offered("workbench")
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm`, with the mean and reciprocal deviation 1/√(Var + ε) of the batch it used: [0] if not `training`.
+
+    No gradient flows through those.
+
+    >>> import workbench as wb
+    >>> y, mean, invstd = wb.native_batch_norm(wb.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)
+    >>> mean, invstd
+    (tensor([2.0000]), tensor([1.0000]))
+    """
+    check_values("batch_norm", input, running_mean, running_var)
+    weight, bias = factors(input, weight, bias)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("Expected running_mean and running_var to be given when training=False")
+        y = ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
+        nothing = np.zeros(0, running_mean.payload.dtype)
+        return y, new(nothing), new(nothing.copy())
+    y, mean, rstd = ops.batch_norm(input, weight, bias, eps=eps)
+    sizes = input.payload.shape
+    count = math.prod(sizes) // sizes[1]
+    if running_mean is not None and running_var is not None and count > 1:
+        if type(mean.payload) is np.ndarray:
+            update_running(running_mean, running_var, mean.payload, rstd.payload, count, eps, momentum)
+        else:
+            update_in_graph((running_mean, running_var), (mean, rstd), count, eps, momentum)
+    return y, ops.detach(mean), ops.detach(rstd)
+
+
+@offered("nn.functional")
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Scale each channel of [N, C, …] by the batch's statistics if `training`, else by the running ones.
+
+    y = (x - mean) / √(variance + ε)·weight + bias. While training, running statistics that are given move in place
+    towards the batch's: running ← (1 - momentum)·running + momentum·measured, with the unbiased variance.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.batch_norm(wb.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    if input.payload.shape == (0,):
+        return ops.clone(input)
+    if training:
+        values_per_channel("batch_norm", input)
+    return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+@offered("nn.functional")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Scale each channel of each sample of [N, C, …] by its own statistics, or by the running ones.
+
+    y = (x - mean) / √(variance + ε)·weight + bias. Running statistics that are given move in place towards the mean
+    over the samples of what was measured, if `use_input_stats`.
+
+    >>> import workbench as wb
+    >>> wb.nn.functional.instance_norm(wb.tensor([[[1.0, 3.0], [0.0, 4.0]]]), eps=0.0)
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    check_values("instance_norm", input, running_mean, running_var)
+    sizes = input.payload.shape
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ValueError(
+                "Expected running_mean and running_var to be defined when use_input_stats is false"
+            )
+        weight, bias = factors(input, weight, bias)
+        return ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
+    places = math.prod(sizes[2:])
+    if places == 1 or len(sizes) < 3:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {list(sizes)}: [N, C, ...]"
+        )
+    y, mean, rstd = group_norm_parts(input, weight, bias, sizes[1], eps)
+    if running_mean is not None and running_var is not None:
+        if type(mean.payload) is np.ndarray:
+            update_by_sample(running_mean, running_var, mean.payload, rstd.payload, places, eps, momentum)
+        else:
+            measured = (ops.detach(mean), ops.detach(rstd))
+            update_in_graph((running_mean, running_var), measured, places, eps, momentum, by_sample=True)
+    return y

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.autograd.forward import Dual
-from workbench.autograd.trees import Rebuild, flatten
+from workbench.autograd.pytree import Rebuild, flatten
 from workbench.base.errors import AutogradError, DTypeError
 from workbench.core.batching import Batched
 from workbench.core.dispatch import grad_enabled, top

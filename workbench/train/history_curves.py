@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from workbench.train.downsampling import STRETCHES, Series
 from workbench.train.history import Epoch, History
 from workbench.train.payload import Curve
-from workbench.train.series import STRETCHES, Series
 
 __all__ = ["Lines"]
 
