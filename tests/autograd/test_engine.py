@@ -182,3 +182,35 @@ def test_grad_of_a_value_on_the_way_and_of_what_lies_before_it() -> None:
     middle = x * w
     by_middle, by_x = wb.autograd.grad((middle * middle).sum(), [middle, x])
     assert (by_middle.tolist(), by_x.tolist()) == ([12], [36])
+
+
+def test_a_gradient_of_what_is_on_the_way_leaves_the_way() -> None:
+    w = leaf(1, 2)
+    f = w - 0.5
+    (g,) = wb.autograd.grad((f * f).sum(), [f])
+    (f - g).sum().backward()
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
+def test_hooks_on_what_is_asked_for_are_run() -> None:
+    y = leaf(1, 2) * 1
+    y.register_hook(lambda gradient: gradient * 3)
+    assert wb.autograd.grad(y.sum(), y)[0].tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + 1, lambda x: -x, lambda x: x.view(2, 1), lambda x: x.expand(3, 2), lambda x: x.mean(),
+        lambda x: wb.cat([x, x]), lambda x: wb.stack([x, x]), lambda x: x[:1], lambda x: x.clone(), lambda x: x.float(),
+        lambda x: wb.nn.functional.pad(x, (1, 1)), lambda x: x.reshape(1, 2), lambda x: x * 2, lambda x: x.t(),
+    ],
+    ids=range(14),
+)  # fmt: skip
+def test_what_saved_nothing_can_be_gone_through_again(function: Any) -> None:
+    x = leaf(1, 2)
+    y = function(x).sum()
+    y.backward()
+    once = x.grad.clone()
+    y.backward()
+    assert x.grad.tolist() == (once * 2).tolist()

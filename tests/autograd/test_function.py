@@ -301,3 +301,27 @@ def test_nothing_is_recorded_without_need() -> None:
     assert not Cube.apply(wb.ones(2)).requires_grad
     with wb.no_grad():
         assert not Cube.apply(leaf(1)).requires_grad
+
+
+def test_what_is_set_on_the_context_is_on_the_node() -> None:
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, factor: float) -> Any:
+            ctx.factor = factor
+            ctx.save_for_backward(x)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * ctx.factor, None
+
+    x = wb.tensor([1.0, 2.0], requires_grad=True)
+    y = Scale.apply(x, 3.0)
+    assert y.grad_fn.factor == 3.0
+    assert y.grad_fn.saved_tensors[0].tolist() == [1.0, 2.0]
+    with pytest.raises(AttributeError, match="has no attribute 'facter'"):
+        _ = y.grad_fn.facter
+    y.sum().backward()
+    assert y.grad_fn.factor == 3.0
+    with pytest.raises(wb.AutogradError, match="a second time"):
+        _ = y.grad_fn.saved_tensors

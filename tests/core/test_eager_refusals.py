@@ -41,6 +41,7 @@ def make() -> Iterator[Make]:
                 "name": made[-1],
                 "forward": forward,
                 "kernel": None,
+                "small": None,
                 "properties": frozenset(),
                 **fields,
             }

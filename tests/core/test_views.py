@@ -148,3 +148,53 @@ def test_changes_through_real_and_imaginary_parts() -> None:
     z.imag.add_(w * 2)
     (z.abs() ** 2).sum().backward()
     assert wb.testing.assert_close(w.grad, [20.0, 30.0]) is None
+
+
+def test_each_operand_is_brought_to_its_place() -> None:
+    """The first operand asks for a gradient; the second, stale, is looked at all the same."""
+    x = wb.tensor([1.0, 1.0], requires_grad=True)
+    z = wb.ones(1, requires_grad=True)
+    p = x * 1
+    v = p[:1]
+    p.mul_(2)
+    (z * v).sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0]
+
+
+def test_a_leaf_that_is_copied_into_a_buffer_gets_its_gradient() -> None:
+    w = wb.tensor([2.0, 3.0], requires_grad=True)
+    buffer = wb.zeros(2)
+    buffer.copy_(w)
+    (buffer * buffer).sum().backward()
+    assert w.grad.tolist() == [4.0, 6.0]
+    x = wb.tensor([2.0, 3.0], requires_grad=True)
+    base = x * 1
+    base[:1].copy_(wb.zeros(1))
+    base.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0]
+
+
+def test_data_counts_its_own_changes_and_detach_does_not() -> None:
+    x = wb.ones(2)
+    data, detached = x.data, x.detach()
+    data.mul_(2)
+    assert (x._version, data._version, detached._version) == (0, 1, 0)
+    x.mul_(2)
+    assert (x._version, data._version, detached._version) == (1, 1, 1)
+    detached.mul_(2)
+    assert x._version == 2
+    assert x.tolist() == [8.0, 8.0]
+
+
+def test_a_view_made_where_nothing_is_recorded() -> None:
+    x = wb.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1
+    with wb.no_grad():
+        view = base[:1]
+    assert view.requires_grad and view.is_leaf
+    with pytest.raises(wb.AutogradError, match="A view was created in no_grad mode and is being modified"):
+        view.mul_(2)
+    base.mul_(2)
+    with pytest.raises(wb.AutogradError, match="its base or another view of its base has been modified"):
+        view * 2
+    assert base.tolist() == [2.0, 4.0]

@@ -12,6 +12,7 @@ because eager dispatch is what a notebook feels; everything else, and every refu
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,15 @@ def _mark(results: Any) -> None:
 if eager is None:
     APPLY.give(apply)
 else:
-    # The variable behind np.errstate: setting it costs a tenth of entering a context manager.
-    _warnings = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
+    # What np.errstate sets is a context variable: setting that costs a tenth of entering a context manager. It has no
+    # public name, but it is what differs inside.
+    _outside = copy_context()
     with np.errstate(all="ignore"):
-        _quiet = _warnings.get()
+        ((_warnings, _quiet),) = [
+            (one, now)
+            for one, now in copy_context().items()
+            if one not in _outside or _outside[one] is not now
+        ]
     eager.connect(IN_FORCE, BOTTOM, Node, apply, names_of, record, vars(tape), _warnings, _quiet)
 
 
@@ -185,7 +191,7 @@ def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> A
 def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
     """Evaluate on arrays of a backend."""
     dims: Any = infer_dims(op, inputs, params)
-    if op.name == "to_device":
+    if "crossing" in op.properties:
         return new(op.forward(*arrays, **params), names_in(dims))
     out = backend.run(op, arrays, params, cast, compute)
     if op.outputs == 1:

@@ -37,6 +37,7 @@ def unary(
     reference: str | None = None,
     quantized: Callable[..., Any] | Absent = NOT_QUANTIZED,
     properties: Iterable[str] = (),
+    small: str | None = None,
 ) -> Op:
     """Declare an elementwise op on one operand: names and sizes pass through."""
 
@@ -65,6 +66,7 @@ def unary(
         saves=saves,
         quantized=quantized,
         samples=samples,
+        small=small,
         properties=frozenset(properties) | {"same", "elementwise"},
     )
 
@@ -101,6 +103,7 @@ def binary(
     domain: tuple[float, float] = (0.3, 2.0),
     reference: str | None = None,
     properties: Iterable[str] = (),
+    small: str | None = None,
 ) -> Op:
     """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
 
@@ -158,6 +161,7 @@ def binary(
         ),
         samples=samples,
         bad=bad,
+        small=small,
         properties=frozenset(properties) | {"elementwise"},
     )
 

@@ -145,13 +145,13 @@ class Op(OpBase):
     cost: Callable[..., float] = per_value
     """Floating point operations, from the dims of the inputs, of the (first) output, and the parameters."""
     properties: frozenset[str] = frozenset()
-    """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can),
-    mirror (a view that has to copy),
-    moves (only moves values: it works on any type), elementwise (each value out depends on the values at its own
-    place only; inputs broadcast), same (dims pass through unchanged and unchecked), estimate
-    (the gradient rule is a useful stand-in for the derivative, such as a straight-through one), unsettled (values are
-    known up to signs, phases or their order, which a batch or a nearby input may settle in another way), narrow (under
-    `core.autocast` it is computed in the 16-bit type), wide (there it is computed in float32)."""
+    """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can), mirror
+    (a view that has to copy), moves (only moves values: it works on any type), crossing (moves values from one device
+    to another: its forward is given arrays of either), elementwise (each value out depends on the values at its own
+    place only; inputs broadcast), same (dims pass through unchanged and unchecked), estimate (the gradient rule is a
+    useful stand-in for the derivative, such as a straight-through one), unsettled (values are known up to signs,
+    phases or their order, which a batch or a nearby input may settle in another way), narrow (under `core.autocast` it
+    is computed in the 16-bit type), wide (there it is computed in float32)."""
     outputs: int = 1
     tolerance: float = 1e-6
     """Largest relative error of the gradient check in float64."""
@@ -162,6 +162,9 @@ class Op(OpBase):
     """How one call serves a whole batch, see `core.batching`. None: one call for each entry."""
     kernel: kernels.Kernel | None = None
     """The compiled kernel, where one was found."""
+    small: str | None = None
+    """The compiled loop that serves small arrays, for which a call of NumPy costs more than the numbers: one of those
+    that `extensions/kernels/source/eager/op.cpp` lists."""
     same: bool = field(init=False)
     """True where the dims of the one input pass through: eager evaluation then need not ask the rule."""
     view: bool = field(init=False)

@@ -42,6 +42,7 @@ NEG = unary(
     saves=NOTHING,
     dtype=PROMOTE,
     properties=["linear"],
+    small="neg",
 )
 offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])", aliases=["negative"], out=True, in_place=True)
 ABS = unary(
@@ -109,6 +110,7 @@ ADD = binary(
     lambda c, g: ((lambda: g), (lambda: g)),
     saves=NOTHING,
     properties=["commutative", "linear"],
+    small="add",
 )
 SUB = binary(
     "sub",
@@ -118,6 +120,7 @@ SUB = binary(
     lambda c, g: ((lambda: g), (lambda: ops.neg(g))),
     saves=NOTHING,
     properties=["linear"],
+    small="sub",
 )
 MUL = binary(
     "mul",
@@ -130,6 +133,7 @@ MUL = binary(
     ),
     saves=Saves(output=False, crossed=True),
     properties=["commutative"],
+    small="mul",
 )
 offer(
     MUL,
@@ -150,6 +154,7 @@ DIV = binary(
     ),
     saves=Saves(output=False, crossed=True, own=(1,)),
     dtype=FLOAT,
+    small="div",
 )
 
 

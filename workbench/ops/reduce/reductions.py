@@ -58,6 +58,7 @@ def reduction(
     bad: Callable[[], list[BadInput]] = list,
     tolerance: float = 1e-6,
     properties: Sequence[str] = (),
+    small: str | None = None,
 ) -> Op:
     """Declare a reduction with parameters ``dim`` (positions) and ``keepdim``."""
 
@@ -79,6 +80,7 @@ def reduction(
         bad=bad,
         tolerance=tolerance,
         properties=frozenset(properties),
+        small=small,
     )
 
 
@@ -137,6 +139,7 @@ SUM_OP = reduction(
     lambda c, g, dim, keepdim: spread(g, c.inputs[0], dim),
     dtype=SUM,
     properties=["linear", "wide"],
+    small="sum",
 )
 MEAN = reduction(
     "mean",

@@ -67,6 +67,7 @@ EXPAND = move(
     ],
     bad=lambda: [BadInput((grid(3, 2),), {"sizes": (3, 4)}, DimensionError, "must match the existing size")],
     batch=batching.expand,
+    small="expand",
 )
 
 
@@ -89,6 +90,7 @@ SUM_TO = move(
     samples=lambda: [Sample((grid(2, 3, 4),), {"sizes": (3, 1)}, names=(("N", "C", "T"),))],
     properties=frozenset({"linear"}),
     batch=batching.sum_to,
+    small="sum_to",
 )
 
 

@@ -71,19 +71,24 @@ bool truth(PyObject* owner, const char* name, bool& out) {
     return value >= 0;
 }
 
-// Finds by its name what is computed for small arrays; kernels are found by name too.
+// Reads what is computed for small arrays right here: one of these, or None.
 bool small_of(PyObject* op, Small& out) {
     static constexpr std::pair<std::string_view, Small> words[] = {
         {"add", Small::add},       {"sub", Small::sub},       {"mul", Small::mul}, {"div", Small::div},
         {"neg", Small::neg},       {"relu", Small::relu},     {"sum", Small::sum}, {"sum_to", Small::sum_to},
         {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient}};
-    Ref name(PyObject_GetAttrString(op, "name"));
-    const char* text = name ? PyUnicode_AsUTF8(name.object) : nullptr;
-    if (!text) return false;
     out = Small::none;
-    for (const auto& [word, small] : words)
-        if (word == text) out = small;
-    return true;
+    Ref given(PyObject_GetAttrString(op, "small"));
+    if (given && given.object == Py_None) return true;
+    const char* text = given ? PyUnicode_AsUTF8(given.object) : nullptr;
+    if (!text) return false;
+    for (const auto& [word, small] : words) {
+        if (word != text) continue;
+        out = small;
+        return true;
+    }
+    PyErr_Format(PyExc_ValueError, "%R asks for a loop over small arrays called %R: there is none", op, given.object);
+    return false;
 }
 
 } // namespace

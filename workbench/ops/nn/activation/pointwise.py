@@ -44,6 +44,7 @@ RELU = unary(
     dtype=real_only("relu"),
     quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
     reference="Nair and Hinton 2010",
+    small="relu",
 )
 RELU_GRADIENT = binary(
     "relu_gradient",
@@ -53,6 +54,7 @@ RELU_GRADIENT = binary(
     lambda g, out: np.where(out <= 0, np.zeros((), g.dtype), g),
     lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
     saves=Saves((1,), output=False),
+    small="relu_gradient",
 )
 
 
