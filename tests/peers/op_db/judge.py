@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,7 +19,12 @@ from tests.peers.op_db.names import function_for
 __all__ = [
     "Outcome",
     "differentiable",
+    "LAYOUTS",
+    "STRIDED",
+    "TIED",
+    "TYPES",
     "judge_entry",
+    "judge_spread",
     "name_of",
     "samples_of",
     "theirs",
@@ -175,6 +181,96 @@ def judge_entry(
             yield Outcome(index, f"{type(error).__name__}: {str(error)[:300]}")
 
 
+def judge_spread(entry: Any, limit: int, dtype: torch.dtype, layout: str | None = None) -> Iterator[Outcome]:
+    """Yield the outcomes of at most `limit` samples of an entry, spread over all, in a type and with a layout.
+
+    What torch itself refuses in that layout is left out.
+    """
+    backward = differentiable(entry, dtype)
+    samples = samples_of(entry, dtype)
+    for index in sorted({round(i) for i in np.linspace(0, len(samples) - 1, min(limit, len(samples)))}):
+        sample = samples[index]
+        if layout is not None:
+            laid = _laid_out(sample, layout)
+            if laid is None or _refused(entry, laid):
+                continue
+            sample = laid
+        try:
+            yield Outcome(index, *_judge(entry, sample, backward))
+        except Exception as error:
+            yield Outcome(index, f"{type(error).__name__}: {str(error)[:300]}")
+
+
+def _refused(entry: Any, sample: Any) -> bool:
+    try:
+        _, want, leaves = _by_torch(entry, sample, (sample.input, tuple(sample.args), dict(sample.kwargs)))
+        _their_gradients(want, leaves)
+    except RuntimeError:
+        return True
+    return False
+
+
+def _transposed(x: Any) -> Any:
+    order = tuple(reversed(range(x.ndim)))
+    return x.permute(order).contiguous().permute(order)
+
+
+def _stepped(x: Any) -> Any:
+    memory = torch.zeros((*x.shape[:-1], 2 * x.shape[-1]), dtype=x.dtype)
+    memory[..., ::2] = x
+    return memory[..., ::2]
+
+
+def _offset(x: Any) -> Any:
+    memory = torch.zeros(x.numel() + 5, dtype=x.dtype)
+    memory[3 : 3 + x.numel()] = x.reshape(-1)
+    return memory[3 : 3 + x.numel()].view(x.shape)
+
+
+def _expanded(x: Any) -> Any:
+    return x[:1].clone().expand(x.shape)
+
+
+LAYOUTS = {"transposed": _transposed, "stepped": _stepped, "offset": _offset, "expanded": _expanded}
+"""Of every floating input of a sample: the order of its dims in memory reversed, every second place of its memory,
+memory that begins before it, and one part of it for all (which is another sample, of those that take any values)."""
+
+TYPES = tuple(one for one in DTYPES if one is not torch.float32)
+"""The types beside float32, in which all samples are run."""
+
+TIED = ("linalg", "kthvalue", "median", "nanmedian", "mode", "std", "native_group_norm", "baddbmm")
+"""Beginnings of the names of functions that one part for all makes singular, tied, or nothing but rounding."""
+
+STRIDED = ("as_strided", "view", "empty", "new_empty", "chunk", "split", "unfold_copy")
+"""Beginnings of the names of functions that speak of memory: in another layout they are other functions."""
+
+
+def _laid_out(sample: Any, layout: str) -> Any:
+    """Return the sample with its floating tensors in another layout; None where no tensor can be laid out so."""
+    changed = []
+
+    def laid(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.numel() or not value.ndim:
+            return value
+        if value.dtype not in DIFFERENTIABLE or value._base is not None or value.storage_offset():
+            return value
+        if layout == "expanded" and value.ndim == 2:  # one row for all makes a matrix singular
+            return value
+        changed.append(value)
+        result = LAYOUTS[layout](value.detach())
+        return result.requires_grad_(value.requires_grad)
+
+    first, rest, keywords = tree_map(laid, (sample.input, tuple(sample.args), dict(sample.kwargs)))
+    if not changed:
+        return None
+    other = copy.copy(sample)
+    other.input, other.args, other.kwargs = first, rest, keywords
+    return other
+
+
+DIFFERENTIABLE = tuple(one for one in DTYPES if one.is_floating_point or one.is_complex)
+
+
 def _judge(entry: Any, sample: Any, backward: bool) -> tuple[str, bool]:
     first, rest, keywords = translated((sample.input, tuple(sample.args), dict(sample.kwargs)))
     leaves = _tensors((first, rest, keywords), wb.Tensor)
@@ -201,12 +297,29 @@ def _judge(entry: Any, sample: Any, backward: bool) -> tuple[str, bool]:
         zip(_tensors(processed, torch.Tensor), _tensors(want, torch.Tensor), strict=True)
     ):
         message = _differ(mine, other, entry)
-        if message and not second.of_value(k, mine, other):
+        if message and not _picks_as_good(entry, sample, replaced, k) and not second.of_value(k, mine, other):
             return f"values: {message}", False
     message = ""
     if backward:
         message = _judge_gradients(entry, leaves, their_leaves, ours_raw, replaced, processed, want, second)
     return message, second.asked
+
+
+PICKING = {"sort": 0, "topk": 1, "kthvalue": 1, "mode": 0, "median": 0, "nanmedian": 0}
+"""Functions that return values and where they stand, with the place of the dim among their arguments."""
+
+
+def _picks_as_good(entry: Any, sample: Any, outputs: list[Any], k: int) -> bool:
+    """Say whether output `k` says where values stand, and they do stand there: of equal ones any may be named."""
+    if entry.name not in PICKING or k != 1:
+        return False
+    values, places = (one.detach() for one in outputs)
+    at = PICKING[entry.name]
+    dim = sample.kwargs.get("dim", sample.args[at] if len(sample.args) > at else -1)
+    given = sample.input.detach().reshape(-1) if not sample.input.ndim else sample.input.detach()
+    if places.ndim < given.ndim:
+        values, places = values.unsqueeze(dim), places.unsqueeze(dim)
+    return torch.equal(torch.take_along_dim(given, places, dim), values)
 
 
 def _by_torch(entry: Any, sample: Any, given: Any) -> tuple[Any, Any, list[Any]]:
