@@ -20,6 +20,8 @@ __all__ = [
 
 T = TypeVar("T", covariant=True)
 Order = range | np.ndarray[Any, Any]
+_AT_ONCE = 1 << 22
+"""So many indices are drawn at once; a pass that has more is drawn piece by piece."""
 
 
 class Sampler(Generic[T]):
@@ -111,7 +113,21 @@ class RandomSampler(Sampler[int]):
         return _indices(np.concatenate(rounds)[:wanted])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_listed(self._order()))
+        if self.num_samples <= max(_AT_ONCE, len(self.data_source)):
+            return iter(_listed(self._order()))
+        return itertools.chain.from_iterable(one.tolist() for one in self._pieces())
+
+    def _pieces(self) -> Iterator[Any]:
+        """Draw a long pass piece by piece: all of it at once may be more than there is memory for."""
+        count, left = len(self.data_source), self.num_samples
+        draw = _drawing(self.generator).numpy
+        while left:
+            piece = (
+                draw.integers(0, count, min(left, _AT_ONCE)) if self.replacement else draw.permutation(count)
+            )
+            piece = piece[:left]
+            left -= len(piece)
+            yield piece
 
     def __len__(self) -> int:
         return self.num_samples
@@ -233,4 +249,6 @@ _WHOLE = (SequentialSampler, RandomSampler, WeightedRandomSampler)
 
 def order_of(sampler: object) -> Order | None:
     """Return the order of a whole pass, where a sampler is one of ours that knows it at the beginning."""
+    if isinstance(sampler, RandomSampler) and sampler.num_samples > max(_AT_ONCE, len(sampler.data_source)):
+        return None
     return sampler._order() if isinstance(sampler, _WHOLE) and type(sampler) in _WHOLE else None

@@ -259,7 +259,11 @@ def multinomial(
     if replacement:
         edges = np.cumsum(wide, -1)
         drawn = stream.random((*wide.shape[:-1], num_samples)) * edges[..., -1:]
-        index = (drawn[..., None] >= edges[..., None, :]).sum(-1)
+        # Row by row: a table of all draws against all weights may be more than there is memory for.
+        rows = zip(edges.reshape(-1, edges.shape[-1]), drawn.reshape(-1, num_samples), strict=True)
+        index = np.stack([np.searchsorted(edge, row, side="right") for edge, row in rows]).reshape(
+            drawn.shape
+        )
     else:
         keys = wide / stream.standard_exponential(wide.shape)
         index = np.argsort(-keys, axis=-1, kind="stable")[..., :num_samples]
