@@ -185,3 +185,25 @@ class TestAsStridedScatter:
         y.backward(weights)
         assert x.grad is not None and x.grad.tolist() == [0.0, 104.0, 105.0]
         assert value.grad is not None and value.grad.tolist() == [0.0, 0.0, 103.0]
+
+
+class TestLayersOfWholeNumbers:
+    """Products with weights convert nothing silently: whole numbers beside floating ones are refused."""
+
+    @pytest.mark.parametrize(
+        ("x", "weight", "bias"),
+        [(wb.int64, wb.int64, wb.float32), (wb.int32, wb.int32, wb.int64), (wb.float32, wb.float32, wb.int64),
+         (wb.float32, wb.int64, None), (wb.int32, wb.int64, None)],
+    )  # fmt: skip
+    @pytest.mark.parametrize("function", [F.conv1d, F.conv_transpose1d, F.linear])
+    def test_types_that_differ_are_refused(self, function: Any, x: Any, weight: Any, bias: Any) -> None:
+        sizes = ((1, 3), (1, 3)) if function is F.linear else ((1, 1, 3), (1, 1, 2))
+        operands = [wb.ones(*sizes[0], dtype=x), wb.ones(*sizes[1], dtype=weight)]
+        if bias is not None:
+            operands.append(wb.ones(1, dtype=bias))
+        with pytest.raises(wb.DTypeError, match="should be the same"):
+            function(*operands)
+
+    def test_whole_numbers_among_themselves(self) -> None:
+        ones = wb.ones(1, 1, 3, dtype=wb.int64)
+        assert F.conv1d(ones, ones[..., :2], wb.ones(1, dtype=wb.int64)).tolist() == [[[3, 3]]]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.autograd.anomaly import check_results
+from workbench.autograd.hooks import replaced, replaced_all
 from workbench.base.dims import unify_names
 from workbench.base.errors import AutogradError
 from workbench.core import dispatch, tape
@@ -187,22 +188,19 @@ def _run_hooks(node: Node, gradients: list[Any], before: bool = True) -> None:
     for output, hook in sorted(node.hooks or (), key=lambda entry: isinstance(entry[1], Keep)):
         if gradients[output] is not None:
             _show(gradients[output])
-            changed = hook(gradients[output])
-            gradients[output] = gradients[output] if changed is None else alias(changed, None)
+            changed = replaced(hook, gradients[output], hook(gradients[output]))
+            if changed is not gradients[output]:
+                gradients[output] = alias(changed, None)
             _show(gradients[output])
     for hook in tuple(node.before or ()) if before else ():
         _show(*gradients)
-        changed = hook(tuple(gradients))
-        if changed is not None:
-            gradients[:] = changed if isinstance(changed, tuple) else (changed,)
+        gradients[:] = replaced_all(hook, gradients, hook(tuple(gradients)))
 
 
 def _run_after(node: Node, results: tuple[Any, ...], gradients: list[Any]) -> tuple[Any, ...]:
     for hook in tuple(node.after or ()):
         _show(*results, *gradients)
-        changed = hook(results, tuple(gradients))
-        if changed is not None:
-            results = changed if isinstance(changed, tuple) else (changed,)
+        results = tuple(replaced_all(hook, results, hook(results, tuple(gradients))))
     return results
 
 
@@ -293,8 +291,8 @@ def _hooked(leaf: Tensor, gradient: Any) -> Any:
     """Return the gradient of a leaf as the hooks on it leave it."""
     for hook in tuple(leaf._hooks or ()):
         _show(gradient)
-        changed = hook(alias(gradient, leaf._names))
-        gradient = gradient if changed is None else alias(changed, None)
+        changed = replaced(hook, gradient, hook(alias(gradient, leaf._names)))
+        gradient = gradient if changed is gradient else alias(changed, None)
         _show(gradient)
     return gradient
 

@@ -13,8 +13,8 @@ from workbench.base.numbers import wrapped
 from workbench.core.op import DTypeRule, Op
 
 __all__ = [
-    "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "PREDICATE", "PROMOTE", "SUM", "cast", "check_precision",
-    "common_dtype", "compute", "narrowed", "settled",
+    "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "PREDICATE", "PROMOTE", "SUM", "cast", "check_kinds",
+    "check_precision", "common_dtype", "compute", "narrowed", "settled",
 ]  # fmt: skip
 
 _Type = np.dtype[Any]
@@ -91,8 +91,22 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
         (one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None
     )
     if op.dtype.precise:
-        check_precision([one[0] for one in operands if isinstance(one, tuple)])
+        dtypes = [one[0] for one in operands if isinstance(one, tuple)]
+        check_precision(dtypes)
+        if op.dtype.common is _same:
+            check_kinds(dtypes)
     return op.dtype.common(promote(operands))
+
+
+def check_kinds(dtypes: list[_Type]) -> None:
+    """Refuse whole numbers beside floating ones, and beside those of another width, as PyTorch's layers do."""
+    whole = [one for one in dtypes if one.kind in "biu"]
+    if whole and (len(whole) < len(dtypes) or len(set(whole)) > 1):
+        first, other = whole[0], next(one for one in dtypes if one != whole[0])
+        raise DTypeError(
+            f"Input type, weight type and bias type should be the same: got {first} and {other}. Cast one of them, "
+            "e.g. input.float()"
+        )
 
 
 _OTHERS = {"f": "dD", "F": "dD", "d": "fF", "D": "fF"}

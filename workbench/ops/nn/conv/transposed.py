@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
+from workbench.core.dtype_rules import check_kinds
 from workbench.core.op import ops
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -111,6 +112,7 @@ def _transposed(
         groups=groups,
     )
     if bias is not None:
+        check_kinds([y.payload.dtype, bias.payload.dtype])
         bare = ops.rename(bias, names=None) if bias._names is not None else bias
         y = ops.add(y, ops.reshape(bare, sizes=(channels, *(1,) * n)))
     return unbatched(y, added)
