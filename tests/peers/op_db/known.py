@@ -50,7 +50,7 @@ ELSEWHERE: dict[str, tuple[frozenset[str], str]] = {
         "of one value the gradient is a difference of equal numbers; the reciprocal between them is kept in 16 bits",
     ),
     "mode": (
-        frozenset(["float16"]),
+        frozenset(["float16", "bfloat16"]),
         "of values that are as frequent another place is named, and its gradient goes there",
     ),
     "matrix_exp": (
