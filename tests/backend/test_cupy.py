@@ -107,6 +107,11 @@ def test_every_view_is_a_view_there_or_refuses_to_be_written_to(cuda: str) -> No
         strided = x.as_strided((2,), (1,))
     with pytest.raises(wb.NoNumbersError, match="shares no memory"):
         strided.add_(1.0)
+    z = wb.complex(wb.ones(2), wb.ones(2)).to(cuda)
+    mirrored = z.conj()
+    with pytest.raises(wb.NoNumbersError, match="shares no memory"):
+        mirrored.add_(1j)
+    assert (mirrored.cpu().tolist(), z.cpu().tolist()) == ([1 - 1j, 1 - 1j], [1 + 1j, 1 + 1j])
 
 
 def test_gradients_and_names_go_along(cuda: str) -> None:

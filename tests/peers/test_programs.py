@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import workbench as wb
 from tests.programs import networks, training, weights
 from tests.programs.kit import PROGRAMS, Kit, arrays_in
 
+torch = pytest.importorskip("torch")
 assert networks and training and weights  # they enter their programs into the list
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from tests.kernels.recorded import FILE, record
+
+torch = pytest.importorskip("torch")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

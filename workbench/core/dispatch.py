@@ -197,7 +197,8 @@ def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[
     if op.outputs == 1:
         result = new(out, names_in(dims))
         found = backend.backend_of(out)
-        if op.view and (found is None or backend.is_view(found, op, out, arrays[0])):
+        # What mirrors memory of a device is not kept equal to it: as a view it is refused to be written to.
+        if op.view and (found is None or op.mirror or backend.is_view(found, op, out, arrays[0])):
             remember(op, inputs[0], params, result)
         return result
     return tuple([new(one, names_in(d)) for one, d in zip(out, dims, strict=True)])

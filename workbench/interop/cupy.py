@@ -93,6 +93,7 @@ def _windows(x: Any, dim: int, size: int, step: int) -> Any:
 KERNELS: dict[str, Callable[..., Any]] = {
     "all": lambda x, dim, keepdim: x.all(axis=dim, keepdims=keepdim),
     "any": lambda x, dim, keepdim: x.any(axis=dim, keepdims=keepdim),
+    "conj_view": lambda x: x.conj(),
     "diagonal": _diagonal,
     "linear": _linear,
     "matmul": _matmul,
