@@ -198,3 +198,31 @@ def test_a_view_made_where_nothing_is_recorded() -> None:
     with pytest.raises(wb.AutogradError, match="its base or another view of its base has been modified"):
         view * 2
     assert base.tolist() == [2.0, 4.0]
+
+
+def test_a_change_of_one_of_several_entries_that_share_a_place() -> None:
+    x = wb.tensor([3.0], requires_grad=True)
+    base = x * 1
+    base.expand(2).unfold(0, 1, 2).mul_(5.0)
+    base.expand(2).sum().backward()
+    assert x.grad.tolist() == [10.0]
+
+
+def test_a_view_finds_its_place_also_where_nothing_is_recorded() -> None:
+    x = wb.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1
+    view = base[1:]
+    base.mul_(3.0)
+    with wb.no_grad():
+        assert view.requires_grad and not view.is_leaf
+    view.sum().backward()
+    assert x.grad.tolist() == [0.0, 3.0]
+
+
+def test_calls_made_before_a_leaf_asked_for_a_gradient_give_it_none() -> None:
+    w, x = wb.ones(2, requires_grad=True), wb.tensor([2.0, 3.0])
+    y = w * x
+    x.requires_grad_()
+    (y.sum() + (x * 5).sum()).backward()
+    assert w.grad.tolist() == [2.0, 3.0]
+    assert x.grad.tolist() == [5.0, 5.0]

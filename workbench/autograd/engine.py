@@ -266,6 +266,8 @@ def backward(
             # The rule may have handed out its input, or memory that others see: a leaf owns its gradient.
             # The base of what a kernel made is no array, but its place in the pool.
             array = gradient.payload
+            if create_graph and type(array) is np.ndarray and repeats(array):
+                gradient = ops.clone(gradient)  # into its memory others will be added
             if create_graph:
                 leaf._grad = alias(gradient, leaf._names)
             elif type(array) is np.ndarray and (

@@ -30,6 +30,7 @@ class _PlainValue:
     _past: Any = None
     _mirrors: Any = None
     _changes: int = 0
+    _since: int = 0
     _seen: int = 0
     _output: int = 0
     _requires_grad: bool = False

@@ -143,7 +143,7 @@ class Node(NodeBase):  # type: ignore[misc]
             out = new(array)
             out._grad_fn = self
             out._output = i
-            out._requires_grad = True
+            out._requires_grad = array.dtype.kind in DIFFERENTIABLE
             outs.append(out)
         bare = tuple(
             alias(value, None) if isinstance(value, Value) and value._names else value for value in inputs
@@ -193,7 +193,7 @@ class Node(NodeBase):  # type: ignore[misc]
         """Return the inputs on the places of the tape that they had when the call was recorded."""
         inputs = self.inputs or ()
         for value in inputs:
-            if isinstance(value, Value) and value._past is not None:
+            if isinstance(value, Value) and (value._past is not None or value._since > self.serial):
                 return tuple([as_of(one, self.serial) if isinstance(one, Value) else one for one in inputs])
         return inputs
 
@@ -331,6 +331,8 @@ def move(source: Any, target: Any) -> None:
 def as_of(value: Any, serial: int) -> Any:
     """Return `value` on the place of the tape that it had when call number `serial` was recorded."""
     former = None
+    if value._since > serial:  # a leaf that came to ask for a gradient later
+        former = alias_off_tape(value)
     for until, node, output, requires_grad, payload in value._past or ():
         if serial >= until:
             continue

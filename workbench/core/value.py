@@ -41,6 +41,9 @@ class Value(ValueBase):
     _view: tuple[Value, Any, dict[str, Any], bool] | None
     """For the output of a view op: what it views, the op and its parameters, and whether calls were being recorded. A
     change in place travels back by it."""
+    _since: int
+    """For a leaf that came to ask for a gradient by ``requires_grad_()``: the number of the next call. Those before did
+    not know it so."""
     _seen: int
     """For a view: the version at which its place on the tape was right."""
     _leaf: Value | None

@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.base.errors import AutogradError
 from workbench.core.op import Op, ops
-from workbench.core.stack import grad_enabled
+from workbench.core.stack import enable_grad, grad_enabled
 from workbench.core.tape import Call, alias, move
 from workbench.core.value import Abstract, Value, new
 
@@ -93,7 +93,9 @@ def refresh(view: Any) -> None:
             "with grad mode enabled. Make the view and the change both inside no_grad(), or both outside."
         )
     view._seen = version
-    move(_shown_again(view), view)
+    with enable_grad():  # where the view is on the tape is no matter of who asks
+        again = _shown_again(view)
+    move(again, view)
 
 
 def _asked_below(view: Any) -> bool:
@@ -153,14 +155,16 @@ def check_turned(view: Any) -> None:
 
 def changed(target: Any, result: Any) -> None:
     """Record that the memory of `target` now holds the numbers of `result`, on the value that owns it."""
-    value, now = target, result
-    while value._view is not None:
-        viewed, op, params, _ = value._view
-        now = _written(op, params, _shown_again(viewed), _before(value), now)
-        value = viewed
-    move(now, value)
-    if value is not target:
-        refresh(target)
+    chain = []
+    owner = target
+    while owner._view is not None:
+        chain.append(owner)
+        owner = owner._view[0]
+    if not chain:
+        move(result, target)
+        return
+    move(_written(chain, _before(owner), _shown_again(target), result), owner)
+    refresh(target)
 
 
 def _before(value: Any) -> Any:
@@ -170,14 +174,30 @@ def _before(value: Any) -> Any:
     return stand_in
 
 
-def _written(op: Op, params: dict[str, Any], old: Any, before: Any, now: Any) -> Any:
-    """Return, without numbers, what `old` becomes when its view ``op(old)`` changes from `before` to `now`."""
-    back = op.vjp(Call(op, (old,), params, (before,), (True,)), now)[0]  # type: ignore[operator]
-    if old.payload.dtype.kind != before.payload.dtype.kind:
+def _written(chain: list[Any], old: Any, before: Any, now: Any) -> Any:
+    """Return, without numbers, what `old` becomes when its view by way of `chain` changes from `before` to `now`."""
+    back = _sent_back(chain, now)
+    kinds = {value.payload.dtype.kind for value in (old, *chain)}
+    if len(kinds) > 1:
         # Real numbers out of complex ones: no place is wholly the view's, but the view is linear.
-        return ops.add(old, ops.sub(back, op.vjp(Call(op, (old,), params, (before,), (True,)), before)[0]))  # type: ignore[operator]
+        return ops.add(old, ops.sub(back, _sent_back(chain, before)))
     mask = np.zeros(old.payload.shape, np.bool_)
-    shown = op.forward(mask, **params).view()
+    shown = mask
+    for value in reversed(chain):
+        _, op, params, _ = value._view
+        shown = op.forward(shown, **params)
+    shown = shown.view()
     shown.setflags(write=True)  # what was stretched is marked as read-only
     shown[...] = True
+    if mask.all():
+        return back  # the view shows all of it
     return ops.where(new(mask), back, old)
+
+
+def _sent_back(chain: list[Any], numbers: Any) -> Any:
+    """Return the numbers of a view at their places in what it views in the end, and zeros elsewhere."""
+    for value in chain:
+        viewed, op, params, _ = value._view
+        stand_in = new(Abstract(viewed.payload.shape, viewed.payload.dtype))
+        numbers = op.vjp(Call(op, (stand_in,), params, (numbers,), (True,)), numbers)[0]
+    return numbers

@@ -17,7 +17,9 @@ from workbench.base.seams import Seam
 from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import device_of
+from workbench.core.bases import next_serial
 from workbench.core.inplace import overwrite, plainly, write
+from workbench.core.mirrors import Mirrors
 from workbench.core.op import ops
 from workbench.core.origins import note_line
 from workbench.core.overlap import check_sources
@@ -321,6 +323,8 @@ class Tensor(Methods, Operators, Copying):
             raise AutogradError(
                 "you can only change requires_grad flags of leaf variables: use .detach() for a value without"
             )
+        if requires_grad and (self._borrowed or not self._requires_grad):
+            self._since = next_serial()
         self._requires_grad = bool(requires_grad)
         if self._borrowed:
             self._borrowed = False
@@ -432,7 +436,10 @@ class Tensor(Methods, Operators, Copying):
         other = self.detach()
         if other is not self and not isinstance(self.payload, Abstract):
             # It counts its changes for itself.
-            other._mirrors = (self if self._owner is None else self._owner)._mirrors
+            owner = self if self._owner is None else self._owner
+            if owner._mirrors is None and self.payload.dtype.kind == "c":
+                owner._mirrors = Mirrors()  # of conjugates to come
+            other._mirrors = owner._mirrors
             other._owner = None
         return other
 
@@ -462,7 +469,13 @@ class Tensor(Methods, Operators, Copying):
         if not isinstance(value, Tensor) and plainly(self):
             overwrite(self, "fill_", np.asarray(fitted("fill_", value, self.payload.dtype)))
             return self
-        return write(self, "fill_", lambda old: fill(old, value), one=True)
+
+        def filled(old: Any) -> Any:
+            result = fill(old, value)
+            recorded = dispatch.grad_enabled() and isinstance(value, Tensor) and asks(value)
+            return ops.copy(old, result) if recorded else result
+
+        return write(self, "fill_", filled, one=True)
 
     def zero_(self) -> Tensor:
         """Set every value to 0."""

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from tests.peers.random_programs.grow import grow
-from tests.programs import recorded
-from tests.programs.compare import differs, stopped
+from tests.random_programs import recorded
+from tests.random_programs.compare import differs, stopped
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def record(count: int, seed: int, file: Path = recorded.FILE) -> None:
         left = theirs.end()
         if theirs.broken or stopped(steps, theirs) or len(steps) < 4 or theirs.ended:
             continue
-        programs.append(recorded.Recorded(steps, theirs.outcomes, left))
+        programs.append(recorded.Recorded(steps, theirs.outcomes, left, theirs.layouts))
     recorded.write(programs, file)
     print(f"{len(programs)} of {n} programs, {file.stat().st_size:,} bytes in {file}")
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from tests.programs.program import Machine, Step
+from tests.random_programs.program import Machine, Step
+from tests.random_programs.words import key
 
 __all__ = ["grow"]
 
@@ -19,7 +20,16 @@ Choose = Callable[[int], int]
 Plan = tuple[tuple[int, ...], tuple[Any, ...]]
 LONGEST = 14
 TURNS = ("t_", "transpose_", "squeeze_", "unsqueeze_")
-ON_REPEATED = ("masked_fill_", "index_fill_", "index_put_", "set", "set_number", "augment")
+ON_REPEATED = (
+    "masked_fill_",
+    "index_fill_",
+    "index_put_",
+    "matmul_out",
+    "fill_tensor_",
+    "set",
+    "set_number",
+    "augment",
+)
 """Changes of memory that entries share which PyTorch lets through and warns that it will not."""
 CONJUGATES = ("conj", "H", "mH", "adjoint")
 LARGEST = 64
@@ -35,6 +45,8 @@ class Grower:
         self.steps: list[Step] = []
         self.turned: set[int] = set()
         """Places of tensors whose own dims were changed in place."""
+        self.hooked: set[int] = set()
+        """Places of results with a hook."""
 
     # ------------------------------------------------------------------------------------- what there is
 
@@ -177,26 +189,44 @@ class Grower:
         values = self.machine.values
         if name in TURNS:
             x = values[operands[0]]
+            if any(_shares(one, x) and _complex(one) for one in values):
+                return False  # PyTorch makes a turned view of complex numbers again without the turn
             return not x.retains_grad and not any(
                 self._is(one, lambda one: one.is_leaf and one.grad is x) for one in values
             )
+        if name in ("addcmul", "lerp") and any(self._is(values[i], _borrows) for i in operands):
+            return False  # several ops here: what they save is looked at although no gradient goes on
         if not name.endswith(("_", "_out")) and name not in ("set", "set_number", "augment", "iadd", "imul"):
             return True
         several = [values[i] for i in operands]
         target = several.pop(-1 if name.endswith("_out") else 0)
-        if not spread(target):
+        if not spread(target) or self.unseen(target):
             return False
-        if name in ON_REPEATED and any(
+        if name == "cat_out" and not target.numel():
+            return False
+        repeated = any(
             step == 0 and size > 1 for step, size in zip(target.stride(), target.shape, strict=True)
-        ):
+        )
+        if repeated and (name in ON_REPEATED or target.is_conj()):
             return False
         return all(self.readable(name, one, target, several) for one in several)
+
+    def unseen(self, target: torch.Tensor) -> bool:
+        """Say whether a change of this memory goes past the tape: what is read of it later depends on the formula."""
+        values = self.machine.values
+        around = any(
+            step.word == "set_data" or (step.word == "data" and _shares(values[step.operands[0]], target))
+            for step in self.steps
+        )
+        return around and any(
+            _shares(one, target) and self._is(one, lambda one: one.requires_grad) for one in values
+        )
 
     def readable(
         self, name: str, one: torch.Tensor, target: torch.Tensor, several: list[torch.Tensor]
     ) -> bool:
         """Say whether `one` can be read while `target` is written."""
-        if one._is_view() and one.is_leaf and one.requires_grad and any(x is target for x in several):
+        if _borrows(one) and any(x is target for x in several):
             return False
         if not _shares(one, target):
             return True
@@ -210,7 +240,16 @@ class Grower:
         """Something that watches a gradient."""
         word = self.of("hook", "hook", "retain_grad", "gathered_hook")
         i = self.pick(lambda x: x.requires_grad)
+        if word == "retain_grad" and i is not None and self.machine.values[i]._is_view():
+            return  # which gradient is kept depends on when PyTorch last looked where the view is on the tape
         if i is not None and i not in self.turned:
+            if word == "hook" and not self.machine.values[i].is_leaf:
+                if any(
+                    step.word in ("grad", "seeded_grad", "backward") and step.params[-1]
+                    for step in self.steps
+                ):
+                    return  # whether a gradient's own gradient goes by the result or by its operands is the formula's
+                self.hooked.add(i)
             self.add(word, (i,), (self.of(None, 2.0),) if word == "hook" else ())
 
     def ends(self) -> tuple[int, ...]:
@@ -225,14 +264,16 @@ class Grower:
         """A backward."""
         ends = self.ends()
         if ends:
-            self.add("backward", ends, (bool(self.choose(3) != 2), self.often(5)))
+            self.add("backward", ends, (bool(self.choose(3) != 2), self.often(5) and not self.hooked))
 
     def grad(self) -> None:
         """Gradients of some tensors, which may be differentiated again."""
         ends = self.ends()
         starts = [self.pick(lambda x: x.requires_grad and x.numel() > 0) for _ in range(self.of(1, 1, 2))]
         values = self.machine.values
-        # Hooks of a leaf that is itself an output PyTorch calls although nobody asks for its gradient.
+        # Hooks of what is itself an output PyTorch calls although it leads to nothing that is asked for.
+        if any(values[i].retains_grad or i in self.hooked for i in ends):
+            return
         if (
             ends
             and not {None, *self.turned} & {*starts}
@@ -240,7 +281,11 @@ class Grower:
         ):
             word = self.of("grad", "grad", "seeded_grad")
             several = (*ends, *dict.fromkeys(starts))
-            self.add(word, several, (len(ends), bool(self.choose(3) != 2), bool(self.choose(2))))
+            self.add(
+                word,
+                several,
+                (len(ends), bool(self.choose(3) != 2), bool(self.choose(2)) and not self.hooked),
+            )
 
 
 def dense(x: torch.Tensor) -> bool:
@@ -384,7 +429,7 @@ def _windows(g: Grower) -> Plan | None:
 
 
 def _strided(g: Grower) -> Plan | None:
-    i = g.pick(lambda x: x.numel() > 1)
+    i = g.pick(lambda x: x.numel() > 1 and x.untyped_storage().nbytes() == x.numel() * x.element_size())
     if i is None:
         return None
     x = g.machine.values[i]
@@ -456,8 +501,6 @@ def _assigned(g: Grower) -> Plan | None:
         return None
     x = g.machine.values[i]
     k = g.index(x)
-    from tests.programs.words import key
-
     try:
         there = x.detach()[key(torch, k)]
     except (IndexError, RuntimeError):
@@ -465,11 +508,10 @@ def _assigned(g: Grower) -> Plan | None:
     lists = [part[1] for part in k if isinstance(part, list) and part[0] == "list"]
     if any(len(set(one)) < len(one) for one in lists):
         return None  # which of several values comes to stand at one place is not defined
-    masked = any(isinstance(part, list) and part[0] == "mask" for part in k)
     j = g.pick(
         lambda y: (
             y is not x
-            and not (masked and _shares(x, y))
+            and not _shares(x, y)
             and reaches(there, y)
             and (y.dtype == x.dtype or not y.is_complex())
         )
@@ -560,7 +602,12 @@ def _out(relation: Callable[[torch.Tensor, torch.Tensor], bool], name: str, *par
             return None
         y = g.machine.values[j].detach()
         given = tuple([param(g, x) for param in params])
-        made = torch.cat([x.detach(), y], *given) if name == "cat" else getattr(torch, name)(x.detach(), y)
+        try:
+            made = (
+                torch.cat([x.detach(), y], *given) if name == "cat" else getattr(torch, name)(x.detach(), y)
+            )
+        except RuntimeError:
+            return None
         k = g.pick(
             lambda z: z.dtype == made.dtype and z.shape == made.shape and (not z.requires_grad or g.often(4))
         )
@@ -607,6 +654,11 @@ def _shares(x: torch.Tensor, y: torch.Tensor) -> bool:
     return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
 
 
+def _borrows(x: torch.Tensor) -> bool:
+    """Say whether a tensor is a view, made where nothing was recorded, of one that requires a gradient."""
+    return x._is_view() and x.is_leaf and x.requires_grad
+
+
 def _inplace(x: torch.Tensor) -> bool:
     return not (x.is_leaf and x.requires_grad)
 
@@ -624,6 +676,12 @@ def _detached(g: Grower) -> Plan | None:
 def _asking(g: Grower) -> Plan | None:
     i = g.pick(lambda x: not _viewed(g, x))
     return None if i is None else ((i,), ())
+
+
+def _given_data(g: Grower) -> Plan | None:
+    if any(g._is(one, lambda one: one.requires_grad) for one in g.machine.values):
+        return None  # what was saved would be read anew, and what that gives depends on the formula
+    return several(_same_sizes, suits=lambda x: not x._is_view())(g)  # type: ignore[no-any-return]
 
 
 VIEWS: dict[str, Any] = {
@@ -668,7 +726,7 @@ VIEWS: dict[str, Any] = {
     "real": one(suits=lambda x: x.is_complex() or x.ndim == 1),
     "imag": one(suits=_complex),
     "conj": one(),
-    "resolve_conj": one(suits=_complex),
+    "resolve_conj": one(suits=lambda x: _complex(x) and (x._is_view() or not x.is_conj())),
     "view_as_real": one(suits=lambda x: x.is_complex() and x.numel() > 0),
     "view_as_complex": one(suits=lambda x: floating(x) and x.numel() > 0 and x.ndim > 0 and x.shape[-1] == 2),
     "to": one(
@@ -803,7 +861,7 @@ RARE: dict[str, Any] = {
     ),
     "detach_": _detached,
     "requires_grad_": _asking,
-    "set_data": several(_same_sizes, suits=lambda x: not x._is_view()),
+    "set_data": _given_data,
     "is_leaf": one(),
     "conj_physical_": one(suits=lambda x: _inplace(x) and x.is_complex()),
 }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from tests.peers.random_programs.grow import grow  # noqa: E402
-from tests.programs.compare import differs  # noqa: E402
+from tests.random_programs.compare import differs  # noqa: E402
 
 COUNT = int(os.environ.get("WORKBENCH_PROGRAMS", "20000"))
 PARTS = 20

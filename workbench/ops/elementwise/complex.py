@@ -13,7 +13,7 @@ from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid, unary, unbroadcast
 from workbench.core.mirrors import is_mirrored
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
-from workbench.core.tape import Call
+from workbench.core.tape import Call, alias_off_tape
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.offer import offered
@@ -70,7 +70,7 @@ def conjugate(value: _Value) -> _Value:
 
 def zeros(gradient: Any) -> Any:
     """Return the zeros that a gradient rule hands on where the derivative is 0."""
-    return ops.fill(gradient, value=0)
+    return ops.fill(alias_off_tape(gradient), value=0)  # they depend on nothing
 
 
 CONJ = unary(

@@ -270,10 +270,7 @@ bool see(const Call& call, Value* result, bool grad) {
 }
 
 // Says whether a result can have a gradient.
-bool floating(PyObject* result) {
-    int number = PyArray_TYPE(as_array(as_value(result)->array));
-    return PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number) || number >= NPY_USERDEF;
-}
+bool floating(PyObject* result) { return workbench::eager::floating(as_array(as_value(result)->array)); }
 
 PyObject* versions_of(const Call& call) {
     Ref versions(PyTuple_New(call.n));

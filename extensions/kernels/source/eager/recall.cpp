@@ -31,7 +31,7 @@ int untouched(const Node* node) {
         if (!is_value(one)) continue;
         long long expected = some(node->versions) ? PyLong_AsLongLong(PyTuple_GET_ITEM(node->versions, i)) : 0;
         if (expected == -1 && PyErr_Occurred()) return -1;
-        if (some(as_value(one)->past) || version_of(as_value(one)) != expected) return 0;
+        if (some(as_value(one)->past) || as_value(one)->since > node->serial || version_of(as_value(one)) != expected) return 0;
     }
     return 1;
 }
@@ -46,7 +46,7 @@ PyObject* saved_outputs(PyObject* self) {
         if (!out) return nullptr;
         Py_XSETREF(out->grad_fn, Py_NewRef(self));
         out->output = static_cast<int>(i);
-        out->requires_grad = 1;
+        out->requires_grad = !has_array(out) || floating(as_array(out->array)); // indices beside values
         PyTuple_SET_ITEM(outs.object, i, reinterpret_cast<PyObject*>(out));
     }
     return outs.release();

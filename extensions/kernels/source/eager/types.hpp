@@ -68,6 +68,7 @@ struct Value {
     PyObject* past;
     PyObject* mirrors;
     long long changes;
+    long long since; // calls recorded before this number did not know it as asking for a gradient
     long long seen;
     int output;
     char requires_grad;
@@ -112,6 +113,12 @@ inline PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArr
 
 // Says whether the payload is a plain array of NumPy.
 inline bool has_array(const Value* value) { return value->array && PyArray_CheckExact(value->array); }
+
+// Says whether numbers of this type can have a gradient.
+inline bool floating(PyArrayObject* array) {
+    int number = PyArray_TYPE(array);
+    return PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number) || number >= NPY_USERDEF;
+}
 
 // How often the memory of a value was changed: its owner counts.
 inline long long version_of(const Value* value) {

@@ -111,6 +111,7 @@ PyMemberDef value_members[] = {
     {"_past", T_OBJECT, offsetof(Value, past), 0, nullptr},
     {"_mirrors", T_OBJECT, offsetof(Value, mirrors), 0, nullptr},
     {"_changes", T_LONGLONG, offsetof(Value, changes), 0, nullptr},
+    {"_since", T_LONGLONG, offsetof(Value, since), 0, nullptr},
     {"_seen", T_LONGLONG, offsetof(Value, seen), 0, nullptr},
     {"_output", T_INT, offsetof(Value, output), 0, nullptr},
     {"_requires_grad", T_BOOL, offsetof(Value, requires_grad), 0, nullptr},

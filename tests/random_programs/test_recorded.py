@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs.compare import differs
-from tests.programs.program import Step, describe
-from tests.programs.recorded import read
+from tests.random_programs.compare import differs
+from tests.random_programs.program import Step, describe
+from tests.random_programs.recorded import read
 
 PROGRAMS = read()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.programs.program import Step
+from tests.random_programs.program import Step
 
 __all__ = ["FILE", "Recorded", "read", "write"]
 
@@ -27,6 +27,7 @@ class Recorded:
     steps: list[Step]
     outcomes: list[Any]
     left: dict[str, Any]
+    layouts: list[Any]
     reasons: list[str] = field(default_factory=list)
     broken: bool = False
 
@@ -38,7 +39,12 @@ class Recorded:
 def write(programs: list[Recorded], file: Path = FILE) -> None:
     """Write programs to the file."""
     rows = [
-        {"steps": [step.as_list() for step in one.steps], "outcomes": one.outcomes, "left": _plain(one.left)}
+        {
+            "steps": [step.as_list() for step in one.steps],
+            "outcomes": one.outcomes,
+            "layouts": one.layouts,
+            "left": _plain(one.left),
+        }
         for one in programs
     ]
     # No time of writing: the same programs give the same file.
@@ -53,6 +59,7 @@ def read(file: Path = FILE) -> list[Recorded]:
             [Step.from_list(step) for step in row["steps"]],
             row["outcomes"],
             {key: _arrays(value) if key != "facts" else value for key, value in row["left"].items()},
+            row["layouts"],
             [""] * len(row["outcomes"]),
         )
         for row in rows
