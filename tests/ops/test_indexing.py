@@ -37,6 +37,24 @@ def test_basic_indexing_shares_memory_and_picking_does_not() -> None:
     assert x[0].tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_arrays_of_numpy_are_numbers_of_entries_in_every_width(dtype: str) -> None:
+    x, index = wb.tensor([[1, 2], [3, 4], [5, 6]]), np.array([2, 0], dtype)
+    assert x[index].tolist() == [[5, 6], [1, 2]]
+    assert x[index, index[1:]].tolist() == [5, 1]
+    assert x[index[0]].tolist() == x[np.array(2, dtype)].tolist() == [5, 6]
+    x[index] = 0
+    assert x.tolist() == [[0, 0], [3, 4], [0, 0]]
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[np.array([np.iinfo(dtype).max], dtype)]
+
+
+@pytest.mark.parametrize("dtype", [wb.int8, wb.int16])
+def test_tensors_of_narrow_integers_are_no_indices(dtype: wb.dtype) -> None:
+    with pytest.raises(wb.DTypeError, match=r"of 32 bits or more, got int(8|16). Cast them: index.long\(\)"):
+        wb.zeros(3)[wb.tensor([2, 0], dtype=dtype)]
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [

@@ -1,4 +1,4 @@
-"""Indexing beyond what the table's own samples show: against PyTorch, names, views, refusals: against PyTorch."""
+"""Indexing beyond what the table's own samples show: against PyTorch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ KEYS: list[Any] = [
     (np.array(1), slice(None), np.array(-1)),
     (np.array(1), [0, 1], np.array(-1)),
     ([],),
-    np.array([3, 0], np.int16),
 ]
 
 
@@ -85,3 +84,32 @@ def test_reading_and_writing_as_in_torch(key: Any) -> None:
     memory = array.copy()
     assign(memory, wb_key(key), seed)
     np.testing.assert_array_equal(memory, target.detach().numpy())
+
+
+ARRAYS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
+
+
+@pytest.mark.parametrize("dtype", ARRAYS)
+@pytest.mark.parametrize("shape", [(4,), (2, 2), (), (0,)], ids=repr)
+@pytest.mark.filterwarnings("ignore:indexing with dtype")
+def test_arrays_of_numpy_are_taken_as_torch_takes_them(dtype: str, shape: tuple[int, ...]) -> None:
+    array = np.arange(12, dtype=np.float32).reshape(4, 3)
+    index = np.array([1, 0, 1, 1][: int(np.prod(shape))]).reshape(shape).astype(dtype)
+    for key in (index, (index, 1), (slice(None), index[..., :3]) if shape else index):
+        assert outcome(wb.from_numpy(array), key) == outcome(torch.from_numpy(array), key)
+
+
+@pytest.mark.parametrize("dtype", [one for one in ARRAYS if hasattr(wb, one)])
+@pytest.mark.filterwarnings("ignore:indexing with dtype")
+def test_tensors_are_taken_or_refused_as_in_torch(dtype: str) -> None:
+    array, index = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([1, 0, 1, 1]).astype(dtype)
+    got = outcome(wb.from_numpy(array), wb.from_numpy(index))
+    assert got == outcome(torch.from_numpy(array), torch.from_numpy(index))
+
+
+def outcome(x: Any, key: Any) -> Any:
+    """Return the numbers at `key`, or the refusal."""
+    try:
+        return x[key].tolist()
+    except (IndexError, wb.DTypeError):
+        return "refused"

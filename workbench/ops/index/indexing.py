@@ -163,11 +163,7 @@ INDEX_SET = writer(
 
 def index_tensor(one: Any) -> Any:
     """Return an index (a tensor, an array, a list) as a tensor of integers or bools."""
-    if isinstance(one, Value):
-        value = one
-    else:
-        array = np.asarray(one)
-        value = new(array.astype(np.int64) if not array.size and array.dtype.kind == "f" else array)
+    value = one if isinstance(one, Value) else new(_widened(np.asarray(one)))
     dtype = value.payload.dtype
     if dtype == np.uint8:
         warnings.warn(
@@ -183,6 +179,19 @@ def index_tensor(one: Any) -> Any:
             "index.long()"
         )
     return value
+
+
+def _widened(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array used as an index with whole numbers as int64, whatever their width; bytes remain, as a mask.
+
+    NumPy's narrow integers are numbers of entries to their owner. Of tensors PyTorch takes int32 and int64 alone.
+    """
+    nothing = not array.size and array.dtype.kind == "f"  # what NumPy makes of []
+    if not nothing and (array.dtype.kind not in "iu" or array.dtype == np.uint8):
+        return array
+    if array.dtype == np.uint64:  # what int64 has not must not come out as a number from the end
+        array = np.asarray(np.minimum(array, np.iinfo(np.int64).max))
+    return array.astype(np.int64, copy=False)
 
 
 def _is_mask(value: Any) -> bool:
