@@ -22,10 +22,11 @@ from workbench.ops.nn.recurrent.shared import (
     plan,
     product_cost,
     rows_of,
+    states_before,
     weight_gradient,
     zeros,
 )
-from workbench.ops.nn.recurrent.steps import ARRAYS, VALUES, Sizes, flat, gru_back, previous, steps_of
+from workbench.ops.nn.recurrent.steps import ARRAYS, VALUES, Sizes, flat, gru_back, steps_of
 
 __all__ = ["GRU", "GRU_GRADIENT"]
 
@@ -82,7 +83,7 @@ def _gru_vjp(c: Call, g: Any, g_last: Any, g_gates: Any, g_inner: Any) -> tuple[
         d_pre = ops.reshape(d_rows, sizes=pre.payload.shape)
     found = [d_pre, d_hidden, None]
     if c.needs[2]:
-        found[2] = weight_gradient(d_product, previous(hidden, rows_of(y), plan(pre, c.params)))
+        found[2] = weight_gradient(d_product, states_before(c.params, hidden, y))
     if bias:
         found.append(ops.sum(d_product, dim=(0,), keepdim=False) if c.needs[3] else None)
     return tuple(found)

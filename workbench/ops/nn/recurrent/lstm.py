@@ -22,10 +22,11 @@ from workbench.ops.nn.recurrent.shared import (
     plan,
     product_cost,
     rows_of,
+    states_before,
     weight_gradient,
     zeros,
 )
-from workbench.ops.nn.recurrent.steps import ARRAYS, VALUES, Sizes, flat, lstm_back, previous, steps_of
+from workbench.ops.nn.recurrent.steps import ARRAYS, VALUES, Sizes, flat, lstm_back, steps_of
 
 __all__ = ["LSTM", "LSTM_GRADIENT"]
 
@@ -106,7 +107,7 @@ def _lstm_vjp(c: Call, g: Any, g_last: Any, g_memory: Any, g_cells: Any, g_gates
         d_pre = ops.reshape(d_rows, sizes=pre.payload.shape)
     found = [d_pre, d_hidden, d_cell, None]
     if c.needs[3]:
-        found[3] = weight_gradient(d_rows, previous(hidden, rows_of(y), plan(pre, c.params)))
+        found[3] = weight_gradient(d_rows, states_before(c.params, hidden, y))
     if projection:
         size = cell.payload.shape[1]
         output_gate = ops.index(rows_of(gates), key=(slice(None), slice(3 * size, None)))

@@ -21,10 +21,11 @@ from workbench.ops.nn.recurrent.shared import (
     plan,
     product_cost,
     rows_of,
+    states_before,
     weight_gradient,
     zeros,
 )
-from workbench.ops.nn.recurrent.steps import ARRAYS, VALUES, Sizes, flat, previous, rnn_back, steps_of
+from workbench.ops.nn.recurrent.steps import ARRAYS, VALUES, Sizes, flat, rnn_back, steps_of
 
 __all__ = ["RNN", "RNN_GRADIENT"]
 
@@ -58,7 +59,7 @@ def _rnn_vjp(c: Call, g: Any, g_last: Any) -> tuple[Any, ...]:
         d_pre = ops.reshape(d_rows, sizes=pre.payload.shape)
     d_weight = None
     if c.needs[2]:
-        d_weight = weight_gradient(d_rows, previous(hidden, rows_of(y), plan(pre, c.params)))
+        d_weight = weight_gradient(d_rows, states_before(c.params, hidden, y))
     return d_pre, d_hidden, d_weight
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from workbench.base.dims import Dims, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.op import Absent, ops
-from workbench.ops.nn.recurrent.steps import VALUES, Sizes, Steps, flat, steps_of
+from workbench.ops.nn.recurrent.steps import VALUES, Sizes, Steps, flat, previous, steps_of
 from workbench.ops.shape.creation import filled
 
 __all__ = [
-    "AGAIN", "PACKED", "SEQUENCE", "check", "logistic", "plan", "product_cost", "rows_of", "weight_gradient", "zeros",
+    "AGAIN", "PACKED", "SEQUENCE", "check", "logistic", "plan", "product_cost", "rows_of", "states_before",
+    "weight_gradient", "zeros",
 ]  # fmt: skip
 
 AGAIN = Absent("where a gradient is recorded, the layer's own rule takes it step by step, in other ops")
@@ -96,6 +97,11 @@ def weight_gradient(d_product: Any, states: Any) -> Any:
 def rows_of(value: Any) -> Any:
     """Lay steps and batch of a value out as rows."""
     return flat(value, VALUES)
+
+
+def states_before(params: dict[str, Any], first: Any, y: Any) -> Any:
+    """Return the state that each step of a call started from, as rows."""
+    return previous(first, rows_of(y), params["batch_sizes"], params["reverse"])
 
 
 def plan(pre: Any, params: dict[str, Any]) -> Steps:

@@ -62,18 +62,19 @@ def flat(value: Any, words: Words) -> Any:
     return value if len(shape) == 2 else words.reshape(value, (math.prod(shape[:-1]), shape[-1]))
 
 
-def previous(first: Any, rows: Any, steps: Steps) -> Any:
+def previous(first: Any, rows: Any, batch_sizes: Sizes, reverse: bool) -> Any:
     """Return for each row the state that its step started from: a row of `first`, or of an earlier step of `rows`."""
-    batch = first.payload.shape[0]
-    if all(count == batch for _, count in steps):  # all sequences have all steps: rows move by one step
-        if steps[0][0]:  # the last rows are the first step
-            return ops.cat(rows[batch:], first, dim=0)
-        return ops.cat(first, rows[: len(steps) * batch - batch], dim=0)
+    count, batch = rows.payload.shape[0], first.payload.shape[0]
+    if batch_sizes is None or batch_sizes[-1] == batch:  # all sequences have all steps
+        # Rows move by one step. That asks for no list of the steps, so that a graph has this for any number of them.
+        return (
+            ops.cat(rows[batch:], first, dim=0) if reverse else ops.cat(first, rows[: count - batch], dim=0)
+        )
     latest = np.arange(batch)
-    index = np.empty(rows.payload.shape[0], np.int64)
-    for start, count in steps:
-        index[start : start + count] = latest[:count]
-        latest[:count] = np.arange(batch + start, batch + start + count)
+    index = np.empty(count, np.int64)
+    for start, many in steps_of((count,), batch_sizes, reverse):
+        index[start : start + many] = latest[:many]
+        latest[:many] = np.arange(batch + start, batch + start + many)
     return ops.pick(ops.cat(first, rows, dim=0), new(index), dims=(0,))
 
 
