@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.data import sets
+from tests.data import datasets
 from workbench import data
 
 
 def passes(workers: int, count: int = 2, **options: Any) -> list[Any]:
     """Some passes over samples that draw, as plain values."""
-    loader = data.DataLoader(sets.Drawing(), 4, num_workers=workers, **options)
+    loader = data.DataLoader(datasets.Drawing(), 4, num_workers=workers, **options)
     return [plain(loader) for _ in range(count)]
 
 
@@ -58,9 +58,9 @@ def test_the_programs_own_draws_do_not_depend_on_what_a_loader_does() -> None:
 
     quiet = run(data.DataLoader(range(23), 4))
     assert len(quiet) == 18
-    assert run(data.DataLoader(sets.Drawing(), 4, True)) == quiet
-    assert run(data.DataLoader(sets.Drawing(), 4, True, num_workers=2)) == quiet
-    assert run(data.DataLoader(sets.Drawing(), 4, sampler=Shuffled(23), num_workers=1)) == quiet
+    assert run(data.DataLoader(datasets.Drawing(), 4, True)) == quiet
+    assert run(data.DataLoader(datasets.Drawing(), 4, True, num_workers=2)) == quiet
+    assert run(data.DataLoader(datasets.Drawing(), 4, sampler=Shuffled(23), num_workers=1)) == quiet
 
 
 class Shuffled(data.Sampler[int]):
@@ -97,30 +97,30 @@ class Remembering(Shuffled):
 def makers() -> dict[str, Any]:
     """Loaders of every kind, made anew by each call."""
     return {
-        "in order": lambda workers: data.DataLoader(sets.Drawing(), 4, num_workers=workers),
-        "shuffled": lambda workers: data.DataLoader(sets.Drawing(), 4, True, num_workers=workers),
+        "in order": lambda workers: data.DataLoader(datasets.Drawing(), 4, num_workers=workers),
+        "shuffled": lambda workers: data.DataLoader(datasets.Drawing(), 4, True, num_workers=workers),
         "generator": lambda workers: data.DataLoader(
-            sets.Drawing(), 4, True, num_workers=workers, generator=wb.Generator(5)
+            datasets.Drawing(), 4, True, num_workers=workers, generator=wb.Generator(5)
         ),
         "sampler": lambda workers: data.DataLoader(
-            sets.Drawing(),
+            datasets.Drawing(),
             4,
             sampler=data.WeightedRandomSampler([1.0] * 23, 30, generator=wb.Generator(6)),
             num_workers=workers,
         ),
         "own sampler": lambda workers: data.DataLoader(
-            sets.Drawing(), 4, sampler=Shuffled(23), num_workers=workers
+            datasets.Drawing(), 4, sampler=Shuffled(23), num_workers=workers
         ),
         "sampler with a state": lambda workers: data.DataLoader(
-            sets.Drawing(), 4, sampler=Remembering(23), num_workers=workers
+            datasets.Drawing(), 4, sampler=Remembering(23), num_workers=workers
         ),
         "batch sampler": lambda workers: data.DataLoader(
-            sets.Drawing(),
+            datasets.Drawing(),
             batch_sampler=data.BatchSampler(data.SubsetRandomSampler(range(3, 20)), 3, True),
             num_workers=workers,
         ),
         "single samples": lambda workers: data.DataLoader(
-            sets.Drawing(),
+            datasets.Drawing(),
             None,
             True,
             num_workers=workers,
@@ -199,7 +199,7 @@ class Uneven(data.Dataset):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_iterable_data_sets_go_on_as_well(workers: int) -> None:
     def make() -> Any:
-        return data.DataLoader(sets.Count(), 3, num_workers=workers)
+        return data.DataLoader(datasets.Count(), 3, num_workers=workers)
 
     loader = make()
     batches = iter(loader)
@@ -211,7 +211,7 @@ def test_iterable_data_sets_go_on_as_well(workers: int) -> None:
     again.load_state_dict(state)
     assert plain(again) == rest
     assert len(rest) == (5 if workers == 0 else 6)
-    other = data.DataLoader(sets.Count(), 3, num_workers=workers + 1)
+    other = data.DataLoader(datasets.Count(), 3, num_workers=workers + 1)
     with pytest.raises(
         ValueError, match=f"a loader with num_workers={workers}, and this one has {workers + 1}"
     ):
@@ -231,7 +231,7 @@ def test_a_loop_that_is_only_begun_does_not_use_the_place_up(workers: int) -> No
 
 
 def test_a_failed_batch_counts_as_passed() -> None:
-    loader = data.DataLoader(sets.Failing("error"), 2)
+    loader = data.DataLoader(datasets.Failing("error"), 2)
     batches = iter(loader)
     for _ in range(2):
         next(batches)
@@ -260,7 +260,7 @@ def test_states_of_something_else_are_refused_and_change_nothing() -> None:
     assert sorted(int(one) for batch in secure for one in batch.tolist()) == list(range(6))
     with pytest.raises(RuntimeError, match="generator is secure, so its order cannot be repeated"):
         secure.state_dict()
-    unordered = data.DataLoader(sets.Count(), num_workers=1, in_order=False)
+    unordered = data.DataLoader(datasets.Count(), num_workers=1, in_order=False)
     with pytest.raises(RuntimeError, match="Pass in_order=True"):
         unordered.state_dict()
 
@@ -338,7 +338,7 @@ def test_batches_of_stacked_joined_and_chosen_data_sets() -> None:
         [4, 5, 0, 2],
         [4, 6, 8, 10],
     ]
-    chained = sets.Count(2) + sets.Count(3)
+    chained = datasets.Count(2) + datasets.Count(3)
     assert isinstance(chained, data.ChainDataset) and len(list(chained)) == 5
     mixed = data.StackDataset(joined, range(12))
     assert [(int(a), b) for (a,), b in mixed.__getitems__([7, 0])] == [(2, 7), (0, 0)]
@@ -349,7 +349,7 @@ def test_without_batches_samples_come_as_they_are() -> None:
     (sample,) = loader
     assert isinstance(sample["x"], wb.Tensor) and sample["t"] == "a" and sample["x"].shape == (2,)
     assert len(loader) == 1
-    assert list(data.DataLoader(sets.Count(2), None, collate_fn=lambda one: one[0])) == [0, 1]
+    assert list(data.DataLoader(datasets.Count(2), None, collate_fn=lambda one: one[0])) == [0, 1]
 
 
 def test_lengths() -> None:
@@ -357,7 +357,7 @@ def test_lengths() -> None:
     assert len(data.DataLoader(range(7), 3, drop_last=True)) == 2
     assert len(data.DataLoader(range(7), batch_sampler=[[1], [2, 3]])) == 2
     with pytest.raises(TypeError, match="does not say how many samples"):
-        len(data.DataLoader(sets.Count(7)))
+        len(data.DataLoader(datasets.Count(7)))
 
 
 def test_attributes_are_what_pytorch_calls_them() -> None:
@@ -396,9 +396,13 @@ def test_attributes_are_what_pytorch_calls_them() -> None:
         ({"multiprocessing_context": 1, "num_workers": 1}, TypeError, "a valid context object"),
         ({"batch_size": 0}, ValueError, "batch_size should be a positive integer value"),
         ({"drop_last": 1}, ValueError, "drop_last should be a boolean value"),
-        ({"dataset": sets.Count(), "shuffle": True}, ValueError, "unspecified shuffle option"),
-        ({"dataset": sets.Count(), "sampler": [1]}, ValueError, "unspecified sampler option"),
-        ({"dataset": sets.Count(), "batch_sampler": [[1]]}, ValueError, "unspecified batch_sampler option"),
+        ({"dataset": datasets.Count(), "shuffle": True}, ValueError, "unspecified shuffle option"),
+        ({"dataset": datasets.Count(), "sampler": [1]}, ValueError, "unspecified sampler option"),
+        (
+            {"dataset": datasets.Count(), "batch_sampler": [[1]]},
+            ValueError,
+            "unspecified batch_sampler option",
+        ),
         (
             {"dataset": [], "shuffle": True},
             ValueError,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.data import sets
+from tests.data import datasets
 from workbench import data
 
 
@@ -81,7 +81,7 @@ def test_batches_of_indices() -> None:
         (lambda: list(data.Sampler()), TypeError, r"define __iter__\(self\)"),
         (lambda: list(data.IterableDataset()), TypeError, r"define __iter__\(self\)"),
         (lambda: data.ConcatDataset([]), ValueError, "should not be an empty iterable"),
-        (lambda: data.ConcatDataset([range(2), sets.Count()]), TypeError, "number 1 is Count: chain"),
+        (lambda: data.ConcatDataset([range(2), datasets.Count()]), TypeError, "number 1 is Count: chain"),
         (lambda: data.ConcatDataset([range(2)])[2], IndexError, "index 2 is out of range: there are 2"),
         (lambda: list(data.ChainDataset([range(2)])), TypeError, "number 0 is range: join"),
         (lambda: data.StackDataset(), ValueError, "At least one dataset"),
@@ -192,5 +192,5 @@ def test_progress_says_how_far_it_is() -> None:
     assert len([bar.set_postfix(loss=1.5) for _ in bar]) == 6
     shown = screen.getvalue()
     assert "epoch 2:  40%" in shown and "10/10" in shown and "batch/s" in shown and "loss=1.5" in shown
-    assert len(list(data.progress(data.DataLoader(sets.Count(5), 2), file=io.StringIO()))) == 3
+    assert len(list(data.progress(data.DataLoader(datasets.Count(5), 2), file=io.StringIO()))) == 3
     assert loader.position == 0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.data import sets
+from tests.data import datasets
 from tests.data.processes import tensors
 from workbench import data
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left")
 )
 @pytest.mark.parametrize("persistent", [True, False])
 def test_a_worker_that_ends_is_an_error_that_says_where(way: str, words: str, persistent: bool) -> None:
-    loader = data.DataLoader(sets.Failing(way), 2, num_workers=2, persistent_workers=persistent)
+    loader = data.DataLoader(datasets.Failing(way), 2, num_workers=2, persistent_workers=persistent)
     batches = iter(loader)
     assert [next(batches).tolist() for _ in range(2)] == [[0, 1], [2, 3]]
     with pytest.raises(data.WorkerError) as caught:
@@ -67,7 +67,7 @@ class Slow(data.Dataset):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_error_is_raised_as_it_is_with_its_place_and_the_loop_can_go_on(workers: int) -> None:
-    batches = iter(data.DataLoader(sets.Failing("error"), 2, num_workers=workers))
+    batches = iter(data.DataLoader(datasets.Failing("error"), 2, num_workers=workers))
     assert [next(batches).tolist() for _ in range(2)] == [[0, 1], [2, 3]]
     with pytest.raises(KeyError, match="no such thing") as caught:
         next(batches)
@@ -76,16 +76,16 @@ def test_an_error_is_raised_as_it_is_with_its_place_and_the_loop_can_go_on(worke
     assert "batch 2 of samples [4, 5]" in notes
     if workers:
         assert "in DataLoader worker 0 (pid " in notes
-        assert "sets.py" in notes and "in __getitem__" in notes
+        assert "datasets.py" in notes and "in __getitem__" in notes
     assert [one.tolist() for one in batches] == [[6, 7], [8, 9], [10, 11]]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_errors_that_cannot_travel_or_would_end_the_loop(workers: int) -> None:
-    with pytest.raises((data.WorkerError, sets.UnpicklableError), match="1 and 2"):
-        list(data.DataLoader(sets.Failing("unpicklable"), num_workers=workers))
+    with pytest.raises((data.WorkerError, datasets.UnpicklableError), match="1 and 2"):
+        list(data.DataLoader(datasets.Failing("unpicklable"), num_workers=workers))
     with pytest.raises(RuntimeError, match=r"would (have )?end(ed)? the loop"):
-        list(data.DataLoader(sets.Failing("stop"), num_workers=workers))
+        list(data.DataLoader(datasets.Failing("stop"), num_workers=workers))
 
 
 def test_samples_of_unequal_size_are_refused_with_their_number() -> None:
@@ -100,7 +100,7 @@ def test_samples_of_unequal_size_are_refused_with_their_number() -> None:
 
 
 def test_a_worker_that_cannot_begin_says_why() -> None:
-    loader = data.DataLoader(range(4), num_workers=2, worker_init_fn=sets.refuse_to_start)
+    loader = data.DataLoader(range(4), num_workers=2, worker_init_fn=datasets.refuse_to_start)
     with pytest.raises(OSError, match="worker 0 finds no disk") as caught:
         next(iter(loader))
     assert "while it was started" in "".join(caught.value.__notes__)
@@ -116,7 +116,7 @@ def test_what_cannot_be_pickled_for_a_spawned_worker_is_explained() -> None:
 
 
 def test_a_batch_that_takes_too_long_is_an_error() -> None:
-    loader = data.DataLoader(sets.Failing("hang"), 6, num_workers=1, timeout=0.3)
+    loader = data.DataLoader(datasets.Failing("hang"), 6, num_workers=1, timeout=0.3)
     with pytest.raises(data.WorkerError) as caught:
         list(loader)
     assert "timed out after 0.3 seconds, waiting for worker 0 (pid" in str(caught.value)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.data import sets
+from tests.data import datasets
 from tests.data.processes import numbers, tensors
 from workbench import data
 from workbench.data import pool
@@ -38,7 +38,7 @@ def test_batches_arrive_as_they_would_be_made_here(method: str) -> None:
 @pytest.mark.parametrize("prefetch", [1, 2, 40])
 def test_odd_batches_and_slots_that_grow(prefetch: int) -> None:
     loader = data.DataLoader(
-        sets.Odd(), batch_size=1, num_workers=2, collate_fn=sets.odd_batch, prefetch_factor=prefetch
+        datasets.Odd(), batch_size=1, num_workers=2, collate_fn=datasets.odd_batch, prefetch_factor=prefetch
     )
     batches = list(loader)
     assert [batch["indices"] for batch in batches] == [[i] for i in range(12)]
@@ -81,7 +81,7 @@ def lies_in_a_slot(x: wb.Tensor) -> bool:
 
 def test_what_a_pass_that_was_left_still_sends_is_not_taken_for_the_next() -> None:
     loader = data.DataLoader(
-        sets.Slow(), batch_size=2, num_workers=1, prefetch_factor=4, persistent_workers=True
+        datasets.Slow(), batch_size=2, num_workers=1, prefetch_factor=4, persistent_workers=True
     )
     left = iter(loader)
     assert next(left).tolist() == [0, 1]
@@ -91,7 +91,9 @@ def test_what_a_pass_that_was_left_still_sends_is_not_taken_for_the_next() -> No
 
 
 def test_a_tensor_that_asks_for_gradients_still_does() -> None:
-    loader = data.DataLoader(range(4), num_workers=1, collate_fn=sets.asking, multiprocessing_context="fork")
+    loader = data.DataLoader(
+        range(4), num_workers=1, collate_fn=datasets.asking, multiprocessing_context="fork"
+    )
     for one in loader:
         assert (one.requires_grad, one.names, one.tolist()) == (True, ("N",), [1.0, 1.0])
 
@@ -101,7 +103,7 @@ def test_a_forked_worker_keeps_no_pipe_of_another_loader() -> None:
     ours = {os.readlink(f"/proc/self/fd/{one}") for one in pool._ours}
     assert len(ours) >= 2
     second = data.DataLoader(
-        range(1), num_workers=1, collate_fn=sets.open_pipes, multiprocessing_context="fork"
+        range(1), num_workers=1, collate_fn=datasets.open_pipes, multiprocessing_context="fork"
     )
     assert not ours & set(next(iter(second)))
     assert len(list(first)) == 4
@@ -207,14 +209,14 @@ def test_a_worker_knows_what_it_is() -> None:
 
 
 def test_iterable_data_sets_are_split_as_the_data_set_says() -> None:
-    loader = data.DataLoader(sets.Count(), 3, num_workers=3)
+    loader = data.DataLoader(datasets.Count(), 3, num_workers=3)
     assert [batch[0].tolist() for batch in loader] == [
         [0, 3, 6], [1, 4, 7], [2, 5, 8], [9, 12, 15], [10, 13, 16], [11, 14, 17], [18], [19],
     ]  # fmt: skip
-    assert len(list(data.DataLoader(sets.Count(), 3, num_workers=3, drop_last=True))) == 6
+    assert len(list(data.DataLoader(datasets.Count(), 3, num_workers=3, drop_last=True))) == 6
     # One that is not split comes once from every worker.
     assert sorted(numbers(data.DataLoader(Same(), num_workers=2, in_order=False))) == [0, 0, 1, 1, 2, 2]
-    single = data.DataLoader(sets.Count(3), None, num_workers=2)
+    single = data.DataLoader(datasets.Count(3), None, num_workers=2)
     assert [number for number, _ in single] == [0, 1, 2]
 
 
@@ -256,9 +258,9 @@ def test_kernels_and_blas_in_forked_workers_use_one_thread_and_do_not_hang() -> 
     before = wb.get_num_threads()
     wb.set_num_threads(2)
     try:
-        sums = sets.Products()[0]  # the pools of threads are there when the workers are forked
+        sums = datasets.Products()[0]  # the pools of threads are there when the workers are forked
         loader = data.DataLoader(
-            sets.Products(), 2, num_workers=2, multiprocessing_context="fork", timeout=60
+            datasets.Products(), 2, num_workers=2, multiprocessing_context="fork", timeout=60
         )
         for total, threads, half in loader:
             assert total.tolist() == [sums[0].item()] * 2

@@ -14,7 +14,7 @@ from workbench.base.lazy import Lazy
 from workbench.base.random import Generator, default_generator
 from workbench.data.collate import default_collate, default_convert
 from workbench.data.dataset import Dataset, IterableDataset
-from workbench.data.passes import ENDLESS, ByWorkers, Here, Pass, plan_of
+from workbench.data.iterators import ENDLESS, ByWorkers, InProcess, Pass, plan_of
 from workbench.data.pool import Pool
 from workbench.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -162,7 +162,7 @@ class DataLoader(Generic[T]):
         begun = self._begin()
         plan = plan_of(self, begun)
         if self.num_workers == 0:
-            return Here(self, begun, plan)
+            return InProcess(self, begun, plan)
         assert begun.seed is not None
         pool = self._pool
         if pool is not None and pool.close.alive:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
-    contract,
     dropout,
     elementwise,
     index,
     losses,
-    normalise,
-    observe,
-    one_dim,
-    optimise,
-    order,
+    matmul,
+    normalization,
+    one_dimensional,
+    optimizers,
     parametric_elementwise,
     pool,
     recurrent,
     reduce,
     softmax,
+    sorting,
+    statistics,
 )
-from workbench.kernels.convolve import PackedConv2d, pack_conv2d
+from workbench.kernels.convolution import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason
 from workbench.kernels.memory import pooled_bytes, release_memory

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.base.dtypes import get_default_dtype
 from workbench.core.value import new
-from workbench.kernels.optimise import STEP_RULES, optimise_step
+from workbench.kernels.optimizers import STEP_RULES, optimizer_step
 from workbench.optim.optimizer import Group, Optimizer
 from workbench.optim.settings import number
 
@@ -63,7 +63,7 @@ class Elementwise(Optimizer):
     # ---------------------------------------------------------------------------------------------- step
 
     def _step_group(self, group: Group) -> None:
-        if optimise_step is None or self.rule not in STEP_RULES:
+        if optimizer_step is None or self.rule not in STEP_RULES:
             left = [one for one in group["params"] if one._grad is not None]
             fresh = {id(one) for one in left if self._begin(one, group)}
         else:
@@ -71,12 +71,12 @@ class Elementwise(Optimizer):
             counter = "step" if self.counts else None
             keys = (*arrays, *(None,) * (3 - len(arrays)), counter, next(iter(self.scalars), None))
             numbers = self._numbers(group)
-            left = optimise_step(self.rule, self.state, group["params"], keys, numbers, False)
+            left = optimizer_step(self.rule, self.state, group["params"], keys, numbers, False)
             if not left:
                 return
             begun = [one for one in left if self._begin(one, group)]
             fresh = {id(one) for one in begun}
-            odd = optimise_step(self.rule, self.state, begun, keys, numbers, True) if begun else []
+            odd = optimizer_step(self.rule, self.state, begun, keys, numbers, True) if begun else []
             left = [one for one in left if id(one) not in fresh] + odd
         for parameter in left:
             self._step_plainly(parameter, group, id(parameter) in fresh)

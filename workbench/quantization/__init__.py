@@ -18,8 +18,9 @@ from workbench.quantization.fake_quantize import (
     enable_fake_quant,
     enable_observer,
 )
-from workbench.quantization.figures import Figures
 from workbench.quantization.fuse import fuse_modules
+from workbench.quantization.layer_observers import propagate_qconfig
+from workbench.quantization.metrics import Figures
 from workbench.quantization.observer import (
     HistogramObserver,
     MinMaxObserver,
@@ -29,7 +30,6 @@ from workbench.quantization.observer import (
     PlaceholderObserver,
 )
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.observing import propagate_qconfig
 from workbench.quantization.prepare import prepare
 from workbench.quantization.qconfig import (
     QConfig,

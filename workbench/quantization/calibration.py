@@ -10,10 +10,10 @@ from typing import Any
 from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
-from workbench.quantization.evidence import ChannelValues, Evidence, density_of
+from workbench.quantization.error_statistics import ChannelValues, ErrorStatistics, density_of
 from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.figures import Figures, Measurement
 from workbench.quantization.intrinsic import weighted_layer
+from workbench.quantization.metrics import Figures, Measurement
 from workbench.quantization.noise import Density
 from workbench.quantization.observer_base import ObserverBase
 
@@ -43,18 +43,18 @@ class Entry:
         self.observer = observer
         self.layer = layer
         """The layer whose weight is observed; None for activations."""
-        self._known: tuple[int, Evidence | None] = (-1, None)
+        self._known: tuple[int, ErrorStatistics | None] = (-1, None)
         self._ratio: tuple[int, float | None] = (-1, None)
 
     @property
-    def evidence(self) -> Evidence | None:
+    def evidence(self) -> ErrorStatistics | None:
         """The values seen so far, or None where no histogram of them is kept."""
         version = self.observer.data_version
         if self._known[0] != version:
             self._known = version, self._gather()
         return self._known[1]
 
-    def _gather(self) -> Evidence | None:
+    def _gather(self) -> ErrorStatistics | None:
         observer = self.observer
         if self.layer is not None:
             values = self.layer.weight.payload

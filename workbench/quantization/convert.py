@@ -9,8 +9,8 @@ from workbench.base.errors import QuantizationError
 from workbench.nn import Conv2d, Linear, MaxPool2d, Module
 from workbench.quantization import quantized
 from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU, weighted_layer
+from workbench.quantization.layer_observers import observe_weights, observer_of, quantizable
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.observing import observe_weights, observer_of, quantizable
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = ["convert", "refresh", "uncalibrated", "with_integer_layers"]

@@ -9,8 +9,14 @@ from workbench.base.errors import QuantizationError
 from workbench.core.value import Value
 from workbench.nn import Module, Sequential
 from workbench.quantization.calibration import Calibration
+from workbench.quantization.layer_observers import (
+    WEIGHTED,
+    attach,
+    observe_weights,
+    propagate_qconfig,
+    quantizable,
+)
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.observing import WEIGHTED, attach, observe_weights, propagate_qconfig, quantizable
 from workbench.quantization.qconfig import QConfig, get_default_qconfig
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 

@@ -14,7 +14,7 @@ from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
 from workbench.live.model import Snapshot
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.graph import LONGEST, dims_of_type, short_name
-from workbench.widgets.picking import PickingModel
+from workbench.widgets.node_selection import NodeSelectionModel
 
 __all__ = ["MOST_ROWS", "FlowModel", "FlowWidget", "flow"]
 
@@ -22,7 +22,7 @@ MOST_ROWS = 2000
 """A longer graph is drawn up to here, and the title says so."""
 
 
-class FlowModel(PickingModel):
+class FlowModel(NodeSelectionModel):
     """Draws how dims flow through `graph` under the name `title`."""
 
     view = "shapes"

@@ -15,7 +15,7 @@ from workbench.live.messages import Dim, GraphEdge, GraphNode, GraphState, Head
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.picking import PickingModel
+from workbench.widgets.node_selection import NodeSelectionModel
 
 __all__ = ["MOST_NODES", "GraphModel", "GraphWidget", "dims_of_type", "graph"]
 
@@ -40,7 +40,7 @@ def dims_of_type(kind: Type) -> list[Dim]:
     return [Dim(name, size) for name, size in zip(kind.dims.labels, kind.dims.sizes, strict=True)]
 
 
-class GraphModel(PickingModel):
+class GraphModel(NodeSelectionModel):
     """Draws `graph` under the name `title`; call `show` to draw another, or this one after it was changed."""
 
     view = "graph"

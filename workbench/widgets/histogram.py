@@ -32,7 +32,7 @@ from workbench.live.messages import (
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.quantization.calibration import Calibration, Change, Entry
-from workbench.quantization.evidence import ChannelValues
+from workbench.quantization.error_statistics import ChannelValues
 from workbench.quantization.search import NAMES, RULES, curve
 from workbench.widgets.base import HearingWidget
 

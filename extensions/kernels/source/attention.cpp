@@ -6,7 +6,7 @@
 #include <atomic>
 #include <optional>
 
-#include "chance.hpp"
+#include "counter_based_random.hpp"
 #include "engine.hpp"
 #define WORKBENCH_LEAVES "leaves/attention.inl"
 #define WORKBENCH_LEAVES_WIDE
@@ -76,12 +76,12 @@ struct Mask {
 struct Problem {
     std::int64_t heads, all, queries, keys, width, values, block;
     bool causal;
-    Chance chance;
+    CounterBasedRandom random;
     float kept;
 
     Problem(const Heads& q, const Heads& k, const Heads& v, bool causal, double dropout, std::uint64_t seed)
         : heads(q.shape[1]), all(q.shape[0] * q.shape[1]), queries(q.shape[2]), keys(k.shape[2]), width(q.shape[3]),
-          values(v.shape[3]), causal(causal), chance(seed, dropout),
+          values(v.shape[3]), causal(causal), random(seed, dropout),
           kept(dropout < 1.0 ? static_cast<float>(1.0 / (1.0 - dropout)) : 0.f) {
         const Dims a = q.shape, b = k.shape, c = v.shape;
         if (a[0] != b[0] || a[1] != b[1] || a[3] != b[3] || c[0] != b[0] || c[1] != b[1] || c[2] != b[2])
@@ -125,7 +125,7 @@ nb::object attention(const Input<float>& query, const Input<float>& key, const I
                 for (std::int64_t i = 0; i < rows; ++i)
                     normals.data()[head * p.queries + first + i] = LEAF_WIDE(attention_row)(
                         scores.data() + i * p.keys, seen, p.visible(first + i), added.row(head, p.heads, first + i),
-                        p.chance, p.place(head, first + i), p.kept);
+                        p.random, p.place(head, first + i), p.kept);
                 good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, v.at(head), v.leading(), 0.f,
                                         y.at(head) + first * y.leading(), y.leading());
                 if (!good) failed = true;
@@ -168,7 +168,7 @@ nb::object attention_gradient(const Input<float>& gradient, const Input<float>& 
                         LEAF_WIDE(attention_gradient_row)(scores.data() + i * p.keys, slopes.data() + i * p.keys, p.keys,
                                                           p.visible(first + i), added.row(head, p.heads, first + i),
                                                           normals.data()[head * p.queries + first + i], delta,
-                                                          static_cast<float>(scale), p.chance, p.place(head, first + i), p.kept);
+                                                          static_cast<float>(scale), p.random, p.place(head, first + i), p.kept);
                     }
                     const float more = first ? 1.f : 0.f;
                     good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, k.at(head), k.leading(),

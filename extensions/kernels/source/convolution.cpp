@@ -10,7 +10,7 @@
 #include <nanobind/stl/array.h>
 
 #include "engine.hpp"
-#include "geometry.hpp"
+#include "convolution_geometry.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
 

@@ -7,7 +7,7 @@
 #define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"
-#include "walk.hpp"
+#include "broadcast.hpp"
 
 namespace workbench {
 namespace {

@@ -1,7 +1,8 @@
 // The module workbench._kernels: each file binds its own family.
 #include "attention.hpp"
+#include "batch_norm.hpp"
 #include "convolution.hpp"
-#include "dropping.hpp"
+#include "dropout.hpp"
 #include "eager/module.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
@@ -12,20 +13,19 @@
 #include "losses.hpp"
 #include "matmul.hpp"
 #include "memory.hpp"
-#include "normalisation.hpp"
-#include "order.hpp"
+#include "parametric_elementwise.hpp"
 #include "pooling.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
 #include "recurrent.hpp"
 #include "reduce.hpp"
-#include "shaped.hpp"
 #include "softmax.hpp"
+#include "sorting.hpp"
 #include "statistics.hpp"
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 19;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 20;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -38,7 +38,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);
     workbench::bind_losses(module);
-    workbench::bind_dropping(module);
+    workbench::bind_dropout_ops(module);
     workbench::bind_attention(module);
     workbench::bind_recurrent(module);
     workbench::bind_reduce(module);

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from workbench.nn.modules.activation_bounded import (
+    Hardsigmoid,
+    Hardtanh,
+    LogSigmoid,
+    ReLU6,
+    Sigmoid,
+    Softsign,
+    Tanh,
+)
+from workbench.nn.modules.activation_gated import GELU, GLU, Hardswish, Mish, SiLU
+from workbench.nn.modules.activation_rectified import (
+    CELU,
+    ELU,
+    SELU,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    RReLU,
+    Softplus,
+    Threshold,
+)
+from workbench.nn.modules.activation_shrinkage import Hardshrink, Softshrink, Tanhshrink
 from workbench.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from workbench.nn.modules.attention import MultiheadAttention
 from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
-from workbench.nn.modules.bounded import Hardsigmoid, Hardtanh, LogSigmoid, ReLU6, Sigmoid, Softsign, Tanh
 from workbench.nn.modules.container import ModuleDict, ModuleList, Sequential
 from workbench.nn.modules.container_parameters import ParameterDict, ParameterList
 from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d
@@ -22,7 +43,6 @@ from workbench.nn.modules.dropout import (
 from workbench.nn.modules.embedding import Embedding, EmbeddingBag
 from workbench.nn.modules.flatten import Flatten, Unflatten
 from workbench.nn.modules.fold import Fold, Unfold
-from workbench.nn.modules.gated import GELU, GLU, Hardswish, Mish, SiLU
 from workbench.nn.modules.instance_norm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from workbench.nn.modules.lazy import (
     LazyBatchNorm1d,
@@ -71,7 +91,7 @@ from workbench.nn.modules.loss_regression import (
     PoissonNLLLoss,
     SmoothL1Loss,
 )
-from workbench.nn.modules.normalise import GroupNorm, LayerNorm, RMSNorm
+from workbench.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
 from workbench.nn.modules.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -110,12 +130,10 @@ from workbench.nn.modules.pool_adaptive import (
 )
 from workbench.nn.modules.pool_fractional import FractionalMaxPool2d, FractionalMaxPool3d
 from workbench.nn.modules.pool_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
-from workbench.nn.modules.rectify import CELU, ELU, SELU, LeakyReLU, PReLU, ReLU, RReLU, Softplus, Threshold
 from workbench.nn.modules.recurrent import GRU, LSTM, RNN
 from workbench.nn.modules.recurrent_base import RNNBase
 from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from workbench.nn.modules.response_norm import CrossMapLRN2d, LocalResponseNorm
-from workbench.nn.modules.shrink import Hardshrink, Softshrink, Tanhshrink
 from workbench.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 from workbench.nn.modules.transformer import (
     Transformer,

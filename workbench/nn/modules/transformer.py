@@ -14,12 +14,12 @@ from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.nn import functional, init
 from workbench.nn.module import Module
+from workbench.nn.modules.activation_rectified import ReLU
 from workbench.nn.modules.attention import MultiheadAttention
 from workbench.nn.modules.container import ModuleList
 from workbench.nn.modules.dropout import Dropout
 from workbench.nn.modules.linear import Linear
-from workbench.nn.modules.normalise import LayerNorm
-from workbench.nn.modules.rectify import ReLU
+from workbench.nn.modules.normalization import LayerNorm
 from workbench.ops.shape.creation import filled, tri
 
 __all__ = [

@@ -8,8 +8,8 @@ from workbench.core.dispatch import no_grad
 from workbench.nn import functional
 from workbench.nn.module import Module
 from workbench.nn.utils import parametrize
-from workbench.nn.utils.normed import as_matrix, direction_times_length, lengths, power_iteration
 from workbench.nn.utils.orthogonal import MAPS, parametrization
+from workbench.nn.utils.weight_norms import as_matrix, direction_times_length, lengths, power_iteration
 from workbench.ops import FUNCTIONS
 from workbench.tensor import Tensor
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from workbench.nn.module import Module
-from workbench.nn.utils.hooked import take_out
-from workbench.nn.utils.pruning import (
+from workbench.nn.utils.pruning_methods import (
     BasePruningMethod,
     CustomFromMask,
     Identity,
@@ -22,6 +21,7 @@ from workbench.nn.utils.pruning import (
     RandomUnstructured,
     pruning_of,
 )
+from workbench.nn.utils.weight_hooks import take_out
 from workbench.ops import FUNCTIONS
 from workbench.tensor import Tensor
 

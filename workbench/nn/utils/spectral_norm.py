@@ -9,8 +9,8 @@ from workbench.core.tape import alias_like
 from workbench.nn import functional
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.nn.utils.hooked import found, parameter_of, put, take_out
-from workbench.nn.utils.normed import as_matrix
+from workbench.nn.utils.weight_hooks import found, parameter_of, put, take_out
+from workbench.nn.utils.weight_norms import as_matrix
 from workbench.ops import FUNCTIONS
 from workbench.tensor import Tensor
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from workbench.core.tape import alias_like
 from workbench.nn.module import Module
 from workbench.nn.parameter import Parameter
-from workbench.nn.utils.hooked import found, parameter_of, put, take_out
-from workbench.nn.utils.normed import direction_times_length, lengths
+from workbench.nn.utils.weight_hooks import found, parameter_of, put, take_out
+from workbench.nn.utils.weight_norms import direction_times_length, lengths
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

@@ -18,8 +18,8 @@ from workbench.ops.nn.conv.window_geometry import Sizes, several
 from workbench.ops.quantized.layers import QUANTIZED_CONV2D, QUANTIZED_LINEAR, QUANTIZED_MAX_POOL2D
 from workbench.ops.quantized.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
 from workbench.quantization.intrinsic import weighted_layer
+from workbench.quantization.layer_observers import observer_of
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.observing import observer_of
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 from workbench.tensor import Tensor
 

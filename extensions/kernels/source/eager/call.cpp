@@ -1,6 +1,6 @@
 #include "call.hpp"
 
-#include "small.hpp"
+#include "small_arrays.hpp"
 #include "types.hpp"
 
 #include <algorithm>

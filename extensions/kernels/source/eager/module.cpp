@@ -2,11 +2,11 @@
 #define WORKBENCH_IMPORTS_NUMPY
 #include "types.hpp"
 
+#include "backward.hpp"
 #include "call.hpp"
 #include "module.hpp"
-#include "small.hpp"
-#include "step.hpp"
-#include "walk.hpp"
+#include "optimizer_step.hpp"
+#include "small_arrays.hpp"
 
 namespace workbench {
 namespace eager {
@@ -84,7 +84,7 @@ PyMethodDef functions[] = {
     {"recall", fast(recall), METH_FASTCALL, "A recorded call, for its gradient rule."},
     {"stretched", fast(stretched), METH_FASTCALL, "A view with dims of size 1 repeated."},
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
-    {"optimise_step", fast(optimise_step), METH_FASTCALL, "One step of an optimizer."},
+    {"optimizer_step", fast(optimizer_step), METH_FASTCALL, "One step of an optimizer."},
     {"connect", connect, METH_VARARGS, "Tell what core knows."},
     {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
     {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},

@@ -1,15 +1,15 @@
 // One row of scores: softmax, and its gradient. Included once per instruction set; see dispatch.hpp.
-#include "chance.inl"
+#include "counter_based_random.inl"
 #include "functions.inl"
 
 // Which of a row's weights are kept, scaled; `place` is that of the row's first weight.
 struct Dropping {
-    Drawing numbers;
+    RandomNumbers numbers;
     std::uint64_t least;
     float scale;
 
-    WORKBENCH_INLINE Dropping(const Chance& chance, std::uint32_t place, float scale)
-        : numbers(chance, place, 1), least(chance.least), scale(scale) {}
+    WORKBENCH_INLINE Dropping(const CounterBasedRandom& random, std::uint32_t place, float scale)
+        : numbers(random, place, 1), least(random.least), scale(scale) {}
     WORKBENCH_INLINE floats factor(std::int64_t first) const {
         return least ? chosen(numbers.at(first), least, all(scale), all(0.f)) : all(1.f);
     }
@@ -33,9 +33,9 @@ static WORKBENCH_INLINE void along_row(std::int64_t count, Step&& step) {
 
 // Scores become weights, of which those after the first `visible` are zero; returns the logarithm of the sum of
 // exponentials, infinity where there is nothing to look at.
-static float attention_row(float* scores, std::int64_t count, std::int64_t visible, const float* mask, const Chance& chance,
+static float attention_row(float* scores, std::int64_t count, std::int64_t visible, const float* mask, const CounterBasedRandom& random,
                            std::uint32_t place, float scale) {
-    const Dropping dropping(chance, place, scale);
+    const Dropping dropping(random, place, scale);
     floats highest = all(-__builtin_inff());
     ints nan = highest != highest;  // `larger` keeps a NaN only until the next value
     float most = -__builtin_inff();
@@ -79,9 +79,9 @@ static float attention_row(float* scores, std::int64_t count, std::int64_t visib
 
 // Scores become weights again, and the gradients of weights those of scores, times `factor`.
 static void attention_gradient_row(float* scores, float* gradients, std::int64_t count, std::int64_t visible, const float* mask,
-                                   float normal, float delta, float factor, const Chance& chance, std::uint32_t place,
+                                   float normal, float delta, float factor, const CounterBasedRandom& random, std::uint32_t place,
                                    float scale) {
-    const Dropping dropping(chance, place, scale);
+    const Dropping dropping(random, place, scale);
     along_row(visible, [&](std::int64_t i, std::int64_t n) {
         floats value = row_floats(scores + i, n);
         if (mask) value = value + row_floats(mask + i, n);

@@ -1,6 +1,6 @@
 // Normalisation over groups of channels. Included once per instruction set; see dispatch.hpp.
 #include "layer_norm.inl"
-#include "normalisation.inl"
+#include "normalization.inl"
 
 // Mean, and the mean of squared distances from it.
 static void group_moments(const float* x, std::int64_t count, double* mean, double* variance) {

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.nn import functional, init
 from workbench.nn.module import Module
-from workbench.nn.modules.in_place import InPlace
+from workbench.nn.modules.activation_in_place import InPlace
 from workbench.nn.parameter import Parameter
 from workbench.nn.positional_dims import check_places
 from workbench.nn.spatial_names import require_size

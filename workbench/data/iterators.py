@@ -18,7 +18,7 @@ from workbench.data.worker import END
 if TYPE_CHECKING:
     from workbench.data.loader import DataLoader
 
-__all__ = ["ENDLESS", "ByWorkers", "Here", "Pass", "fetch_of", "plan_of"]
+__all__ = ["ENDLESS", "ByWorkers", "InProcess", "Pass", "fetch_of", "plan_of"]
 
 ORDER = -1
 """The number by which the streams of samplers are told from those of batches."""
@@ -105,7 +105,7 @@ def fetch_of(loader: DataLoader[Any]) -> Fetch | FetchIterable:
     return Fetch(loader.dataset, loader.collate_fn, loader.batched, loader.batch_dim)
 
 
-class Here(Iterator[Any]):
+class InProcess(Iterator[Any]):
     """The batches of a pass, made in this process."""
 
     def __init__(self, loader: DataLoader[Any], begun: Pass, plan: Iterator[tuple[int, Any]]) -> None:

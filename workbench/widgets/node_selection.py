@@ -9,10 +9,10 @@ from collections.abc import Container
 from workbench.live.messages import SelectEvent
 from workbench.live.model import Refused, ViewModel
 
-__all__ = ["PickingModel"]
+__all__ = ["NodeSelectionModel"]
 
 
-class PickingModel(ViewModel):
+class NodeSelectionModel(ViewModel):
     """A view model whose only event is that a node is picked, or nothing.
 
     The live room offers what was picked elsewhere to every view model that is known to it.

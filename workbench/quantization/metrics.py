@@ -19,7 +19,7 @@ from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.quantization.analysis import hits, sqnr
 from workbench.quantization.convert import refresh, uncalibrated, with_integer_layers
-from workbench.quantization.observing import observer_of, quantizable, unobserved
+from workbench.quantization.layer_observers import observer_of, quantizable, unobserved
 
 __all__ = ["Figures", "Measurement"]
 

@@ -1,4 +1,4 @@
-#include "walk.hpp"
+#include "backward.hpp"
 
 #include "types.hpp"
 

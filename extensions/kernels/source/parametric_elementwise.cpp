@@ -1,7 +1,7 @@
 // Elementwise ops over float32 whose shape numbers decide, and the choice between two operands.
-#include "shaped.hpp"
+#include "parametric_elementwise.hpp"
 
-#define WORKBENCH_LEAVES "leaves/shaped.inl"
+#define WORKBENCH_LEAVES "leaves/parametric_elementwise.inl"
 #define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"

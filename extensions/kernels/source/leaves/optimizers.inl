@@ -4,7 +4,7 @@
 #define RULE(name) name##_float
 #define ROOT __builtin_sqrtf
 #define MAGNITUDE __builtin_fabsf
-#include "optimise_rules.inl"
+#include "optimizer_rules.inl"
 #undef REAL
 #undef RULE
 #undef ROOT
@@ -14,7 +14,7 @@
 #define RULE(name) name##_double
 #define ROOT __builtin_sqrt
 #define MAGNITUDE __builtin_fabs
-#include "optimise_rules.inl"
+#include "optimizer_rules.inl"
 #undef REAL
 #undef RULE
 #undef ROOT

@@ -1,5 +1,5 @@
 #include "types.hpp"
-#include "walk.hpp"
+#include "backward.hpp"
 
 namespace workbench::eager {
 namespace {

@@ -10,7 +10,7 @@ from workbench.quantization.histogram import RunningHistogram, extremes
 from workbench.quantization.noise import Density, decibels
 from workbench.quantization.schemes import Scheme
 
-__all__ = ["ChannelValues", "Evidence", "density_of"]
+__all__ = ["ChannelValues", "ErrorStatistics", "density_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -18,7 +18,7 @@ MOST_SAMPLED = 16384
 """Values of a weight that candidates are judged by; of the range in force all values are."""
 
 
-class Evidence(Protocol):
+class ErrorStatistics(Protocol):
     """Values of which histogram, clipping and quantization noise are known."""
 
     @property

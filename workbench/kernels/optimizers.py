@@ -10,12 +10,12 @@ from typing import Any
 
 from workbench.kernels.loader import native
 
-__all__ = ["STEP_RULES", "optimise_step"]
+__all__ = ["STEP_RULES", "optimizer_step"]
 
 STEP_RULES = ("sgd", "adam", "nadam", "radam", "adamax", "rmsprop", "adagrad", "adadelta")
-"""What `optimise_step` knows."""
+"""What `optimizer_step` knows."""
 
-optimise_step: Callable[..., list[Any]] | None = None if native is None else native.optimise_step
+optimizer_step: Callable[..., list[Any]] | None = None if native is None else native.optimizer_step
 """``(rule, state, parameters, keys, settings, first)``: make one step of every parameter that has a gradient.
 
 `state` maps a parameter to a dict of tensors, and `keys` says which of them a step uses: three arrays, the number of

@@ -1,12 +1,12 @@
 // Dropout and other decisions by chance: a hash of each place and a seed, so that nothing is kept for the gradient.
-#include "dropping.hpp"
+#include "dropout.hpp"
 
-#include "chance.hpp"
-#define WORKBENCH_LEAVES "leaves/dropping.inl"
+#include "counter_based_random.hpp"
+#define WORKBENCH_LEAVES "leaves/dropout.inl"
 #define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"
-#include "walk.hpp"
+#include "broadcast.hpp"
 
 namespace workbench {
 namespace {
@@ -54,10 +54,10 @@ nb::object dropout(const Input<float>& x, double p, std::uint64_t seed, const Ra
     {
         KernelScope scope;
         const Dense<float> input(x, order);
-        const Chance chance(seed, p);
+        const CounterBasedRandom random(seed, p);
         const bool streamed = outgrows_caches(2 * count_of(shape));
         over_places(shape, order, drawn, [&](std::int64_t first, std::int64_t count, std::uint32_t place, std::uint32_t step) {
-            LEAF_WIDE(dropout_run)(input.data() + first, count, chance, place, step, static_cast<float>(scale),
+            LEAF_WIDE(dropout_run)(input.data() + first, count, random, place, step, static_cast<float>(scale),
                                    static_cast<float>(high), static_cast<float>(low), out.data() + first,
                                    streamed && count >= 256);
         });
@@ -73,10 +73,10 @@ nb::object rrelu_gradient(const Input<float>& g, const Input<float>& x, double l
     {
         KernelScope scope;
         const Dense<float> gradient(g, order), input(x, order);
-        const Chance chance(seed);
+        const CounterBasedRandom random(seed);
         const bool streamed = outgrows_caches(3 * count_of(shape));
         over_places(shape, order, drawn, [&](std::int64_t first, std::int64_t count, std::uint32_t place, std::uint32_t step) {
-            LEAF_WIDE(rrelu_run)(gradient.data() + first, input.data() + first, count, chance, place, step,
+            LEAF_WIDE(rrelu_run)(gradient.data() + first, input.data() + first, count, random, place, step,
                                  static_cast<float>(lower), static_cast<float>(upper - lower), out.data() + first,
                                  streamed && count >= 256);
         });
@@ -86,7 +86,7 @@ nb::object rrelu_gradient(const Input<float>& g, const Input<float>& x, double l
 
 }  // namespace
 
-void bind_dropping(nb::module_& module) {
+void bind_dropout_ops(nb::module_& module) {
     using nb::arg;
     module.def("dropout", &dropout, arg("x").noconvert(), nb::kw_only(), arg("p"), arg("seed"), arg("drawn"), arg("scale"),
                arg("high") = 0.0, arg("low") = 0.0);

@@ -15,7 +15,7 @@ from workbench.core.dispatch import no_grad
 from workbench.core.tape import alias_like
 from workbench.core.value import dims_of, labelled, new
 from workbench.nn.module import Module
-from workbench.nn.utils.hooked import found, parameter_of, put, take_out
+from workbench.nn.utils.weight_hooks import found, parameter_of, put, take_out
 from workbench.ops import LINALG
 from workbench.ops.linalg.norms import vector_norm
 from workbench.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.nn import functional
 from workbench.nn.module import Module
-from workbench.nn.modules.in_place import InPlace
+from workbench.nn.modules.activation_in_place import InPlace
 from workbench.ops.elementwise.copying import SIGMOID, TANH
 
 __all__ = ["Hardsigmoid", "Hardtanh", "LogSigmoid", "ReLU6", "Sigmoid", "Softsign", "Tanh"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.nn import functional
 from workbench.nn.module import Module
-from workbench.nn.modules.in_place import InPlace
+from workbench.nn.modules.activation_in_place import InPlace
 
 __all__ = ["GELU", "GLU", "Hardswish", "Mish", "SiLU"]
 

@@ -1,4 +1,4 @@
-#include "small.hpp"
+#include "small_arrays.hpp"
 
 namespace workbench::eager {
 namespace {

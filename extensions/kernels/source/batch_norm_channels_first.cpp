@@ -1,4 +1,4 @@
-#include "planes.hpp"
+#include "batch_norm_channels_first.hpp"
 
 #include <cmath>
 

@@ -4,6 +4,6 @@
 
 namespace workbench {
 
-void bind_dropping(nb::module_& module);
+void bind_dropout_ops(nb::module_& module);
 
 }  // namespace workbench

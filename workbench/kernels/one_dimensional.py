@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.kernels import convolve, pool  # noqa: F401  what is declared there is looked up below
+from workbench.kernels import convolution, pool  # noqa: F401  what is declared there is looked up below
 from workbench.kernels._arrays import is_floats
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, lookup, register

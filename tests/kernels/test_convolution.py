@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from workbench import kernels
-from workbench.kernels import convolve
+from workbench.kernels import convolution
 from workbench.ops.nn.conv.convolution_ops import CONV3D, CONV3D_INPUT_GRADIENT, CONV3D_WEIGHT_GRADIENT
 
 Floats = npt.NDArray[np.float32]
@@ -191,7 +191,9 @@ def test_no_samples(floats: Make) -> None:
 def test_main_shapes_do_not_fall_to_reference_code(
     part: str, input_shape: tuple[int, ...], weight_shape: tuple[int, ...]
 ) -> None:
-    name = convolve.implementation(part, input_shape=input_shape, weight_shape=weight_shape, padding=(1, 1))
+    name = convolution.implementation(
+        part, input_shape=input_shape, weight_shape=weight_shape, padding=(1, 1)
+    )
     assert not name.startswith("ref")
 
 
@@ -267,7 +269,7 @@ def test_volumes(
     gw = kernels.lookup("conv3d_weight_gradient").run(g, x, weight_shape=weight.shape, **p)
     assert_close(gw, CONV3D_WEIGHT_GRADIENT.forward(exact_g, exact_x, weight_shape=weight.shape, **p))
     for part in ("forward", "input_gradient", "weight_gradient"):
-        name = convolve.implementation(part, input_shape=input_shape, weight_shape=weight_shape, **p)
+        name = convolution.implementation(part, input_shape=input_shape, weight_shape=weight_shape, **p)
         assert not name.startswith("ref"), part
 
 

@@ -50,8 +50,8 @@ def run(kind: str, settings: dict[str, Any], dtype: str, compiled: bool, steps: 
         return np.asarray(both[0] + 1j * both[1] if dtype.startswith("c") else both[0]).astype(dtype)
 
     parameters = [wb.from_numpy(laid(drawn(shape))).requires_grad_() for shape in SHAPES]
-    step = elementwise.optimise_step if compiled else None
-    with mock.patch.object(elementwise, "optimise_step", step):
+    step = elementwise.optimizer_step if compiled else None
+    with mock.patch.object(elementwise, "optimizer_step", step):
         optimizer = getattr(optim, kind)(parameters, lr=0.05, **settings)
         for _ in range(steps):
             for parameter in parameters:  # gradients lie row by row
@@ -83,8 +83,8 @@ def test_all_parameters_of_a_group_take_one_call() -> None:
         calls.append(native(*args))
         return calls[-1]
 
-    native = elementwise.optimise_step
-    with mock.patch.object(elementwise, "optimise_step", counted):
+    native = elementwise.optimizer_step
+    with mock.patch.object(elementwise, "optimizer_step", counted):
         optimizer.step()
     assert calls == [[]]
     assert [len(optimizer.state[one]) for one in parameters if one in optimizer.state] == [3, 3, 3]
@@ -158,14 +158,14 @@ def test_the_tape_is_told() -> None:
 )
 def test_malformed_calls_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        elementwise.optimise_step(*arguments)
+        elementwise.optimizer_step(*arguments)
 
 
 def test_what_a_parameter_lacks_is_left() -> None:
     p = wb.ones(2, requires_grad=True)
     p.grad = wb.ones(2)
     settings, keys = (0.5, *(0.0,) * 6, *(False,) * 4), ("a", None, None, None, None)
-    step = elementwise.optimise_step
+    step = elementwise.optimizer_step
     for state in (
         {},
         {p: 3},

@@ -3,11 +3,11 @@
 //
 // What is not as expected (no state yet, an array of another kind, memory that is not dense) is left to Python, which
 // gets it back in a list. Nothing is written before everything has been looked at.
-#include "step.hpp"
+#include "optimizer_step.hpp"
 
 #include "types.hpp"
 
-#include "../optimise.hpp"
+#include "../optimizers.hpp"
 #include "../threads.hpp"
 
 #include <algorithm>
@@ -254,9 +254,9 @@ PyObject* make_step(const StepRule& rule, PyObject* state, PyObject* parameters,
 
 } // namespace
 
-PyObject* optimise_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* optimizer_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (n != 6 || !PyUnicode_Check(args[0]) || !PyDict_Check(args[1]) || !PyList_Check(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "optimise_step takes a rule, a dict, a list, keys, settings and a flag");
+        PyErr_SetString(PyExc_TypeError, "optimizer_step takes a rule, a dict, a list, keys, settings and a flag");
         return nullptr;
     }
     const char* name = PyUnicode_AsUTF8(args[0]);

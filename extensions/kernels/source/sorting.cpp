@@ -2,7 +2,7 @@
 //
 // A value becomes an unsigned key that orders as the value does (NaN last, both zeros alike), turned around for descending
 // order. Key and place together make one number, so that equal values keep their order and no two numbers are equal.
-#include "order.hpp"
+#include "sorting.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#define WORKBENCH_LEAVES "leaves/order.inl"
+#define WORKBENCH_LEAVES "leaves/sorting.inl"
 #define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"

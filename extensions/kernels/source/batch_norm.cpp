@@ -1,12 +1,12 @@
 // Batch normalisation over the channel axis: rows of C floats, so that every loop runs along channels. What lies channel
-// after channel stays there: see planes.hpp.
-#include "normalisation.hpp"
+// after channel stays there: see batch_norm_channels_first.hpp.
+#include "batch_norm.hpp"
 
 #include <cmath>
 
-#define WORKBENCH_LEAVES "leaves/normalisation.inl"
+#define WORKBENCH_LEAVES "leaves/normalization.inl"
 #include "dispatch.hpp"
-#include "planes.hpp"
+#include "batch_norm_channels_first.hpp"
 #include "threads.hpp"
 
 namespace workbench {

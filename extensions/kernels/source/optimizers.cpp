@@ -1,10 +1,10 @@
-#include "optimise.hpp"
+#include "optimizers.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#define WORKBENCH_LEAVES "leaves/optimise.inl"
+#define WORKBENCH_LEAVES "leaves/optimizers.inl"
 #include "dispatch.hpp"
 #include "threads.hpp"
 

@@ -9,13 +9,13 @@ static WORKBENCH_INLINE uints drawn(uints h, std::uint32_t key) {
 }
 
 // Numbers of places that are `step` apart, from `place` on: number i of them from lane 0 of at(i) on.
-struct Drawing {
+struct RandomNumbers {
     uints first;
     std::uint32_t step, key;
 
-    WORKBENCH_INLINE Drawing(const Chance& chance, std::uint32_t place, std::uint32_t step)
-        : step(step * chance_spread), key(chance.key) {
-        for (int i = 0; i < lanes; ++i) first[i] = (place + static_cast<std::uint32_t>(i) * step) * chance_spread + chance.start;
+    WORKBENCH_INLINE RandomNumbers(const CounterBasedRandom& random, std::uint32_t place, std::uint32_t step)
+        : step(step * golden_ratio), key(random.key) {
+        for (int i = 0; i < lanes; ++i) first[i] = (place + static_cast<std::uint32_t>(i) * step) * golden_ratio + random.start;
     }
     WORKBENCH_INLINE uints at(std::int64_t i) const { return drawn(first + static_cast<std::uint32_t>(i) * step, key); }
 };
