@@ -325,3 +325,29 @@ def test_what_is_set_on_the_context_is_on_the_node() -> None:
     assert y.grad_fn.factor == 3.0
     with pytest.raises(wb.AutogradError, match="a second time"):
         _ = y.grad_fn.saved_tensors
+
+
+class Spread(Function):
+    """More outputs than a thousand."""
+
+    COUNT = 1030
+
+    @staticmethod
+    def forward(ctx: Context, x: Any) -> Any:  # type: ignore[override]
+        return tuple(x * 1.0 for _ in range(Spread.COUNT))
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Any) -> Any:  # type: ignore[override]
+        return sum(gradients[1:], start=gradients[0])
+
+
+def test_gradients_of_many_outputs_are_told_from_those_of_the_calls_after() -> None:
+    x = wb.tensor(2.0, requires_grad=True)
+    several = Spread.apply(x)
+    after = [x * 2.0 for _ in range(4)]
+    asked = [*several[1020:], *after]
+    total = asked[0] * 1.0
+    for k, one in enumerate(asked[1:], start=2):
+        total = total + one * float(k)
+    found = [one.item() for one in wb.autograd.grad(total, asked)]
+    assert found == [float(k) for k in range(1, len(asked) + 1)]

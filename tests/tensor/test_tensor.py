@@ -151,3 +151,34 @@ def test_the_class_makes_a_tensor_of_the_default_type() -> None:
     assert wb.Tensor().shape == (0,)
     with pytest.raises(wb.DTypeError, match="made of numbers, got str"):
         wb.Tensor("a")
+
+
+def half(value: float) -> wb.Tensor:
+    return wb.tensor(value, dtype=wb.float16)
+
+
+def double(value: float) -> wb.Tensor:
+    return wb.tensor(value, dtype=wb.float64)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([double(1.0)], wb.float64),
+        ([2.5, double(1.0)], wb.float64),
+        ([[double(1.0)], [2.5]], wb.float64),
+        ([np.float64(1.0), 3], wb.float64),
+        ([np.array([1.0, 2.0]), np.array([3.0, 4.0])], wb.float64),
+        ([1j, double(1.0)], wb.complex128),
+        ([half(1.0), 1], wb.float16),
+        ([half(1.0), 1.5], wb.float32),
+        ([wb.tensor(1.0, dtype=wb.bfloat16), 1], wb.bfloat16),
+        ([np.uint16(1), 1.5], wb.float32),
+        ([wb.tensor(1, dtype=wb.int32), 2.5], wb.float32),
+        ([True, 2.5], wb.float32),
+        ([], wb.float32),
+    ],
+)
+def test_values_in_a_list_bring_their_types(values: list[object], dtype: wb.DType) -> None:
+    # As torch.tensor has it for each of these.
+    assert wb.tensor(values).dtype is dtype

@@ -15,8 +15,9 @@ from workbench.autograd.custom_function_calls import recorded_op
 from workbench.autograd.pytree import flatten
 from workbench.base.errors import AutogradError
 from workbench.base.random import default_generator
+from workbench.core.bases import next_serial
 from workbench.core.dispatch import enable_grad, grad_enabled
-from workbench.core.op import Saves, ops
+from workbench.core.op import Saves
 from workbench.core.tape import Call, Node, alias, leaf_of, record
 from workbench.core.value import Abstract, Value, new
 
@@ -60,12 +61,14 @@ def checkpoint(
     if not grad_enabled():
         return function(*args, **kwargs)
     state = default_generator.get_state() if preserve_rng_state else None
-    start = _now()
+    start = next_serial()
     result = function(*args, **kwargs)
     outputs, rebuild = flatten(result)
+    # What is off the tape, or was on it before, is handed on as it is.
     inside = [k for k, one in enumerate(outputs) if _is_inside(one, start)]
     if not inside:
         return result
+    # Looked for now, while the calls of the first run are there.
     places, values = _border([outputs[k] for k in inside], start)
     seen = [(outputs[k].payload.shape, outputs[k].payload.dtype) for k in inside]
 
@@ -80,6 +83,7 @@ def checkpoint(
         return _gradients(again, places, call.inputs, gradients)
 
     for k in inside:
+        # New values: those of the first run hold the calls of it, which are to be forgotten.
         outputs[k] = new(outputs[k].payload, outputs[k]._names)
     record(
         recorded_op("checkpoint", vjp, len(inside), _NOTHING), values, {}, tuple([outputs[k] for k in inside])
@@ -108,6 +112,7 @@ def checkpoint_sequential(
     if segments < 1:
         raise ValueError(f"checkpoint_sequential: segments is at least 1, got {segments}")
     size = max(len(steps) // segments, 1)
+    # Where there are fewer steps than segments each step is one. The last part is kept: backward starts with it.
     last = size * (segments - 1) if len(steps) >= segments else len(steps) - 1
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
@@ -140,11 +145,6 @@ def _stream(state: dict[str, Any] | None) -> Iterator[None]:
         yield
     finally:
         default_generator.set_state(here)
-
-
-def _now() -> int:
-    """Return a serial that separates the calls recorded before from those after."""
-    return Node(ops.clone, (), {}).serial
 
 
 def _is_inside(value: Any, start: int) -> bool:
@@ -184,6 +184,7 @@ def _border(outputs: Sequence[Any], start: int) -> tuple[list[_Place], tuple[Any
                 place = _place(value)
                 if place not in found:
                     found[place] = alias(value, value._names)
+                    # No numbers: the place on the tape is all that is needed until backward.
                     found[place].payload = Abstract(value.payload.shape, value.payload.dtype)
     return list(found), tuple(found.values())
 
@@ -203,9 +204,10 @@ def _gradients(
             # A place of its own, where gradients stop, connected to the value for those of higher order.
             entries[place] = new(value.payload)
             record(recorded_op("checkpoint_input", _identity, 1, _NOTHING), (value,), {}, (entries[place],))
-        start = _now()
+        start = next_serial()
         outputs = again()
         inside = [one for one in outputs if _is_inside(one, start)]
+        # The calls read the entries from here on, so that the walk ends at them.
         for node in _calls(inside, start):
             node.inputs = tuple([_entered(value, entries) for value in node.sources()])
         pairs = [

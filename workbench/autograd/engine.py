@@ -85,7 +85,9 @@ current_walk: contextvars.ContextVar[_Walk | None] = contextvars.ContextVar("wor
 class _Walk:
     """One pass over the tape: pending gradients by node and output, newest node first."""
 
-    def __init__(self, retain: bool, sink: Sink, stops: dict[int, Tensor], leading: set[int] | None) -> None:
+    def __init__(
+        self, retain: bool, sink: Sink, stops: dict[tuple[int, int], Tensor], leading: set[int] | None
+    ) -> None:
         self.retain = retain
         self.sink = sink
         self.stops = stops
@@ -102,17 +104,20 @@ class _Walk:
 
     def arrive(self, value: Any, gradient: Any) -> None:
         """Take a gradient that has reached `value`."""
+        # Builtin types of NumPy are one object each; for any other the function looks again.
         if gradient.payload.dtype is not value.payload.dtype:
             gradient = _fitting(gradient, value)
         node = value._grad_fn
         if node is None:
             leaf = leaf_of(value)
             before = self.leaves.get(id(leaf))
+            # Summed up to the end of the walk: hooks on a leaf, and what reads `.grad`, see one gradient a walk.
             self.leaves[id(leaf)] = (leaf, gradient if before is None else ops.add(before[1], gradient))
             return
         slots = self.pending.get(node.serial)
         if slots is None:
             slots = self.pending[node.serial] = [None] * node.op.outputs
+            # No two calls have the same number, so that calls are never compared themselves.
             heapq.heappush(self.heap, (-node.serial, node))
         slots[value._output] = _plus(slots[value._output], gradient)
 
@@ -130,12 +135,15 @@ class _Walk:
                         _run_hooks(node, gradients, before=False)
                     self._stop(node, gradients)
                 continue
+            # As in PyTorch, hooks change what is handed out only where gradients end: where they go on it is handed
+            # out as it arrived.
             if self.stops:
                 self._stop(node, gradients)
             if node.hooks or node.before:
                 _run_hooks(node, gradients)
             call = node.call()
             if leading is not None:
+                # Rules leave out what nobody asked for.
                 call.needs = tuple(
                     [
                         need and _place(one) in leading
@@ -173,6 +181,7 @@ def _show(*gradients: Any) -> None:
     """Note that somebody besides the walk has seen these gradients, and may keep them."""
     walk = current_walk.get()
     if walk is not None:
+        # The payload is held as well: while it lives nobody else gets its identity.
         walk.shown.update((id(one.payload), one.payload) for one in gradients if one is not None)
 
 
@@ -204,8 +213,8 @@ def _run_after(node: Node, results: tuple[Any, ...], gradients: list[Any]) -> tu
     return results
 
 
-def _key(node: Node, output: int) -> int:
-    return node.serial * 1024 + output
+def _key(node: Node, output: int) -> tuple[int, int]:
+    return node.serial, output
 
 
 def _place(value: Any) -> int:
@@ -218,6 +227,7 @@ def _leading(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> set[int]:
     """Return the places on the tape on some way from `ends` to `starts`: no other gradient need be computed."""
     wanted = {_place(value) for value in starts}
     # What is older than all that is asked for does not lead to it; of leaves the age is not known.
+    # Leaves are negative, and no call's number.
     oldest = min(wanted) if min(wanted, default=-1) > 0 else -1
     found: dict[int, list[int] | None] = {}
     pending = [value._grad_fn for value in ends if value._grad_fn is not None]
@@ -275,9 +285,11 @@ def backward(
             ):
                 leaf._grad = new(array.copy(), leaf._names)
             else:
+                # The same array may have reached another leaf too, which then copies it.
                 shown[id(array)] = array
                 leaf._grad = new(array, leaf._names)
         elif create_graph or not _added(leaf, before, gradient):
+            # With create_graph the sum has to be on the tape, and the old gradient may be on it already.
             leaf._grad = alias(ops.add(alias(before, None), gradient), leaf._names)
         for hook in leaf._after_gathering or ():
             hook(leaf)
@@ -285,6 +297,7 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     walk = _Walk(retain, accumulate, {}, None)
     shown = walk.shown
+    # The caller has the seed: no leaf may take it for its own memory.
     shown[id(seed.payload)] = seed.payload
     _walk([(tensor, seed)], walk, create_graph)
 
@@ -332,6 +345,7 @@ def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
     token = current_walk.set(walk)
     before = dispatch.enter(record)
     try:
+        # The compiled walk goes everywhere and checks nothing: it is for plain `backward`.
         if eager is not None and not walk.stops and walk.leading is None and not tape.places:
             eager.walk(list(starts), walk.retain, Call, ops.add, _fitting, _run_hooks, _run_after, walk.sink)
             walk.end()
@@ -373,7 +387,7 @@ def grad(
             raise AutogradError(
                 f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it"
             )
-    found: dict[int, Any] = {}
+    found: dict[int | tuple[int, int], Any] = {}
     leaves = {id(leaf_of(value)) for value in starts if value._grad_fn is None}
     stops = {_key(value._grad_fn, value._output): value for value in starts if value._grad_fn is not None}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.base import dlpack
 from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
-from workbench.base.dtypes import as_dtype, get_default_dtype
+from workbench.base.dtypes import as_dtype, get_default_dtype, promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import check_range, fitted, number
 from workbench.base.size_guards import OPEN
@@ -54,8 +54,8 @@ def tensor(
 ) -> Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor.
 
-    Python floats become the default type (float32), integers int64. Raises `DTypeError` where the values have no common
-    type, `DimensionError` where they form no rectangle.
+    Python floats become the default type (float32), integers int64; arrays and tensors in a list bring the types that
+    they have. Raises `DTypeError` where the values have no common type, `DimensionError` where they form no rectangle.
 
     >>> tensor([[1, 2], [3, 4]], names=("N", "C"))
     tensor([[1, 2],
@@ -81,9 +81,39 @@ def tensor(
         with np.errstate(over="ignore", invalid="ignore"):
             array = array.astype(target)
     elif not isinstance(data, np.ndarray | np.generic) and array.dtype in (np.float64, np.complex128):
-        array = array.astype(as_dtype(float if array.dtype.kind == "f" else complex).numpy)
+        array = array.astype(_type_within(data, array.dtype.kind))
     as_dtype(array.dtype)
     return finish(array, names, requires_grad, device)
+
+
+_BFLOAT16 = as_dtype("bfloat16").numpy
+_PYTHON_NUMBERS = {bool, int, float, complex}
+
+
+def _type_within(data: Any, kind: str) -> np.dtype[Any]:
+    """Return the type of floats or complex numbers in nested lists: arrays and tensors bring theirs."""
+    found: set[np.dtype[Any]] = set()
+    pending = [data]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, list | tuple):
+            # Long lists hold Python's numbers as a rule: their types are told without going from one to the next.
+            types = set(map(type, one))
+            if types <= _PYTHON_NUMBERS:
+                found.update(as_dtype(type_).numpy for type_ in types)
+            else:
+                pending += one
+        elif isinstance(one, Value):
+            found.add(one.payload.dtype)
+        elif isinstance(one, np.ndarray | np.generic):
+            found.add(one.dtype)
+        elif type(one) in _PYTHON_NUMBERS:
+            found.add(as_dtype(type(one)).numpy)
+    # As in PyTorch one weighs as much as another here: a tensor without dims is no weaker than one with.
+    common = promote(tuple((dtype, 1) for dtype in found)) if found else None
+    if common is None or common.kind not in ("fV" if kind == "f" else "c"):
+        return as_dtype(float if kind == "f" else complex).numpy
+    return common
 
 
 def _array_of(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -93,10 +123,8 @@ def _array_of(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """
     if isinstance(data, list | tuple) and any(isinstance(one, Value) for one in data):
         data = [one.detach().numpy(force=True) if isinstance(one, Tensor) else one for one in data]
-        if not any(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in data):
-            data = [
-                one.astype(np.float32) if getattr(one, "dtype", None) == np.float32 else one for one in data
-            ]
+        # NumPy makes objects of bfloat16 beside a number: as float64, which holds it, the two are read together.
+        data = [one.astype(np.float64) if getattr(one, "dtype", None) == _BFLOAT16 else one for one in data]
     try:
         array = np.array(data)
     except (ValueError, OverflowError) as error:
@@ -134,6 +162,7 @@ def from_numpy(array: np.ndarray[Any, Any], *, names: Sequence[str | None] | Non
     as_dtype(array.dtype)
     if type(array) is not np.ndarray:
         _check_mask(array)
+        # In subclasses operators may mean something else, as ``*`` does in np.matrix.
         array = array.view(np.ndarray)
     if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
         raise ValueError(
@@ -357,6 +386,7 @@ def arange(
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     low, high = (0, start) if end is None else (start, end)
+    # Only whole steps stay expressions: of fractions a graph keeps today's number.
     if OPEN and creation.is_symbolic(low, high, step) and all(map(_is_whole, (low, high, step))):
         return _counted(low, high, step, dtype, names, device)
     low, high, step = (
@@ -375,6 +405,7 @@ def arange(
     check_memory("arange", (math.ceil((high - low) / step),))
     whole = all(isinstance(one, int | np.integer) for one in (low, high, step))
     target = as_dtype(dtype if dtype is not None else (int if whole else float)).numpy
+    # Counted in float64 first: in fewer digits the steps would not be even.
     return finish(np.arange(low, high, step).astype(target), names, False, device)
 
 
