@@ -77,6 +77,7 @@ class detect_anomaly(set_detect_anomaly):
 def _set(mode: bool, check_nan: bool) -> None:
     global _checking
     _checking = check_nan
+    # Switching on what is on already counts nothing twice.
     change = int(mode) - int(tape.places > 0)
     tape.places += change
     tape.watching += change

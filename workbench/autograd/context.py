@@ -74,6 +74,7 @@ class Context:
         """Note which of the tensors given are arguments or outputs; called when forward is done."""
         outputs = output if isinstance(output, tuple) else (output,)
         places = {id(one): ("output", k) for k, one in enumerate(outputs) if isinstance(one, Value)}
+        # What is both counts as the argument, which had its place on the tape before.
         places |= {id(one): ("input", i) for i, one in enumerate(args) if isinstance(one, Value)}
         for purpose in ("backward", "forward"):
             self._entries[purpose] = tuple(
@@ -93,6 +94,7 @@ class Context:
             if id(one) not in given:
                 raise AutogradError("mark_dirty: only arguments of forward can be marked as changed in place")
         self.dirty = tuple(given[id(one)] for one in self._given.get("dirty", ()))
+        # Outputs among these would hold the call, which holds this context.
         self._given = {}
 
     def keeps(self, kind: str) -> tuple[int, ...]:
@@ -120,6 +122,7 @@ class Context:
             return inputs[at]
         if what == "output":
             return outputs[at]
+        # Of arguments and outputs the tape watches the versions; of anything else nobody but this does.
         if kept._version != at:
             raise AutogradError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a "

@@ -94,6 +94,7 @@ class _Mapped(Unit):
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Context]:
         entries = self._entries(args, self.batched)
+        # The level was taken off on the way down here: the function's own code runs in it again.
         with interpreting(self.batching):
             output, context = self.unit.forward(entries)
         several = output if isinstance(output, tuple) else (output,)
@@ -120,6 +121,7 @@ class _Mapped(Unit):
             if mine:
                 found.append(self._hidden(one))
             else:
+                # All entries have read the same value: its gradient is the sum over them.
                 found.append(ops.sum(value, dim=(0,), keepdim=False) if batched else value)
         return tuple(found)
 
@@ -154,6 +156,7 @@ def _call(unit: Unit, args: tuple[Any, ...]) -> tuple[Any, Context]:
         else:
             output, context = _moving(unit, args, interpreter, owned)
     else:
+        # Any other interpreter, such as one that traces, sees the ops of the code one by one.
         output, context = unit.forward(args)
     return _recorded(unit, args, output, context), context
 
@@ -273,6 +276,7 @@ class _Record(Op):
     """Makes the tensors that the context keeps those of a recorded call."""
 
     def __post_init__(self) -> None:
+        # Not Op's own, which would look up kernels and enter the record into the table.
         for name in ("same", "view", "mirror", "widens"):
             object.__setattr__(self, name, False)
 
@@ -338,6 +342,7 @@ def _op(
         outs, seeds = outputs_of(call), [None] * len(constants)
         for k, gradient in zip(kept, gradients, strict=True):
             seeds[k] = gradient
+        # A walk to some of the inputs wants fewer gradients than the call was recorded with.
         context.needs_input_grad = call.needs
         return unit.backward(context, call.inputs, outs, seeds)
 
@@ -369,6 +374,7 @@ def _recorded(unit: Unit, args: tuple[Any, ...], output: Any, context: Context) 
         if kept:
             record(op, args, {}, tuple([made[k] for k in kept]))
     for k, one in enumerate(several):
+        # An argument that was changed stays the object it was, and takes the place of what came out.
         if isinstance(one, Value) and id(one) in dirty:
             if wanted:
                 move(made[k], one)

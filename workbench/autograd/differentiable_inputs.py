@@ -46,6 +46,7 @@ def fresh(value: Tensor) -> Tensor:
     start: Tensor = new(value.payload if hold is None else hold(value), value._names)
     start._labels = value._labels
     if grad_enabled() and asks(value):
+        # Renaming is the op that changes no number: it only connects the new place with the old one.
         record(ops.rename, (value,), {"names": value._names}, (start,))
     start._requires_grad = True
     return start
@@ -70,6 +71,7 @@ def on_tape(value: Any) -> bool:
 
 def others_ask(outputs: Sequence[Any], starts: Sequence[Any]) -> bool:
     """Say whether `outputs` depend on anything on the tape besides `starts`, which wants to differentiate further."""
+    # A start that is on the tape itself belongs to an outer derivative, which goes on from here.
     if any(value._grad_fn is not None or below_ask(value) for value in starts):
         return True
     own = {id(value) for value in starts}

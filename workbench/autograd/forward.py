@@ -120,6 +120,7 @@ def directions(
         return nothing
     bare = tuple([_bare(value) if isinstance(value, Value) else value for value in primals])
     bare_outs = tuple([_bare(out) for out in outs])
+    # Rules leave out gradients that nobody asks for: those of inputs that do not move.
     needs = tuple([tangent is not None for tangent in tangents])
     call = Call(op, bare, params, bare_outs, needs)
     if op.jvp is not None:
@@ -139,6 +140,8 @@ def derivation(op: Op, real: bool = True) -> Callable[[Call, list[Any]], Any] | 
         return None
     if "linear" in op.properties:
         return linear
+    # The gradient of complex numbers is the conjugate of the derivative: only on real ones are the two rules the
+    # same.
     return elementwise if real and is_elementwise(op) else transposed
 
 
@@ -154,6 +157,7 @@ def linear(call: Call, tangents: list[Any]) -> Any:
 
 def elementwise(call: Call, tangents: list[Any]) -> Any:
     """Run the gradient rule on the tangents: where each value stands alone, it is its own transpose."""
+    # Stretched operands are spread out first: the rule would sum their gradients back to their own sizes.
     sizes = call.out.payload.shape
     inputs = tuple(
         ops.expand(value, sizes=sizes) if isinstance(value, Value) and value.payload.shape != sizes else value
@@ -166,6 +170,7 @@ def elementwise(call: Call, tangents: list[Any]) -> Any:
         if tangent.payload.shape != sizes:
             tangent = ops.expand(tangent, sizes=sizes)
         tangent = _fitting(tangent, call.out)
+        # Once for each tangent: it stands in the gradient's place, and every input has another.
         needs = tuple([j == i for j in range(len(tangents))])
         part = call.op.vjp(Call(call.op, inputs, call.params, call.outs, needs), tangent)[i]  # type: ignore[operator]
         if part is not None:
@@ -177,6 +182,7 @@ class _Unnumbered:
     """The interpreter under which what is made of a value without numbers has none either, and all else is computed."""
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        # By `type`: traced values and entries of batches derive from Abstract, and can be computed with.
         if any(isinstance(value, Value) and type(value.payload) is Abstract for value in inputs):
             return without_numbers(op, inputs, params)
         return apply(op, *inputs, **params)
@@ -222,6 +228,7 @@ def _rows(call: Call, tangents: list[Any], outs: list[Any], kept: list[int], uni
         for gradient, tangent in zip(call.op.vjp(call, *given), tangents, strict=True):  # type: ignore[operator]
             if gradient is None or tangent is None:
                 continue
+            # PyTorch's gradient of a complex number is the conjugate of the derivative.
             product = ops.mul(ops.conj(gradient), tangent)
             product = ops.real(product) if product.payload.dtype.kind == "c" else product
             axes = tuple(range(len(product.payload.shape)))
@@ -249,6 +256,7 @@ def _through(call: Call, tangents: list[Any], start: Any) -> tuple[Any, ...] | N
         for out in call.outs
     ]
     wanted = [one for one in starts if one is not None]
+    # Recorded whatever is in force outside: it is differentiated right away.
     with interpreting(_Unnumbered()), enable_grad():
         gradients = call.op.vjp(call, *starts)  # type: ignore[operator]
         ends, seeds = [], []

@@ -110,6 +110,7 @@ class _Plain(Unit):
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Context]:
         needs = tuple([isinstance(one, Value) and asks(one) and grad_enabled() for one in args])
         context = Context(needs)
+        # Ops inside are not recorded: the call is, as a whole.
         with no_grad():
             output = self.cls.forward(*args) if self.separate else self.cls.forward(context, *args)
         self.prepare(context, args, output)
@@ -121,6 +122,7 @@ class _Plain(Unit):
                 self.cls.setup_context(context, args, output)
         context.settle(args, output)
         outputs = output if isinstance(output, tuple) else (output,)
+        # Kept apart, since the tape hands out values without names.
         context.names = _names_of(args), _names_of(outputs)
 
     def backward(
@@ -133,6 +135,7 @@ class _Plain(Unit):
         results = self.cls.backward(context, *_under(gradients, named_out))
         several = results if isinstance(results, tuple) else (results,)
         count = len(inputs)
+        # As in PyTorch, more of them are let pass while they are None.
         if len(several) < count or any(one is not None for one in several[count:]):
             raise AutogradError(
                 f"function {self.name} returned an incorrect number of gradients (expected {count}, got {len(several)})"
@@ -170,6 +173,7 @@ class _Plain(Unit):
                 f"Function {self.name} returned an invalid gradient at index {i} - got {list(given)} but expected "
                 f"shape compatible with {list(wanted)}"
             )
+        # As in PyTorch, a gradient left in the broadcast sizes is summed to those of its input.
         return ops.sum_to(gradient, sizes=wanted)
 
     def jvp(

@@ -230,6 +230,7 @@ def jacobian(
 def _check_independent(problem: _Problem) -> None:
     """Raise where an output does not depend on an input."""
     for i, output in enumerate(problem.outputs):
+        # Whether a gradient exists does not depend on what goes in: zeros will do.
         seed = new(np.zeros(output.shape, output.payload.dtype))
         for j, gradient in enumerate(problem.gradients([output], [seed], create=False)):
             if gradient is None:
@@ -284,6 +285,7 @@ def hessian(
         with enable_grad():
             problem = _Problem("hessian", func, args, True, strict, own=True)
             output = problem.one_number()
+            # Forwards over reverse: the level around carries the direction, the gradients themselves need no tape.
             if outer_jacobian_strategy == "forward-mode":
                 problem.create = create_graph or any(below_ask(one) for one in problem.starts)
             seed = new(np.ones(output.shape, output.payload.dtype))
@@ -407,6 +409,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     """
     several = _as_tuple(inputs, "inputs", "hvp", "The inputs given to hvp")
     vectors = _vectors(v, several, not isinstance(inputs, tuple), _ONE_INPUT)
+    # Forward mode tells zero from "does not depend" only for the last step: reverse mode checks the rest first.
     if strict:
         with enable_grad():
             _first("hvp", func, inputs, v, create_graph, strict)
@@ -414,6 +417,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     def gradient(*args: Any) -> Any:
         with enable_grad():
             problem = _Problem("hvp", func, args, False, False)
+            # As in `hessian`: the direction is carried by the level around.
             problem.create = create_graph or problem.create
             output = problem.one_number()
             found = problem.gradients([output], [new(np.ones(output.shape, output.payload.dtype))])

@@ -135,5 +135,6 @@ class _Gathered:
 
     def finish(self) -> None:
         """Call the function with what has come."""
+        # Cleared first: the function may start a backward of its own.
         found, self.found, self.walk = self.found, {}, None
         self.fn([found.get(k) for k in range(self.count)])

@@ -82,8 +82,10 @@ def reverse_rows(
     pieces: list[Sequence[Any]] = []
     if rows == 0:
         return [None] * len(starts)
+    # One row needs no batch; and a function that vmap cannot run has rows all the same.
     if rows == 1 or not batched:
         for row in range(rows):
+            # A row for an output without dims is a number of NumPy's, where an array is needed.
             found = pulled(outputs, starts, [new(np.asarray(seed[row])) for seed in seeds], create)
             pieces.append(
                 [
@@ -151,6 +153,7 @@ def jacrev(
             [0.0000, 4.0000]])
     """
 
+    # With `updated=()` a module given as the function keeps its attributes to itself.
     @functools.wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outside = grad_enabled()
@@ -218,6 +221,7 @@ def forward_columns(
     for start, end in chunks(total, chunk_size):
 
         def push(batching: Batching, start: int = start, end: int = end) -> Sequence[Any]:
+            # The values are the same in every chunk.
             nonlocal outputs, rebuild, aux
             level = Forward()
             moved = iter(
@@ -267,6 +271,7 @@ def _column_block(column: Any, at: int, count: int, output: Any, start: Any, nam
     if column is None:
         return new(np.zeros(sizes, output.payload.dtype), names)
     part = rows_of(column, at, at + count, (count, *output.shape), None)
+    # Columns came first: the dims of the output go before them, as in a Jacobian.
     order = (*range(1, output.ndim + 1), 0)
     part = ops.permute(part, dim=order) if output.ndim else part
     part = part if part.payload.shape == sizes else ops.reshape(part, sizes=sizes)

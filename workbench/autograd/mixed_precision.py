@@ -54,6 +54,7 @@ class autocast:
         self._entered: list[ExitStack] = []
 
     def __enter__(self) -> autocast:
+        # Should entering the second block fail, the first is left again.
         with ExitStack() as block:
             block.enter_context(dispatch.without(Autocast))
             if self.enabled:

@@ -101,6 +101,7 @@ class _Plain(_Mode):
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         made = object.__new__(cls)
         made._entered = []
+        # As @no_grad without parentheses this is a function, and Python then calls no __init__.
         return made if function is None else made(function)
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:

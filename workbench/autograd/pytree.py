@@ -40,6 +40,7 @@ def _collect(tree: Any, leaves: list[Any]) -> None:
 
 
 def _build(tree: Any, values: Any) -> Any:
+    # A namedtuple takes its fields one by one, where other tuples take an iterable.
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return type(tree)(*[_build(one, values) for one in tree])
     if isinstance(tree, tuple | list):

@@ -20,6 +20,7 @@ def basis(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     rows, at, made = sum(counts), 0, []
     for value, count in zip(values, counts, strict=True):
         array = np.zeros((rows, count), value.payload.dtype)
+        # Every (count + 1)th number of these rows: the diagonal of a square block.
         array[at : at + count].flat[:: count + 1] = 1
         made.append(array.reshape(rows, *value.shape))
         at += count

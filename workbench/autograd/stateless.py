@@ -79,6 +79,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
 
 
 def _stacked(values: list[Any]) -> Tensor:
+    # Detached, as in PyTorch: gradients gather in the stack and do not go back to the models.
     stacked: Tensor = FUNCTIONS["stack"]([one.detach() for one in values])
     return stacked.requires_grad_() if all(one.requires_grad for one in values) else stacked
 
@@ -160,6 +161,7 @@ def _tied(values: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 def _replaced(module: Any, values: dict[str, Any], own: dict[str, Any]) -> Iterator[None]:
     """Have `values` stand in the module for this block."""
     before: list[tuple[dict[str, Any], str, Any]] = []
+    # Into the modules' own dicts, past __setattr__: a parameter's place takes no other tensor that way.
     places = [(module.get_submodule(key.rpartition(".")[0]).__dict__, key) for key in values]
     try:
         for place, key in places:
@@ -171,6 +173,7 @@ def _replaced(module: Any, values: dict[str, Any], own: dict[str, Any]) -> Itera
             place[name] = value
         yield
     finally:
+        # Backwards: where a module stands at two paths a place was set twice, and the first time knew what was there.
         for place, name, value in reversed(before):
             if value is _ABSENT:
                 place.pop(name, None)

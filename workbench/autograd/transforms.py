@@ -37,8 +37,10 @@ def grad_and_value(func: Function, argnums: int | Sequence[int] = 0, has_aux: bo
     With `has_aux` the function returns (output, aux), and the new one (gradient, (value, aux)). See `grad`.
     """
 
+    # With `updated=()` a module given as the function keeps its attributes to itself.
     @functools.wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        # Asked before recording is switched on.
         outside = grad_enabled()
         starts = Starts(args, argnums, fresh)
         with enable_grad():
@@ -242,6 +244,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         for primal, tangent in zip(leaves, given, strict=True):
             check_direction(primal, tangent)
         with enable_grad():
+            # Zeros do: the gradients are linear in the seed, and only its place on the tape counts.
             seeds = [fresh(or_zeros([None], [one])[0]) for one in outputs]
             gradients, _ = flatten(pull(rebuild(seeds), create_graph=True))
             found = pulled(gradients, seeds, given, on_tape_any(given), True)

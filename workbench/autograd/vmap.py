@@ -56,6 +56,7 @@ def vmap(
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     called = getattr(func, "__name__", type(func).__name__)
 
+    # With `updated=()` a module given as the function keeps its attributes to itself.
     @functools.wraps(func, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten(args)
@@ -146,6 +147,7 @@ def _batch(leaves: Sequence[Any], dims: Sequence[int | None]) -> tuple[int, str 
     sizes, names = [], Dims((None,), (1,))
     for leaf, dim in zip(leaves, dims, strict=True):
         if dim is not None:
+            # Names are compared here and sizes below: as sizes of dims 5 and 1 would go together.
             sizes.append(leaf.shape[dim])
             names = Dims(unify_names("vmap", names, Dims((leaf.names[dim],), (1,))), (1,))
     if len(set(sizes)) > 1:
@@ -181,6 +183,7 @@ class _Call:
         """Run the function on one batch."""
         if randomness == "same":
             return self.together(leaves, size)
+        # Whether something was drawn is seen by the generator's state.
         state = default_generator.get_state()
         result = self.together(leaves, size)
         if default_generator.get_state() == state:
@@ -237,6 +240,7 @@ class _Call:
         else:
             value = ops.expand(value, sizes=(batching.size, *one.shape))
         names = one.names
+        # The function may give a dim of its own the batch's name, and a name stands once.
         name = None if self.name in names else self.name
         value = alias(value, _some((name, *names)))
         if not dim:
@@ -259,6 +263,7 @@ class _Call:
         joined = []
         for dim, values in zip(self._out_dims(parts[0]), zip(*rows, strict=True), strict=True):
             if dim is None:
+                # Not batched: the same in every chunk.
                 joined.append(values[0])
             else:
                 joined.append(ops.cat(*values, dim=dim_index(dims_of(values[0]), dim, "vmap")))

@@ -60,6 +60,7 @@ class Shield:
             self._inside -= 1
             self._unbreakable -= unbreakable
             if not self._inside and self._pending is not False:
+                # Cleared first, since what was there before usually raises.
                 frame, self._pending = self._pending, False
                 if self._before is not None:
                     self._before(signal.SIGINT, frame)

@@ -170,6 +170,7 @@ def _check_name(name: object) -> None:
         raise DimensionError(
             f"a dimension name has at most {LONGEST_NAME} characters, not {len(name)} characters: {name[:40]!r}…"
         )
+    # By itself `isidentifier` takes letters of every script, among them ones that look alike.
     if not (name.isascii() and name.isidentifier()):
         raise DimensionError(
             f"{name!r} is not a valid dimension name: names must contain alphabetical characters, digits and/or "
@@ -187,6 +188,7 @@ def near_miss(name: str, candidates: Iterable[str | None]) -> str | None:
     for candidate in known:
         if candidate.lower() == name.lower():
             return candidate
+    # Of one or two letters nearly every other name would be a misspelling.
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.75) if len(name) > 2 else []
     return close[0] if close else None
 
@@ -221,6 +223,7 @@ def dim_index(dims: Dims, dim: int | str, op: str = "") -> int:
     if dim is None:
         raise DimensionIndexError("Please look up dimensions by name, got: name = None.", op=op)
     ndim = len(dims.sizes)
+    # As in PyTorch a tensor without dims takes 0 and -1, as if it had one.
     limit = max(ndim, 1)
     try:
         index = operator.index(dim)
@@ -244,6 +247,7 @@ def dim_indices(dims: Dims, dim: int | str | Sequence[int | str] | None, op: str
     if dim is None:
         return tuple(range(len(dims.sizes)))
     several = (dim,) if isinstance(dim, int | str) else tuple(dim)
+    # As in PyTorch no dim at all means all of them.
     if not several:
         return tuple(range(len(dims.sizes)))
     indices = tuple(dim_index(dims, one, op) for one in several)
@@ -278,6 +282,7 @@ def unify_names(op: str, a: Dims, b: Dims) -> Names:
     ndim = max(len(a.names), len(b.names))
     left = (None,) * (ndim - len(a.names)) + a.names
     right = (None,) * (ndim - len(b.names)) + b.names
+    # Clashes are told first: a name that stands elsewhere is often no more than their consequence.
     for position in range(ndim - 1, -1, -1):
         x, y = left[position], right[position]
         if x is not None and y is not None and x != y:
@@ -395,6 +400,7 @@ def broadcast_size(x: Any, y: Any) -> Any:
     >>> broadcast_size(3, 1), broadcast_size(3, 3), broadcast_size(3, 2)
     (3, 3, None)
     """
+    # Plain numbers, the common case, need no guard.
     if type(x) is int is type(y):
         return y if x == 1 else x if y in (1, x) else None
     if is_one(x):
@@ -430,6 +436,7 @@ def _sizes_clash(op: str, a: Dims, b: Dims, position: int, ndim: int, name: str 
     x, y = a.sizes[-from_right], b.sizes[-from_right]
     called = f" ({name!r})" if name else ""
     fix = ""
+    # Guesses at what was meant: a matrix the other way round, or a vector along another dim.
     if x in b.sizes and y in a.sizes and len(a.sizes) == len(b.sizes) == 2:
         fix = f"{op}(input, other.t())"
     elif len(b.sizes) == 1 and y in a.sizes:

@@ -192,11 +192,13 @@ def array_of(capsule: Any) -> np.ndarray[Any, Any]:
     name, managed, address = _managed(capsule)
     interface, bits = _interface(managed.tensor)
     if isinstance(managed, _Versioned) and managed.flags & _READ_ONLY:
+        # The second of the two says that nobody may write there.
         interface["data"] = (interface["data"][0], True)
     memory = _Memory(interface)
     array = np.asarray(memory)
     if array.shape != interface["shape"]:
         raise BufferError(f"the capsule's sizes {interface['shape']} make no array")
+    # All that could be refused has been: from here on the memory is ours, and ours to give back.
     _set_name(capsule, _USED[name])
     if managed.deleter:
         # Not at the end of the process: arrays may still be in use then.
@@ -226,12 +228,14 @@ def _interface(tensor: _Tensor) -> tuple[dict[str, Any], bool]:
         raise BufferError(f"the capsule has negative sizes: {list(shape)}")
     count = _count(shape)
     strides = tuple(tensor.strides[:ndim]) if ndim and tensor.strides else _row_major(shape)
+    # Strides may be negative: the values reach below the start as well as above it.
     low = high = 0
     if count:
         for size, stride in zip(shape, strides, strict=True):
             reach = (size - 1) * stride * itemsize
             low, high = low + min(reach, 0), high + max(reach, 0)
     start = (tensor.data or 0) + tensor.byte_offset
+    # Nothing will be read, so that any address may stand there.
     if not count:
         strides, start = _row_major(shape), 0
     elif not tensor.data:

@@ -123,6 +123,7 @@ _BY_NAME = {one.name: one for one in _ALL} | {
     "cfloat": complex64,
     "cdouble": complex128,
 }
+# Codes lie in memory as plain integers: NumPy's type does not say that they are codes.
 _BY_NUMPY = {one.numpy: one for one in _ALL if not one.quantized}
 _PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
@@ -267,6 +268,7 @@ def _together(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     if category >= 2 and _CATEGORY[lower.kind] < 2:
         return higher
     if category == 3:
+        # The parts of a complex number become as wide as the float beside it.
         return np.dtype(np.complex128) if 16 in (a.itemsize, b.itemsize) or _wide(lower) else higher
     if "V" in (a.kind, b.kind):  # bfloat16 and float16 have no common 16-bit type
         return (

@@ -90,6 +90,7 @@ class DimensionError(RuntimeError):
         """Name the operands as the caller knows them, and say where each dim came from, once the caller is known."""
         for operand, label in zip(self.operands, labels, strict=False):
             if label and operand.label:
+                # The fix is code, in which operands go by their labels.
                 self.fix = re.sub(rf"\b{re.escape(operand.label)}\b", label, self.fix)
         self.operands = tuple(
             replace(

@@ -67,6 +67,7 @@ def subscribe(kind: type, listener: Listener) -> Callable[[], None]:
     False
     """
     with _lock:
+        # Tuples are replaced, never changed: publishers read them without the lock.
         _listeners[kind] = (*_listeners.get(kind, ()), listener)
 
     def stop() -> None:

@@ -40,6 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileNotFoundError(
             f"{target} cannot be written: there is no folder {target.parent}; make it first"
         )
+    # Nobody else may read what is to replace a private file, not even before it is whole.
     handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if before is None else 0o600)
     try:
         # without a file before it, what the user's mask leaves
@@ -50,8 +51,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         _sync(part)
         os.replace(part, target)
     except BaseException:
+        # An interrupt leaves no part of a file either.
         part.unlink(missing_ok=True)
         raise
+    # That a file has a new name is on the disk when its folder is.
     if os.name == "posix":
         _sync(target.parent)
 
@@ -70,6 +73,7 @@ def _mode_of(path: Path) -> int | None:
 
 
 def _sync(path: Path) -> None:
+    # Windows syncs only what is open for writing.
     handle = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(handle)
@@ -114,4 +118,5 @@ def alone(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[bool
             had = True
         yield had
     finally:
+        # This lets go of the lock.
         os.close(handle)

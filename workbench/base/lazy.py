@@ -32,6 +32,7 @@ class Lazy:
             self._used = True
             for function in after_import:
                 function()
+        # Found from now on without this method.
         setattr(self, name, found)
         return found
 

@@ -59,6 +59,7 @@ def fitted(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
             )
         value = value.real
     if kind not in "iu":
+        # NumPy's own finfo does not know bfloat16.
         largest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
         if (math.isfinite(value) if isinstance(value, float) else True) and not -largest <= value <= largest:
             raise _overflow(op, value, dtype, -largest, largest)

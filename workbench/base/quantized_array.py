@@ -84,6 +84,7 @@ class QuantizedArray:
     ) -> None:
         if codes.dtype != dtype.numpy or not dtype.is_quantized:
             raise QuantizationError(f"codes of NumPy's type {codes.dtype} cannot be {dtype.name}")
+        # The caller's array stays as writable as it was.
         view = codes.view()
         view.flags.writeable = False
         self.codes = view

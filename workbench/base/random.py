@@ -100,10 +100,12 @@ def _checked(seed: int) -> int:
 
 
 def _fresh_seed() -> int:
+    # An int64 holds it.
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
 
 
 def _stream(seed: int) -> Any:
+    # NumPy takes no seed below 0. A list starts another stream than any number does.
     return np.random.default_rng(seed if seed >= 0 else [-seed, 1])
 
 

@@ -23,6 +23,7 @@ def in_notebook() -> bool:
     >>> in_notebook()
     False
     """
+    # Looked up, not imported: where nobody has imported IPython there is no notebook.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")

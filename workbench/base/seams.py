@@ -37,6 +37,7 @@ class Seam:
 
     def give(self, function: Any) -> None:
         """Set what is called from now on."""
+        # A bound method is made anew at every look: two of them are equal, not identical.
         if self.call != self._missing:
             raise ValueError(f"{self.what} has been given already, by {self.room}")
         self.call = function

@@ -35,6 +35,7 @@ class SecureStream:
     """
 
     def _bits(self, count: int) -> np.ndarray[Any, Any]:
+        # An array around bytes could not be written to.
         return np.frombuffer(bytearray(os.urandom(8 * count)), np.uint64)
 
     def random(self, size: Size = None, dtype: Any = np.float64) -> Any:
@@ -47,6 +48,7 @@ class SecureStream:
 
     def _open(self, size: Size) -> np.ndarray[Any, Any]:
         """Draw evenly from (0, 1), both ends left out."""
+        # The middles of 2**52 intervals: neither end can come, nor be rounded to.
         return ((self._bits(_count(size)) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
     def standard_normal(self, size: Size = None, dtype: Any = np.float64) -> Any:

@@ -62,6 +62,7 @@ class Quotient:
     def __init__(self, numerator: Size, divisor: Size) -> None:
         self.numerator = numerator
         self.divisor = divisor
+        # In order `~` comes after all letters: quotients stand behind symbols.
         self.key = f"~({numerator})//({divisor})"
 
     def __eq__(self, other: object) -> bool:
@@ -333,6 +334,7 @@ def _exactly(a: Size, b: Expression) -> Size | None:
     """Return the polynomial that ``a / b`` is; None where something is left over."""
     atoms = sorted({atom for m in (*_terms(a), *_terms(b)) for atom, _ in m}, key=lambda atom: atom.key)
 
+    # By degree first, as polynomial division needs it: every step then leaves only smaller terms.
     def rank(monomial: Monomial) -> tuple[int, ...]:
         powers = dict(monomial)
         exponents = [powers.get(atom, 0) for atom in atoms]
@@ -363,6 +365,7 @@ class _Hints(Mapping[Symbol, int]):
     def __getitem__(self, symbol: Symbol) -> int:
         return symbol.hint
 
+    # A Mapping has to have these two; `evaluate` looks symbols up and no more.
     def __iter__(self) -> Iterator[Symbol]:
         return iter(())
 
@@ -421,9 +424,11 @@ def bounds_of(size: Size, known: Callable[[Size], Bounds]) -> Bounds:
 def _atom_bounds(atom: Atom, known: Callable[[Size], Bounds]) -> Bounds:
     if isinstance(atom, Symbol):
         low, high = known(Expression.of(atom))
+        # No size is below 0.
         return max(low, 0), high
     low, high = bounds_of(atom.numerator, known)
     least, most = bounds_of(atom.divisor, known)
+    # What may be divided by 0 or by less can lie anywhere.
     if least < 1:
         return -math.inf, math.inf
     return _floor(low, most if low >= 0 else least), _floor(high, least if high >= 0 else most)
@@ -436,6 +441,7 @@ def _floor(a: float, b: float) -> float:
 
 
 def _times(a: Bounds, b: Bounds) -> Bounds:
+    # Infinity times 0 would be NaN.
     products = [0 if 0 in (x, y) else x * y for x in a for y in b]
     return min(products), max(products)
 

@@ -86,6 +86,7 @@ class _Facts:
 
     def narrow(self, low: float, high: float) -> None:
         self.low, self.high = max(self.low, low), min(self.high, high)
+        # An end that cannot be is no end.
         while self.low in self.never:
             self.low += 1
         while self.high in self.never:
@@ -128,6 +129,7 @@ class SizeScope:
 
     def settle(self, size: Size) -> Size:
         """Return `size` with everything put in that equations say."""
+        # What one symbol stands for may have others in it.
         while isinstance(size, Expression) and any(one in self._values for one in size.symbols()):
             size = evaluate(size, _Values(self._values))
         return size
@@ -140,6 +142,7 @@ class SizeScope:
         if isinstance(difference, Expression) and self.active:
             so = relation if outcome else _OPPOSITE[relation]
             if not self._follows(difference, so):
+                # Written with the size on the left, as people do.
                 if isinstance(left, int):
                     left, so, right = right, _TURNED[so], left
                 frame = calling_frame()

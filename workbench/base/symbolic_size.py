@@ -101,6 +101,7 @@ def _combined(a: Any, b: Any, rule: Callable[[Any, Any], Any]) -> Any:
 
 def _fixed(a: Any, b: Any, rule: Callable[[Any, Any], Any]) -> Any:
     """Return ``rule(a, b)`` of today's numbers; what is no number is asked itself."""
+    # Python then asks the other operand, a tensor for instance, which has operators of its own.
     if not all(isinstance(one, numbers.Number | np.ndarray) for one in (a, b)):
         return NotImplemented
     return rule(plain(a), plain(b))

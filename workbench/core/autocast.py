@@ -23,6 +23,7 @@ _FLOAT32 = np.dtype(np.float32)
 class Autocast:
     """The interpreter that brings the inputs of some ops to another type; weights and gradients stay float32."""
 
+    # The casts are calls of their own on the tape: through them gradients come back to the weights in float32.
     transparent = True
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
@@ -44,6 +45,7 @@ class Autocast:
 
 def _widened(value: Any) -> Any:
     if isinstance(value, Value):
+        # A quantized payload has a type of the workbench's own, which has no width in floats.
         dtype = getattr(value.payload, "dtype", None)
         if isinstance(dtype, np.dtype) and half_width(dtype):
             return ops.to(value, dtype=_FLOAT32)

@@ -83,6 +83,7 @@ def register_backend(backend: Backend) -> Backend:
         raise DeviceError(f"there is a device called {backend.name!r} already: give the backend another name")
     if backend.array is np.ndarray or backend.array in _by_array:
         raise DeviceError(f"arrays of type {backend.array.__name__} belong to another backend already")
+    # What __init__ sets is on no class: such fields are known by their annotations.
     missing = [word for word in ("shape", "dtype", "ndim", "nbytes") if not hasattr(backend.array, word)]
     slots = getattr(backend.array, "__annotations__", {})
     missing = [word for word in missing if word not in slots]
@@ -107,6 +108,7 @@ def _ask() -> None:
     """Import the backends that installed packages offer, once."""
     if _asked:
         return
+    # Noted first: a package that is being imported may ask for devices itself.
     _asked.append(True)
     for entry in metadata.entry_points(group=GROUP):
         if entry.name in _by_name:
@@ -157,6 +159,7 @@ def move(array: Any, device: Any) -> Any:
         return array
     device, backend = find(device)
     here = device_of(array)
+    # A device without an index means any of its kind: what is on one of them stays there.
     if here == device or (backend is not None and device.index is None and here.type == device.type):
         return array
     source = backend_of(array)
@@ -219,6 +222,7 @@ def run(
             f"the backend {backend.name!r} has no kernel for op {op.name!r} and does not allow the CPU to stand in. "
             f'Register one under kernels["{op.name}"], or compute on the CPU: x.to("cpu").'
         )
+    # Said once for an op, since a training loop would say it at every step.
     if (backend.name, op.name) not in _warned:
         _warned.add((backend.name, op.name))
         warnings.warn(
@@ -240,6 +244,7 @@ def _cast(
 
     Returns the 16-bit type to go back to where the op is computed in float32 in its stead, else None.
     """
+    # Stand-ins of the same types and numbers of dims: the type rule reads no more, and nothing leaves the device.
     kinds = [np.empty((0,) * array.ndim, array.dtype) if backend_of(array) else array for array in arrays]
     wanted, half = cast(op, kinds)
     return [

@@ -28,6 +28,7 @@ def matrices(b: Batch) -> Any:
     """For ops on matrices with any number of batch dims at their left, which meet from the right."""
     for i, batched in enumerate(b.batched):
         rank = len(b.shape(i))
+        # Behind a batch dim a vector's own dim would be read as that of a matrix.
         if rank < 2 and (batched or rank):
             return one_by_one(b)
     return elementwise(b)

@@ -184,6 +184,8 @@ def elementwise(batch: Batch) -> Any:
     if len(inputs) > 1:
         ranks = [len(value.payload.shape) if isinstance(value, Value) else 0 for value in batch.entries]
         rank = max(ranks)
+        # Where entries have fewer dims than others, theirs are filled up between the batch dim and their own:
+        # broadcasting would put the batch dim beside a dim of the others.
         for i, own in enumerate(ranks):
             if own < rank and batch.batched[i]:
                 shape = batch.shape(i)
@@ -222,6 +224,7 @@ def rule_for(op: Op, count: int, params: Mapping[str, Any]) -> Rule:
     if is_elementwise(op):
         return elementwise
     dim = params.get("dim")
+    # A parameter of any other type may name dims or sizes by position, and would be off by one.
     if (
         count == 1
         and isinstance(dim, int | tuple)
@@ -278,6 +281,8 @@ class Batching:
                 if type(payload) is Batched and payload.owner is self:
                     value, several, mine = payload.value, payload.batched, True
                 elif value._names is not None:
+                    # Rules count dims by position and the batch dim has no name: names are worked out apart, by the
+                    # dims rule.
                     value = alias(value, None)
             hidden.append(value)
             batched.append(several)

@@ -73,6 +73,7 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
             IN_FORCE.reset(token)
         if getattr(interpreter, "transparent", False):
             return results  # calls below have recorded what there is to record
+        # What an interpreter returned was made new: nobody has told it yet what it views.
         if op.view and isinstance(results, Value) and results._view is None and results is not inputs[0]:
             remember(op, inputs[0], params, results)
     if state.grad and op.vjp:
@@ -83,9 +84,11 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
                 wanted = True
         if wanted:
             several = results if isinstance(results, tuple) else (results,)
+            # Where the first output has no gradient, none has: indices only ever stand beside values.
             if several[0].payload.dtype.kind in "fcV":
                 record(op, inputs, params, several)
     elif state.inference and not (op.view and isinstance(inputs[0], Value) and not inputs[0]._inference):
+        # A view of a normal tensor is a normal tensor, also when it is made in inference mode, as in PyTorch.
         _mark(results)
     return results
 
@@ -142,6 +145,7 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if half is not None:
         out = narrowed(op, out, half, params)
     if op.outputs == 1:
+        # NumPy returns its scalars, not arrays, where no dim is left.
         if type(out) is not np.ndarray and not hasattr(out, "quantizer") and backend.backend_of(out) is None:
             out = np.asarray(out)
         result = new(out, names)
@@ -175,6 +179,7 @@ def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> A
     if _CODES.issuperset(map(type, arrays)):
         return _quantized(op, inputs, arrays, params)
     if any(isinstance(array, Abstract) for array in arrays):
+        # A value whose level is over can still be computed with, as far as something beneath it has numbers.
         below = [array.beneath() if isinstance(array, Abstract) else None for array in arrays]
         if any(one is not None for one in below):
             inputs = tuple(

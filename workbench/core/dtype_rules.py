@@ -62,6 +62,7 @@ def settled(op: Op, arrays: list[Any]) -> bool:
     if op.dtype.common is None:
         if op.widens:
             for array in arrays:
+                # By letters, which are quicker than types: e is float16, E is bfloat16.
                 if type(array) is np.ndarray and array.dtype.char in "eE":
                     return False
         return True
@@ -70,11 +71,16 @@ def settled(op: Op, arrays: list[Any]) -> bool:
         if type(array) is np.ndarray:
             if first is None:
                 first = array.dtype
+                # Half floats may have to be widened, whole numbers to become floating: `cast` looks closer.
                 if first.char not in "fd":
                     return False
             elif array.dtype is not first:
+                # NumPy has one object for each builtin type. Where types are equal but not identical, only the quick
+                # way is lost.
                 return False
         elif type(array) is not float:
+            # An int may have to wrap, a complex number widens; NumPy's own numbers have types, and float64 derives
+            # from float.
             return False
     return first is not None
 
@@ -87,6 +93,7 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
             return get_default_dtype().numpy  # made from sizes alone, of the type that its parameters say
         first = arrays[0]
         return first.dtype if hasattr(first, "dtype") else promote((first,))
+    # The number of dims goes along: tensors with dims outweigh those without, and these outweigh Python's numbers.
     operands = tuple(
         (one.dtype, one.ndim) if hasattr(one, "dtype") else one for one in arrays if one is not None
     )

@@ -40,11 +40,14 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
     """
     _check_inference(target)
     _check_leaf(target, name)
+    # It may have been changed by way of another view: what happens now comes after that.
     if target._view is not None:
         refresh(target)
     old = before(target)
+    # What is recorded from here on has a larger number, and belongs to this change.
     start = next_serial()
     result = _fitting(target, function(old), name)
+    # Asked before anything is written, since it may refuse.
     names = _names_together(target, result, name)
     recorded = dispatch.grad_enabled() and (asks(result) or target._requires_grad)
     if recorded:
@@ -54,6 +57,7 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
             result = ops.copy(old, result)
         if type(old.payload) is np.ndarray and _reads(result, old, start):
             # The gradient is computed from the numbers as they were.
+            # From here on it has memory of its own, which later changes of the target do not reach.
             old._changes, old._owner = old._version, None
             old.payload = old.payload.copy()
     backend = backend_of(target.payload)
@@ -108,6 +112,7 @@ def plainly(target: Any, value: Any = None) -> bool:
         return True
     if isinstance(value, Value) and asks(value):
         return False
+    # A view may not have noticed yet that what it views asks for a gradient.
     while target is not None:
         if target._requires_grad:
             return False
@@ -219,6 +224,7 @@ def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[An
                 "location. Please clone() the tensor before performing the operation.",
                 op=name,
             )
+        # Entries that share a place are written once: their dims are cut to one entry.
         array = array[tuple([slice(0, 1) if stride == 0 else slice(None) for stride in array.strides])]
     if not array.flags.writeable:
         array = array.view()
@@ -263,11 +269,14 @@ def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             refresh(self)
         if dispatch.grad_enabled() and self._requires_grad:
             check_recorded(self)
+        # The view is one of this tensor as it was: as a view of the tensor itself it would view what it is about to
+        # become.
         former = alias(self, self._names)
         former._view, former._seen = self._view, self._seen
         view = function(former, *arguments, **keywords)
         if view is former:
             return self
+        # Calls recorded until now read the numbers by the former dims.
         remember_place(self, self.payload)
         self.payload, self._names = view.payload, view._names
         self._version += 1
@@ -311,6 +320,7 @@ class _SignatureWithOut(inspect.Signature):
         return self._found
 
     @property
+    # inspect.Signature reads its parameters from these two; nothing public lets them be found late.
     def _parameters(self) -> Any:
         return self._whole().parameters
 
@@ -337,6 +347,7 @@ def taking_out(name: str, function: Callable[..., Any], room: str = "workbench")
         if isinstance(result, tuple):
             if not isinstance(out, tuple | list) or len(out) != len(result):
                 raise TypeError(f"{name}: out must be a tuple of {len(result)} tensors")
+            # All are checked before the first is written.
             for one in zip(out, result, strict=True):
                 _check_out(*one, name)
             for into, one in zip(out, result, strict=True):
@@ -387,6 +398,7 @@ def _check_out(out: Any, result: Any, name: str) -> None:
 def _write_out(out: Any, result: Any, name: str) -> Any:
     shape = tuple(result.payload.shape)
     if tuple(out.payload.shape) != shape:
+        # As in PyTorch: an empty tensor is there to be filled, any other is resized with a warning.
         if out.payload.size:
             warnings.warn(
                 f"{name}(): an output with one or more elements was resized since it had shape "

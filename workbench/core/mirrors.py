@@ -25,11 +25,13 @@ class Mirrors:
 
     def add(self, own: Any, source: Any, op: Op, params: dict[str, Any]) -> None:
         """Keep `own` equal to ``op(source)``, both arrays, for as long as somebody has `own`."""
+        # Nobody says when a mirroring view is gone: its link is dropped when the next one comes.
         self._links = [link for link in self._links if link[0]() is not None]
         self._links.append((weakref.ref(own), source, op, params))
 
     def changed(self, array: Any) -> None:
         """Let all others follow a change of `array`, or of what it shares memory with."""
+        # Held while they are written, so that none of them disappears in between.
         alive = [(own(), *link) for own, *link in self._links]
         # Up to the memory that is mirrored, which may itself mirror other memory: those were made before.
         for own, source, op, params in reversed(alive):
@@ -37,7 +39,9 @@ class Mirrors:
                 into = source.view()
                 into.setflags(write=True)  # what was stretched is marked as read-only
                 np.copyto(into, op.forward(own, **params))
+                # What changed further back is this source, which may itself be a mirror.
                 array = source
+        # Then forwards, in the order in which they were made: a mirror of a mirror finds that one up to date.
         for own, source, op, params in alive:
             if own is not None:
                 np.copyto(own, op.forward(source, **params))
@@ -57,6 +61,7 @@ def is_mirrored(value: Any) -> bool:
     """Say whether a value shows what lies nowhere but in the copy that it has."""
     mirrored = False
     while value._view is not None:
+        # Each mirror is its own inverse: two of them show the numbers as they lie.
         mirrored ^= value._view[1].mirror
         value = value._view[0]
     return mirrored

@@ -174,6 +174,7 @@ class Op(OpBase):
     widens: bool = field(init=False)
     """True where 16-bit floats are computed in float32: all but movements of data."""
 
+    # Answered once: every call asks, and a look into a set costs more than an attribute.
     def __post_init__(self) -> None:
         object.__setattr__(self, "same", "same" in self.properties)
         object.__setattr__(self, "view", "view" in self.properties)
@@ -187,6 +188,7 @@ class Op(OpBase):
         return f"<op {self.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # By name: rules are functions that do not pickle, and records are told apart by identity.
         return _lookup, (self.name,)
 
 

@@ -51,6 +51,7 @@ def _noted(value: Value) -> str:
 
 def _of_name(value: Value, name: str) -> str:
     for _ in range(LONGEST_WAY):
+        # Without a name of its own its dim was found by a label, which only parameters have.
         if value._names is None:
             return _parameter(value)
         node = value._grad_fn
@@ -68,7 +69,10 @@ def _parameter(value: Value) -> str:
     """Say which parameter of which module this is, as far as a function that is running knows the module."""
     frame: FrameType | None = calling_frame()
     while frame is not None:
+        # A copy: at the top of a module the locals are its globals, which another thread may add to.
         for known, one in list(frame.f_locals.items()):
+            # The type is asked, since an instance with __getattr__ may have any name; modules are known above this
+            # room only.
             if hasattr(type(one), "named_parameters") and hasattr(type(one), "named_buffers"):
                 path = next((path for path, own in _held(one) if own is value), None)
                 if path is not None:

@@ -38,6 +38,7 @@ def _dense(array: np.ndarray[Any, Any]) -> bool:
     expected = array.itemsize
     if array.flags.c_contiguous or array.flags.f_contiguous:
         return True
+    # The stride of a dim with one entry says nothing: nobody steps along it.
     dims = [(stride, size) for stride, size in zip(array.strides, array.shape, strict=True) if size != 1]
     for stride, size in sorted(dims):
         if stride != expected:

@@ -69,6 +69,7 @@ def tracking(root: Any) -> Iterator[None]:
     ...     y = model(zeros(1))
     ('0', '0')
     """
+    # By identity: a module may compare as it likes, and `root` keeps all of them alive.
     paths = {id(one): tuple(name.split(".")) if name else () for name, one in root.named_modules()}
     watch()
     token = _place.set(_Place((), None, paths))

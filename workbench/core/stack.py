@@ -45,6 +45,7 @@ BOTTOM = State(True, None)
 """What is in force where nobody says otherwise."""
 IN_FORCE: contextvars.ContextVar[State] = contextvars.ContextVar("workbench_dispatch", default=BOTTOM)
 """What is in force here and now."""
+# Bound once: every op calls it.
 _get = IN_FORCE.get
 
 
@@ -163,6 +164,7 @@ def without(kind: type) -> Any:
         interpreter, link = link
         if not isinstance(interpreter, kind):
             kept.append(interpreter)
+    # The pairs are linked anew: others that entered earlier still hold the old ones.
     stack: tuple[Interpreter, Any] | None = None
     for interpreter in reversed(kept):
         stack = (interpreter, stack)

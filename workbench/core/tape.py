@@ -116,6 +116,7 @@ class Node(NodeBase):  # type: ignore[misc]
 
     def call(self) -> Call:
         """Return the recorded call with unnamed inputs and outputs, connected to the tape."""
+        # Compiled code does the common case, and returns None where something here has to be looked at.
         if eager is not None:
             call = eager.recall(self, Call)
             if call is not None:
@@ -139,6 +140,7 @@ class Node(NodeBase):  # type: ignore[misc]
         saved = self.saved
         if self.packed:
             inputs, saved = self._unpacked(inputs)
+        # Values are made of the payloads now: kept as values they would hold the call that holds them.
         for i, array in enumerate(saved or ()):
             out = new(array)
             out._grad_fn = self
@@ -153,6 +155,7 @@ class Node(NodeBase):  # type: ignore[misc]
     def notice(self, array: Any) -> None:
         """Take note that the memory of `array` was changed, which may be that of a saved output."""
         for i, one in enumerate(self.saved or ()):
+            # A value off the tape counts as a leaf only where it asks for a gradient.
             if type(one) is np.ndarray and type(array) is np.ndarray and np.may_share_memory(one, array):
                 self.overwritten |= {i}
                 self.packed = self.packed or {}  # sends the compiled walk to `call`, which says what is wrong
@@ -280,6 +283,7 @@ class Handle:
 def needs_of(inputs: tuple[Any, ...]) -> tuple[bool, ...]:
     """Say of each input whether a gradient goes on from it."""
     return tuple(
+        # A list inside, here and wherever ops pass: `tuple` takes it faster than it runs a generator.
         [isinstance(value, Value) and value._requires_grad and not value._borrowed for value in inputs]
     )
 
@@ -316,6 +320,7 @@ def move(source: Any, target: Any) -> None:
     remember_place(target)
     node = target._grad_fn
     if node is not None and node.hooks:
+        # A copy, since entries are taken out on the way.
         for entry in tuple(node.hooks):
             if isinstance(entry[1], Keep) and entry[1].value is target:
                 node.hooks.remove(entry)
@@ -333,6 +338,7 @@ def as_of(value: Any, serial: int) -> Any:
     former = None
     if value._since > serial:  # a leaf that came to ask for a gradient later
         former = alias_off_tape(value)
+    # They stand in the order of time: the first that ended after that call is the one it saw.
     for until, node, output, requires_grad, payload in value._past or ():
         if serial >= until:
             continue
@@ -378,6 +384,7 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
             )
     if watching:
         _watch(node, results)
+    # Versions are noted only where one can differ from 0: where memory was changed, or is shared.
     for value in inputs:
         if isinstance(value, Value) and (value._changes or value._owner is not None):
             node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
@@ -400,6 +407,7 @@ def _watch(node: Node, results: tuple[Any, ...]) -> None:
     if hooks is None:
         return
     pack, unpack = hooks
+    # What packing computes is kept as it is: it would be packed in turn, without end.
     token = saving.set(None)
     node.packed = {}
     try:
@@ -430,6 +438,7 @@ def alias_off_tape(value: Any) -> Any:
 def _without_numbers(value: Any) -> Any:
     """Return `value` itself if it is small or a leaf, else a stand-in on the same place of the tape."""
     array = value.payload
+    # A leaf is where a gradient gathers: a stand-in would gather in its place.
     if array.nbytes <= LARGE or (value._grad_fn is None and value._requires_grad):
         return value
     stand_in = labelled(new(Abstract(array.shape, array.dtype), value._names), value._labels)

@@ -94,6 +94,7 @@ class Abstract:
     """A payload without numbers: a shape and a type. Ops on it follow their rules and compute nothing."""
 
     __slots__ = ("dtype", "shape")
+    # NumPy's operators give up beside this at once; without it they would take it for an object array of one.
     __array_ufunc__ = None
     nbytes = 0
     """It takes no memory to speak of."""
@@ -140,6 +141,7 @@ def use_type(cls: type[Value]) -> None:
 
 def _new(array: Any, names: Names | None = None) -> Tensor:
     """Return a value of the type in use around `array`."""
+    # Past __init__, which takes what people type.
     value = TYPE.call.__new__(TYPE.call)
     value.payload = array
     if names is not None:

@@ -38,6 +38,7 @@ def see(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
     """Remember that `view` is the output of view op `op` on `viewed`, if it does share its memory."""
     if not isinstance(viewed, Value):
         return
+    # NumPy names as base the array that owns the memory: a view and a view of a view have the same.
     base = view.payload.base
     array = viewed.payload
     if view.payload is not array and base is not array and (base is None or base is not array.base):
@@ -50,6 +51,7 @@ def remember(op: Op, viewed: Any, params: dict[str, Any], view: Any) -> None:
     owner = viewed if viewed._owner is None else viewed._owner
     view._owner = owner
     view._inference = viewed._inference
+    # One view on the way that was not recorded breaks the chain.
     view._view = (viewed, op, params, grad_enabled() and (viewed._view is None or viewed._view[3]))
     view._seen = owner._changes
 
@@ -181,6 +183,7 @@ def _written(chain: list[Any], old: Any, before: Any, now: Any) -> Any:
     if len(kinds) > 1:
         # Real numbers out of complex ones: no place is wholly the view's, but the view is linear.
         return ops.add(old, ops.sub(back, _sent_back(chain, before)))
+    # The view ops are run on a mask of the owner: what they show of it are the places that were written.
     mask = np.zeros(old.payload.shape, np.bool_)
     shown = mask
     for value in reversed(chain):
@@ -197,6 +200,7 @@ def _written(chain: list[Any], old: Any, before: Any, now: Any) -> Any:
 def _sent_back(chain: list[Any], numbers: Any) -> Any:
     """Return the numbers of a view at their places in what it views in the end, and zeros elsewhere."""
     for value in chain:
+        # The gradient rule of a view op is its transpose: it puts numbers back to where they are shown from.
         viewed, op, params, _ = value._view
         stand_in = new(Abstract(viewed.payload.shape, viewed.payload.dtype))
         numbers = op.vjp(Call(op, (stand_in,), params, (numbers,), (True,)), numbers)[0]

@@ -10,6 +10,7 @@ __all__ = ["METHODS", "Tensor"]
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+# Without these Python makes ``x += y`` a new tensor, where PyTorch changes the one that is there.
 for _sign, _name in {
     "add": "add_",
     "sub": "sub_",

@@ -181,6 +181,7 @@ def asarray(
             raise ValueError(
                 f"can't alias tensor with dtype '{result.dtype.name}' into dtype '{target.name}'."
             )
+        # The cast has made the copy.
         result, copy = result.to(target), None
     result = _placed(result, device, copy, "asarray")
     if requires_grad != result._requires_grad:

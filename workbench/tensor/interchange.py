@@ -147,6 +147,7 @@ def length(self: Tensor) -> int:
 def iterate(self: Tensor) -> Iterator[Any]:
     if not self.payload.shape:
         raise TypeError("iteration over a 0-d tensor")
+    # An expression, where `yield` would put the refusal off until the first step.
     return (self[i] for i in range(self.payload.shape[0]))
 
 
@@ -242,6 +243,7 @@ def array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarr
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
     """Let NumPy's functions work on tensors: as ops where there is one, so that names and gradients stay."""
     known = (int, float, complex, list, tuple, np.ndarray, np.generic, Value)
+    # NumPy then asks the other operand, which may know what to do.
     if not all(isinstance(one, known) for one in inputs):
         return NotImplemented
     out = keywords.get("out") or ()
@@ -254,6 +256,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keyw
         return METHODS[name](
             *[operand(np.asarray(one) if isinstance(one, list | tuple) else one) for one in inputs]
         )
+    # NumPy's own code leaves no trace on the tape, so that what asks for a gradient is refused here.
     arrays = [numpy(one) if isinstance(one, Value) else one for one in inputs]
     result = getattr(ufunc, method)(*arrays, **keywords)
     if out or result is None:

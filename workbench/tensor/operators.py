@@ -80,6 +80,7 @@ class Operators(Value):
     __lt__, __le__ = _forward(e.LT), _forward(e.LE)
     __gt__, __ge__ = _forward(e.GT), _forward(e.GE)
     __neg__, __abs__, __invert__ = _alone(e.NEG), _alone(e.ABS), _alone(e.BITWISE_NOT)
+    # A class with __eq__ loses it; tensors are told apart by identity.
     __hash__ = object.__hash__
 
     def __pos__(self) -> Any:

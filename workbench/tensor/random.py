@@ -255,12 +255,14 @@ def multinomial(
             f"{num_samples}. Pass replacement=True."
         )
     stream = _stream(generator)
+    # In fewer digits a sum of many weights would swallow small ones.
     wide = weights.astype(np.float64)
     if replacement:
         edges = np.cumsum(wide, -1)
         drawn = stream.random((*wide.shape[:-1], num_samples)) * edges[..., -1:]
         # Row by row: a table of all draws against all weights may be more than there is memory for.
         rows = zip(edges.reshape(-1, edges.shape[-1]), drawn.reshape(-1, num_samples), strict=True)
+        # From the right, so that a weight of 0 is never drawn: its edge is the one before it.
         index = np.stack([np.searchsorted(edge, row, side="right") for edge, row in rows]).reshape(
             drawn.shape
         )
@@ -284,6 +286,7 @@ def _refilled(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Te
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
     own, given = inspect.signature(method).parameters, inspect.signature(draw).parameters
+    # The first three (stream, sizes, the tensor) are not the caller's to give.
     parameters = [own["self"], *list(given.values())[3:], own["generator"]]
     method.__signature__ = inspect.Signature(parameters, return_annotation="Tensor")  # type: ignore[attr-defined]
     return method
@@ -320,6 +323,7 @@ def _draw_exponential(stream: Any, sizes: Any, like: Tensor, lambd: float = 1.0)
 def _draw_geometric(stream: Any, sizes: Any, like: Tensor, p: float) -> Any:
     if not 0 < p < 1:
         raise ValueError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    # An exponential draw rounded up is a geometric one.
     return np.ceil(stream.standard_exponential(sizes) / -np.log1p(-p))
 
 

@@ -86,6 +86,7 @@ class Tensor(Methods, Operators, Copying):
 
         Whole numbers are sizes: ``Tensor(2, 3)`` has memory as it is.
         """
+        # A size of a trace is no int and has __index__. An array without dims has it too, and is a value.
         if (
             sizes
             or isinstance(data, np.integer)
@@ -390,6 +391,7 @@ class Tensor(Methods, Operators, Copying):
         self._retains_grad = True
 
         def keep(gradient: Tensor) -> None:
+            # The walk goes on with this memory, and others may hold it.
             own = alias(gradient, self._names)
             if not own._requires_grad and type(own.payload) is np.ndarray:
                 own = new(own.payload.copy(), self._names)
@@ -423,6 +425,7 @@ class Tensor(Methods, Operators, Copying):
         if shows_another(self):
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
         if self._grad_fn is not None:
+            # Calls recorded before go on to see it where it was.
             move(self.detach(), self)
         self._requires_grad, self._view = False, None
         return self
