@@ -44,6 +44,7 @@ def read_all(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     """
     with _opened(path) as archive:
         total = sum(entry.file_size for entry in archive.infolist())
+        # A file that is larger itself has paid for what it claims.
         most = max(MAXIMUM_BYTES, os.path.getsize(path))
         if total > most:
             raise DataError(f"its arrays claim {total} bytes, more than the {most} that are allowed")
@@ -80,6 +81,7 @@ def _read(archive: zipfile.ZipFile, name: str, most: int = 0) -> np.ndarray[Any,
             f"array {name!r} claims {entry.file_size} bytes, more than the {most} that are allowed"
         )
     with archive.open(entry) as stream:
+        # One byte more than declared, so that what is left over shows.
         data = stream.read(entry.file_size + 1)
     if len(data) != entry.file_size:
         raise DataError(f"array {name!r} has {len(data)} bytes where {entry.file_size} are declared")

@@ -84,10 +84,12 @@ def collated(batch: Sequence[Any], empty: Empty) -> Any:
     first = batch[0]
     if isinstance(first, Tensor | np.ndarray):
         return _stacked(batch, empty)
+    # PyTorch makes float64 of these, whatever the default type is.
     if isinstance(first, float):
         return new(np.array(batch, np.float64))
     if isinstance(first, int | complex | np.generic) and not isinstance(first, np.str_ | np.bytes_):
         return _numbers(batch)
+    # Text is a sequence too, of text: asked later it would be taken apart without end.
     if isinstance(first, str | bytes):
         return list(batch)
     if isinstance(first, Mapping):
@@ -115,6 +117,7 @@ def _part(column: Sequence[Any], empty: Empty, key: Any) -> Any:
 
 def _say_part(error: Exception, key: str) -> None:
     """Note in an error in which part of a sample it arose, from the outermost on."""
+    # What an inner part has noted goes into the longer path.
     inner = error.__dict__.pop("part", "")
     notes = [one for one in getattr(error, "__notes__", []) if not one.startswith("in part sample")]
     error.part = key + inner  # type: ignore[attr-defined]
@@ -132,6 +135,7 @@ def _advice(sample: Any) -> str:
 
 def _numbers(batch: Sequence[Any]) -> Tensor:
     array = np.array(batch)
+    # What NumPy makes of values that are not all numbers.
     if array.dtype.kind in "OUSMm":
         found = sorted({type(one).__name__ for one in batch})
         if found == ["int"]:
@@ -205,6 +209,7 @@ def _array(batch: Sequence[Any], i: int) -> Any:
     one = batch[i]
     if isinstance(one, Tensor):
         array = one.payload
+        # Other payloads (a device's, quantized ones) come as plain arrays.
         return array if type(array) is np.ndarray else one.detach().cpu().numpy()
     if isinstance(one, np.ndarray):
         return one
@@ -275,6 +280,7 @@ def _made(make: Callable[[], Any], otherwise: Any) -> Any:
 
 def _updated(first: Any, values: dict[Any, Any]) -> Any:
     clone = copy.copy(first)
+    # A copy of the sample, so that a class of somebody's own keeps what else it has.
     clone.update(values)
     return clone
 

@@ -28,6 +28,7 @@ class Subset(Dataset[Any]):
 
     def __init__(self, dataset: Any, indices: Sequence[int] | np.ndarray[Any, Any]) -> None:
         self.dataset = dataset
+        # An array: a million numbers in a list would be copied, object by object, to every worker.
         self.indices = np.asarray(indices, dtype=np.int64)
         count = len(dataset)
         if self.indices.size and not (-count <= self.indices.min() and self.indices.max() < count):
@@ -110,6 +111,7 @@ class StackDataset(Dataset[Any]):
             whole = whole_batches(one)
             assert whole is not None
             part = whole(indices, empty)
+            # What stacking the samples one by one would give: tuples become lists, as in PyTorch.
             parts.append(list(part) if type(part) is tuple else part)
         return self._joined(parts)
 
@@ -132,6 +134,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
             raise ValueError(
                 f"fractions of a split must add up to 1, and {list(lengths)} add up to {sum(lengths)}"
             )
+        # 0.29 · 100 is 28.999…, and means 29.
         sizes = [math.floor(length * count + 1e-9) for length in lengths]
         for i in range(count - sum(sizes)):
             sizes[i % len(sizes)] += 1

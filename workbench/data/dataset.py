@@ -175,6 +175,7 @@ def way_of(dataset: object) -> tuple[str, Any]:
             if way not in cls.__dict__:
                 continue
             found = getattr(dataset, way)
+            # Only the data set itself can say whether its parts allow it.
             if way == "_whole":
                 found = found()
             if callable(found):

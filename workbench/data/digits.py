@@ -61,6 +61,7 @@ def _check(source: Path, images: Any, labels: Any) -> None:
 def _dataset(images: Any, labels: Any, dtype: Any, names: Any) -> TensorDataset:
     pixels = images.reshape(-1, 1, SIDE, SIDE)
     if dtype.kind == "f":
+        # In float32 in any case, so that half precision is rounded once.
         pixels = (pixels.astype(np.float32) / np.float32(255)).astype(dtype.numpy, copy=False)
     return with_labels(pixels, labels, names)
 

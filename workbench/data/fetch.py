@@ -49,11 +49,13 @@ class Fetch:
             asked = _as_numbers(indices)
             if asked is not None:
                 batch = self.function(asked, empty) if self.way == "_whole" else self.function(asked)
+                # What stacking the samples one by one would give: tuples become lists, as in PyTorch.
                 return list(batch) if type(batch) is tuple else batch
         listed = indices.tolist() if isinstance(indices, np.ndarray) else list(indices)
         samples = self._samples(listed)
         try:
             return collated(samples, empty) if self.default else self.collate(samples)
+        # Anybody's functions run here, and any error of theirs can say which sample it is about.
         except Exception as error:
             position = getattr(error, "position", None)
             if isinstance(position, int) and position < len(listed):
@@ -123,6 +125,7 @@ class FetchIterable:
 def _as_numbers(indices: Any) -> Any:
     """Return indices as an array of numbers or a slice; None where they are something else."""
     if isinstance(indices, range):
+        # A slice cannot say a range that goes down to 0 inclusive.
         return slice(indices.start, indices.stop, indices.step) if indices.step > 0 else np.array(indices)
     if isinstance(indices, np.ndarray):
         return indices

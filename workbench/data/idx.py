@@ -18,6 +18,7 @@ __all__ = ["fashion_mnist", "read_idx"]
 
 FASHION = Path("/usr/share/datasets/fashion-mnist")
 """Where Debian's package ``dataset-fashion-mnist`` puts it."""
+# The format's codes. All its numbers have the most significant byte first.
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
@@ -38,6 +39,8 @@ def read_idx(path: str | Path) -> np.ndarray[Any, Any]:
             count = math.prod(sizes) * dtype.itemsize
             if len(sizes) != head[3] or count > MAXIMUM_BYTES:
                 raise DataError(f"{path} claims values of sizes {list(sizes)}: {count} bytes are not read")
+            # One byte more than there should be, so that what is left over shows; never all of a file that
+            # claims little.
             data = stream.read(count + 1)
     except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
         if isinstance(error, DataError):

@@ -53,6 +53,7 @@ def read_image(
     try:
         with pillow.open(path, formats=FORMATS) as picture:
             width, height = picture.size
+            # Before anything is unpacked: a small file can claim a picture that fills the memory.
             if width * height > maximum_pixels:
                 raise DataError(
                     f"{path} has {width} x {height} pixels, more than the {maximum_pixels} that are allowed: pass a "
@@ -63,6 +64,7 @@ def read_image(
         raise DataError(f"{path} is not read: {error}") from None
     except FileNotFoundError:
         raise
+    # Pillow's readers raise all of these for files that are damaged.
     except (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error) as error:
         if isinstance(error, DataError):
             raise
@@ -71,6 +73,7 @@ def read_image(
         ) from None
     array = np.ascontiguousarray(pixels.reshape(height, width, MODES[mode]).transpose(2, 0, 1))
     if target.kind == "f":
+        # In float32 in any case, so that half precision is rounded once.
         array = (array.astype(np.float32) / np.float32(255)).astype(target.numpy, copy=False)
     return from_numpy(array, names=names)
 
@@ -117,6 +120,7 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
         self.mode, self.dtype, self.maximum_pixels = mode, as_dtype(dtype).name, maximum_pixels
         self.names = check_names(names, 3)
         with os.scandir(root) as entries:
+            # Sorted, as the system gives names in any order, and the numbers of classes follow from it.
             self.classes = sorted(entry.name for entry in entries if entry.is_dir())
         if not self.classes:
             raise FileNotFoundError(

@@ -41,6 +41,7 @@ class Pass:
 
     def gave(self, number: int) -> None:
         """Note that a batch has been given."""
+        # The usual case needs no set.
         if number == self.position and not self.ahead:
             self.position += 1
             return
@@ -77,9 +78,11 @@ def plan_of(loader: DataLoader[Any], begun: Pass) -> Iterator[tuple[int, Any]]:
     if order is None:
         assert indices is not None
         numbered = _drawn(indices, streams)
+        # Those given before are drawn again and dropped: nobody else knows what a sampler would give.
         skipped = itertools.islice(numbered, begun.position, None)
         return ((number, chosen) for number, chosen in skipped if number not in given)
     if size == 0:
+        # Here the order is known, so nothing has to be drawn again.
         numbers = range(begun.position, len(order))
         return ((number, int(order[number])) for number in numbers if number not in given)
     numbers = range(begun.position, len(index_sampler))
@@ -112,6 +115,7 @@ class InProcess(Iterator[Any]):
         assert begun.seed is not None
         self._loader, self._begun, self._plan, self._seed = loader, begun, plan, begun.seed
         self._fetch = fetch_of(loader)
+        # The batches of before are made again, since an iterable data set knows no places.
         self._again = begun.position if loader.iterable else 0
 
     def __next__(self) -> Any:
@@ -121,6 +125,7 @@ class InProcess(Iterator[Any]):
         for number, indices in self._plan:
             try:
                 if self._fetch.draws:
+                    # With the number of the batch, so that it draws the same in whatever process it is made.
                     with Once(mixed(self._seed, number)):
                         batch = self._fetch(indices)
                 else:
@@ -128,6 +133,7 @@ class InProcess(Iterator[Any]):
             except Ended:
                 break
             except Exception as error:
+                # A batch that fails is passed over: the loop may be gone on with behind it.
                 begun.gave(number)
                 error.add_note(
                     f"in batch {number} of {describe(None if self._loader.iterable else indices)} of a DataLoader"
@@ -175,6 +181,7 @@ class ByWorkers(Iterator[Any]):
         if following is None:
             return False
         number, indices = following
+        # To the end of the row: workers take turns, which makes the order of an iterable data set repeatable.
         self._active.append(self._active.pop(self._active.index(member)))
         self._expected.append((number, member))
         self._pool.submit(member, number, indices)
@@ -220,9 +227,11 @@ class ByWorkers(Iterator[Any]):
                 try:
                     return pool.open(member, task, result)
                 finally:
+                    # Only now: opening the batch has given its slot free, or lent it.
                     self._issue()
             while self._issue():
                 pass
+        # Workers that were ended by an error leave a pass that is not finished.
         begun.finished = begun.finished or pool.close.alive
         if not self._loader.persistent_workers:
             pool.close()

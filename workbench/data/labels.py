@@ -23,6 +23,7 @@ def read_labels(path: str | Path, count: int | None = None) -> list[str]:
         raise DataError(f"{source} has {size} bytes; a file of labels has at most {MAXIMUM_BYTES}")
     data = source.read_bytes()
     try:
+        # With or without the mark that some editors put first.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
@@ -30,7 +31,9 @@ def read_labels(path: str | Path, count: int | None = None) -> list[str]:
             f"{source} is not UTF-8 text: byte {error.start}, on line {line}, cannot be read"
         ) from None
     labels = text.split("\n")
+    # The last line usually ends as the others do.
     if labels and labels[-1] == "":
+        # Not `splitlines`, which also breaks at characters that may stand in a label.
         labels.pop()
     labels = [label.removesuffix("\r") for label in labels]
     if count is not None and len(labels) != count:

@@ -104,6 +104,7 @@ class DataLoader(Generic[T]):
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
+            # A batch sampler decides all that these would.
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
                     "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
@@ -166,6 +167,7 @@ class DataLoader(Generic[T]):
         assert begun.seed is not None
         pool = self._pool
         if pool is not None and pool.close.alive:
+            # Whole, since workers that stay must not get half a message.
             with deferred_interrupts.whole():
                 pool.begin_pass(begun.seed)
         else:
@@ -181,11 +183,14 @@ class DataLoader(Generic[T]):
         """Begin a pass: anew, or where `load_state_dict` said."""
         resumed = self._resumed
         if resumed is not None:
+            # Before the states are taken down below: where the pass goes on, its samplers stand as at its
+            # beginning.
             self._restore(resumed.generators)
         generators = self._generators()
         begun = Pass(None, generators)
         if resumed is not None and resumed.seed is not None:
             begun = Pass(resumed.seed, generators, resumed.position, set(resumed.ahead))
+        # A pass that goes on draws the number too, so that `generator` is afterwards where it would be.
         if begun.seed is None or self.generator is not None:
             source = default_generator if self.generator is None else self.generator
             drawn = int(source.numpy.integers(0, (1 << 63) - 1))
@@ -250,6 +255,7 @@ class DataLoader(Generic[T]):
             )
         now = self._pass if self._resumed is None else self._resumed
         if now is None or now.finished:
+            # Behind the last batch the next pass is what would be gone on with.
             now = Pass(None, self._generators())
         for place, state in now.generators.items():
             if state is None:
@@ -374,6 +380,7 @@ def _context(given: Any, num_workers: int) -> Any:
 
 
 def _warn_of_many(num_workers: int) -> None:
+    # Not all that the machine has: a container may use fewer.
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if num_workers > there:
         warnings.warn(

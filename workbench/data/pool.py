@@ -106,6 +106,7 @@ class Pool:
     """Workers of one loader."""
 
     def __init__(self, loader: Any, seed: int) -> None:
+        # The pools wait with `poll`, on the ends of pipes.
         if not hasattr(select, "poll"):
             raise OSError(
                 "workers need Linux or macOS: load in the program's own process, with num_workers=0"
@@ -202,6 +203,7 @@ class Pool:
         """Give a worker a task; it must have room for it."""
         slot = member.free.popleft()
         member.pending.append(Task(number, slot, None if self._iterable else indices))
+        # Plain indices go as bytes: pickling them, and reading that, takes longer than to make a small batch.
         if type(indices) is np.ndarray:
             kind, body = NUMBERS, indices.tobytes()
         elif type(indices) is range and indices.step == 1:
@@ -211,6 +213,7 @@ class Pool:
         self._send(member, TASK.pack(len(body), kind, self._pass, number, slot) + body)
 
     def _send(self, member: _Member, message: bytes) -> None:
+        # Behind what is waiting there: messages keep their order.
         member.backlog += message
         self._push(member)
 
@@ -240,6 +243,8 @@ class Pool:
         for member in members:
             poll.register(member.results, select.POLLIN)
         watched = {member.results: member for member in members}
+        # What a full pipe has kept back is sent on from here, or a worker that waits for its task would be
+        # waited for.
         writing = {member.tasks: member for member in self.members if member.backlog}
         for descriptor in writing:
             poll.register(descriptor, select.POLLOUT)
@@ -258,6 +263,7 @@ class Pool:
                 elif self._read(watched[descriptor]):
                     return watched[descriptor]
             for member in members:
+                # It may have sent a result and ended at once, so what is in the pipe counts first.
                 if not member.process.is_alive() and not self._read(member):
                     self._lost(member)
 
@@ -280,11 +286,13 @@ class Pool:
                 end = taken + RESULT.size + length
                 if len(buffer) < end:
                     break
+                # What was made for a pass that is over is read, and dropped.
                 if of_pass == self._pass or kind == BROKEN:
                     body = bytes(memoryview(buffer)[taken + RESULT.size : end])
                     member.arrived.append(Result(kind, number, slot, size, used, body))
                 taken = end
             del buffer[:taken]
+            # A short read has emptied the pipe; another would only say so.
             if len(chunk) < CHUNK and not buffer:
                 break
         return bool(member.arrived)
@@ -308,6 +316,7 @@ class Pool:
                 f"{describe(task.indices)}",
             )
         slot = member.slots[task.slot]
+        # The more slots are lent, the fewer are left to work ahead in.
         if member.lent <= LENT:
             memory = slot.lend(result.size, member.free.append)
         else:
@@ -394,8 +403,10 @@ def _raise(body: bytes, place: str) -> NoReturn:
     """Raise the error that a worker told of, as it is where it can travel, with where it was and its traceback."""
     itself, kind, message, notes, text = pickle.loads(body)
     error = pickle.loads(itself) if itself else WorkerError(f"{kind}: {message}")
+    # Raised as it is, it would end the program's loop as if the data had ended.
     if isinstance(error, StopIteration):
         error = WorkerError(f"{kind} came out of the data set, which would have ended the loop")
+    # The error itself brings its notes along.
     if not itself:
         for note in notes:
             error.add_note(note)
@@ -422,6 +433,7 @@ def _end(members: list[_Member], control: mmap.mmap) -> None:
             _ours.discard(descriptor)  # first: a process that is forked between the two would close another's
             os.close(descriptor)
     until = time.monotonic() + PATIENCE
+    # By itself, then asked, then forced; at last it is only looked whether it helped.
     for end in ("terminate", "kill", None):
         for member in members:
             if member.process is not None:
@@ -434,8 +446,10 @@ def _end(members: list[_Member], control: mmap.mmap) -> None:
         for process in left:
             getattr(process, end)()
         until = time.monotonic() + PATIENCE
+    # Arrays that the program still has keep the memory; only descriptors are given back.
     for member in members:
         for slot in member.slots:
             slot.close()
+        # One that has not ended cannot be closed. It is a daemon, and ends with the program.
         if member.process is not None and not member.process.is_alive():
             member.process.close()

@@ -36,6 +36,7 @@ def start(seed: int) -> None:
     fields = default_generator.__dict__
     fields.pop("numpy", None)  # made again when somebody draws
     fields["_seed"] = seed
+    # NumPy's older stream takes seeds of 32 bits only.
     legacy.seed(seed & 0xFFFFFFFF)
     random.seed(seed)
 
@@ -59,6 +60,7 @@ class Streams:
 
     def __enter__(self) -> None:
         fields = default_generator.__dict__
+        # The whole generator and not its state: drawing goes on with the very same objects.
         self._outer = (random.getstate(), dict(fields), legacy.get_bit_generator())
         if self._own is None:
             legacy.set_bit_generator(_spare.pop() if _spare else legacy.MT19937(0))

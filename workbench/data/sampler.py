@@ -251,4 +251,5 @@ def order_of(sampler: object) -> Order | None:
     """Return the order of a whole pass, where a sampler is one of ours that knows it at the beginning."""
     if isinstance(sampler, RandomSampler) and sampler.num_samples > max(_AT_ONCE, len(sampler.data_source)):
         return None
+    # By the very type: a class made of one of these may give another order.
     return sampler._order() if isinstance(sampler, _WHOLE) and type(sampler) in _WHOLE else None

@@ -89,6 +89,8 @@ class SlotWriter:
         dtype = np.dtype(dtype)
         begin, end = self._room(math.prod(shape) * dtype.itemsize)
         if end > self._memory.size:
+            # Not grown here: arrays of this batch may lie in the slot already, and would stay in the old
+            # mapping.
             return np.empty(shape, dtype)
         self.used = end
         return np.ndarray(shape, dtype, self._memory.data, begin)
@@ -115,6 +117,8 @@ class SlotWriter:
     def _grow(self, size: int) -> None:
         if size <= self._memory.size:
             return
+        # An eighth more than is needed: the next batch may be a little larger, and growing maps the slot
+        # anew.
         size = -(-(size + size // 8) // PAGE) * PAGE
         try:
             if hasattr(os, "posix_fallocate"):
@@ -192,13 +196,16 @@ class _Packer(pickle.Pickler):
             array = value.payload
             if type(array) is not np.ndarray or value._requires_grad or value._grad_fn is not None:
                 return None
+            # A tensor with a history, or one that learns, is not just its values.
             return self._placed(array, value._names or ())
+        # By the very type: classes of somebody's own have more to them than values.
         if kind is np.ndarray or kind is np.memmap:
             return None if value.dtype.hasobject else self._placed(value, None)
         return None
 
     def _placed(self, array: Any, names: Any) -> Any:
         dtype = array.dtype
+        # The usual types by their name; bfloat16 and records have none that NumPy would read again.
         return self._slot.place(array), array.shape, dtype.str if dtype.isbuiltin == 1 else dtype, names
 
 

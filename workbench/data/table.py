@@ -107,6 +107,8 @@ def _cells(path: Path, wanted: Sequence[str], delimiter: str) -> tuple[dict[str,
     if size > MAXIMUM_BYTES:
         raise DataError(f"{path} has {size} bytes; a table has at most {MAXIMUM_BYTES}")
     lines: list[int] = []
+    # With or without the mark that spreadsheet programs put first; newlines are the reader's, as cells may
+    # have them.
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter=delimiter, strict=True)
         try:
@@ -114,6 +116,7 @@ def _cells(path: Path, wanted: Sequence[str], delimiter: str) -> tuple[dict[str,
             if header is None:
                 raise DataError(f"{path} is empty: its first line names the columns")
             for name in wanted:
+                # Also of two columns of one name nobody can say which is meant.
                 if header.count(name) != 1:
                     raise DataError(
                         f"{path} has {header.count(name)} columns {name!r}; its columns are: {', '.join(header[:50])}"
@@ -147,12 +150,14 @@ def _converted(cells: list[str], lines: list[int], kind: Any, missing: Any, path
     for cell, line in zip(cells, lines, strict=True):
         text = cell.strip()
         value = missing if text == "" else _value(text, kind.kind)
+        # Compared here, since NumPy would let some of them wrap around.
         if value is None or (limits is not None and not limits.min <= value <= limits.max):
             what = "an empty cell, for which missing= says no value," if text == "" else repr(cell)
             raise DataError(f"{path}, line {line}, column {name!r}: {what} is no {kind.name}")
         values.append(value)
     if kind.kind != "f":
         return np.array(values, dtype=kind.numpy)
+    # By way of float64, so that a number beyond the type is told from infinity, which may stand in the file.
     wide = np.array(values, np.float64)
     with np.errstate(over="ignore"):
         array = wide.astype(kind.numpy)
@@ -212,9 +217,11 @@ class NumpyDataset(TensorDataset):
         super().__init__(*(from_numpy(array, names=one) for array, one in zip(arrays, dims, strict=True)))
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        # A copy: the file is mapped, and a sample that is kept would keep the map.
         return tuple([tensor[index].clone() for tensor in self.tensors])
 
     def _whole(self) -> Whole | None:
+        # In any case: mapped arrays are of a class of their own, which the base class leaves alone.
         return self._gather
 
     def __reduce__(self) -> tuple[Any, ...]:

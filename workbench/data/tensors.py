@@ -74,6 +74,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 def _called_as(source: Tensor, array: np.ndarray[Any, Any]) -> Tensor:
     """Return rows of a tensor under its names, which know where they came from."""
     rows: Tensor = new(array, source._names)
+    # Only with the names: an origin says where these came from.
     if source._names is not None:
         rows._origin = source._origin
     return rows

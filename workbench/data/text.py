@@ -35,6 +35,7 @@ def moby_dick(path: str | Path | None = None) -> Book:
     source = asset("moby-dick/text.txt.gz") if path is None else Path(path)
     try:
         with gzip.open(source) as packed:
+            # One byte more than allowed: a small file can unpack to more than there is memory for.
             data = packed.read(MOST_BYTES + 1)
         text = data.decode("utf-8")
     except (gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError) as error:

@@ -93,11 +93,14 @@ class Setup:
 def work(setup: Setup) -> None:
     """Run one worker."""
     global _info
+    # The program may have asked Python to write signals to a descriptor of its own, an event loop's.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
+    # The program's own handlers are not for this process: being ended has to end it.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for descriptor in sorted(setup.foreign):
         os.close(descriptor)
+    # A daemon, so that it does not outlive the worker's own loop.
     threading.Thread(target=_watch, args=(setup.method,), daemon=True).start()
     worker = _Worker(setup)
     try:
@@ -107,6 +110,7 @@ def work(setup: Setup) -> None:
         if setup.init is not None:
             setup.init(setup.id)
         worker.fetch = _fetcher(setup)
+    # The loader learns of it in place of the first result, and says in which worker it was.
     except Exception as error:
         with contextlib.suppress(BrokenPipeError):
             worker.send(BROKEN, -1, 0, _told(error))
@@ -128,6 +132,7 @@ def _watch(method: str) -> None:
         # A forked sibling may hold the sentinel's other end open; then the system gives this process another parent.
         if method != "forkserver" and os.getppid() != above:
             break
+    # At once: what the data set or its libraries would do at exit may never come to an end.
     os._exit(1)
 
 
@@ -167,6 +172,7 @@ class _Worker:
                     return
                 if kind == NEW_PASS:
                     self.begin_pass(of_pass, number)
+                # A task of a pass that is over is not worth doing; so is one of a pass that has just ended.
                 elif of_pass == self._pass == CONTROL.unpack_from(self._control)[0]:
                     self._do(kind, number, slot, body)
             del buffer[:taken]
@@ -179,10 +185,13 @@ class _Worker:
         memory = self._slots[slot]
         memory.begin()
         try:
+            # A batch that draws nothing needs no streams, and starting them takes longer than to make a small
+            # batch.
             if self.fetch.draws:
                 start(mixed(self._seed, number))
             batch = self.fetch(_indices(kind, body), memory.empty)
             packed = pack(batch, memory)
+            # A long message would fill the pipe, which then blocks here until the loader reads it.
             if len(packed) > INLINE:
                 place = memory.place_bytes(packed)
                 self.send(BATCH_IN_SLOT, number, slot, struct.pack("<QQ", place, len(packed)))
@@ -199,6 +208,7 @@ class _Worker:
         left = memoryview(
             RESULT.pack(len(body), kind, self._pass, number, slot, memory.size, memory.used) + body
         )
+        # Written by us alone, so a write may be cut in two: the loader puts the parts together.
         while left:
             left = left[os.write(self.setup.results.descriptor, left) :]
 
@@ -216,6 +226,8 @@ def _told(error: Exception) -> bytes:
     text = "".join(traceback.format_exception(error))
     try:
         itself = pickle.dumps(error)
+        # Some errors can be pickled and not read again: those whose constructors want other arguments than
+        # they keep.
         pickle.loads(itself)
     except Exception:  # errors are classes of anybody's: what their pickling raises cannot be known
         itself = b""

@@ -37,6 +37,7 @@ def answer(said: object, registry: Registry, selection: Selection, ledger: Ledge
     None if it is not its turn, and the page will send it again. An exception of the view model is logged and answered
     without its details.
     """
+    # Known only once the message could be read: until then a refusal answers nobody in particular.
     request: Request | None = None
     try:
         message = said if isinstance(said, Request) else parse_message(said)
@@ -71,11 +72,14 @@ def _do(request: Request, registry: Registry, selection: Selection) -> None:
     if model is None:
         raise Refused("this picture is not in the kernel any more; run its cell again")
     event = parse_event(model.view, request.event)
+    # Of this thread: what a cell publishes meanwhile, in its own, is nobody's wish.
     _thread.answering = True
     try:
         model.handle(event)
     finally:
+        # In any case: the thread goes on to serve others.
         _thread.answering = False
+    # After the view model has accepted it: what was refused selects nothing elsewhere.
     chosen: Mapping[str, Any] = selected_by(model.view, event)
     if chosen:
         selection.set(source=model.id, **chosen)

@@ -41,6 +41,7 @@ def encode(value: object) -> object:
         return int(value)
     if isinstance(value, (list, tuple)):
         return [encode(entry) for entry in value]
+    # By type, so that a dataclass itself, which is no message, is refused below.
     kind = type(value)
     if dataclasses.is_dataclass(kind):
         return {name: encode(getattr(value, name)) for name in _field_names(kind)}

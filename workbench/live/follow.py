@@ -37,12 +37,14 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
 
     Samples are not followed: another sample may cost a model seconds, so that stays a gesture in its view.
     """
+    # A change says what is selected now; what was before is needed to tell which part has changed.
     seen = selection.now
 
     def changed(selected: Selected, source: str) -> None:
         nonlocal seen
         before, seen = seen, selected
         for model in registry.known():
+            # The view in which it was done has done it already.
             event = None if model.id == source else _event_for(model.view, before, selected)
             if event is not None:
                 _offer(model, event)
@@ -63,6 +65,7 @@ def _offer(model: ViewModel, event: object) -> None:
     """Hand over a selection that was made elsewhere; a model that does not have the thing stays as it is."""
     try:
         model.handle(event)
+    # It has no such node, observer or point, which is no fault of anyone's.
     except Refused:
         return
     except Exception:  # a view model that fails must not keep the others from following

@@ -67,12 +67,14 @@ def _make() -> KernelLink:
     manager = comms.get_comm_manager()
     data = _open_data(comms, manager)
     link = KernelLink(data, registry, renderers, selection)
+    # The throttle makes its thread at the first request, which comes later than this.
     throttle.enter = _enter_thread
 
     def opened(comm: Any, message: dict[str, Any]) -> None:
         control = CommChannel(comm)
         control.listen(lambda received: link.receive(control, received))
         comm.on_close(lambda closing: link.leave(control))
+        # The message that opens the comm carries the page's first hello.
         link.receive(control, message)
 
     manager.register_target(CONTROL, opened)
@@ -86,6 +88,7 @@ def _enter_thread() -> None:
     what widgets say to the thread that has served that page, even when it is gone.
     """
     kernel = sys.modules["ipykernel.kernelbase"].Kernel.instance()
+    # Private, and other in older versions: where it is not what we know, nothing is changed.
     parent = getattr(kernel, "_shell_parent", None)
     if isinstance(parent, ContextVar):
         parent.set({})
@@ -97,6 +100,7 @@ def _open_data(comms: Any, manager: Any) -> CommChannel:
 
     def closed(message: dict[str, Any]) -> None:
         # One page of several, or a front end without the workbench, has no use for it; the others still do.
+        # A comm that was closed by one page would send nothing to the others, and would not be found by them.
         comm._closed = False
         manager.register_comm(comm)
 

@@ -123,6 +123,7 @@ class KernelLink:
     def receive(self, control: Channel, message: Mapping[str, Any]) -> None:
         """Answer one message of a page on its control channel, the one that opened it included."""
         try:
+            # No message of a page has buffers: what is not used need not be trusted.
             if message.get("buffers"):
                 raise Refused("a page sends no binary buffers")
             said = parse_message(message["content"].get("data"))
@@ -146,10 +147,12 @@ class KernelLink:
         if unknown:
             raise Refused(f"there is no view {unknown[0]!r}; the views are {', '.join(VIEWS)}")
         views = frozenset(hello.views)
+        # Whether the page was known is decided before it is written down: a new one gets every picture.
         with self._lock:
             before = self._pages.get(control.comm_id)
             self._pages[control.comm_id] = Page(views, self._clock() + SILENCE)
             self._watched = self._union()
+        # It may have been stopped in the quiet before this page came.
         self._renderers.start()
         control.send(vars(Welcome("welcome", PROTOCOL_VERSION, KERNEL, self._data.comm_id)))
         for model in self._registry.models():
@@ -184,6 +187,7 @@ class KernelLink:
         model = self._registry.find(identity)
         order = self._registry.order(identity)
         if model is None or order is None or model.view not in self.watched():
+            # Asked again: between the request and now the last page may have gone.
             return
         try:
             state, buffers = encode_snapshot(model.view, model.snapshot())
@@ -192,6 +196,7 @@ class KernelLink:
             reason = f"no picture could be made ({type(fault).__name__}); the log of the kernel says more"
             self._send(vars(Trouble("trouble", PROTOCOL_VERSION, model.view, identity, reason)))
             return
+        # Counted before it is sent: one that gets lost is then missed by the page at its next hello.
         with self._lock:
             number = self._sent[identity] = self._sent.get(identity, 0) + 1
         announcement = Announcement("state", PROTOCOL_VERSION, model.view, identity, order, number, state)
@@ -203,6 +208,7 @@ class KernelLink:
     # --------------------------------------------------------------------------------- who is listening
 
     def _union(self) -> frozenset[str]:
+        # All of them together, kept: it is asked for at every change of every model.
         return frozenset[str]().union(*(page.views for page in self._pages.values()))
 
     def _forget(self, page: str) -> None:

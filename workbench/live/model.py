@@ -30,6 +30,7 @@ class Snapshot:
     buffers: tuple[bytes, ...] = ()
 
 
+# Not Python's `id`, which goes to another object once this one is gone: a page may still ask for it.
 _serial = itertools.count(1)
 
 
@@ -67,5 +68,6 @@ class ViewModel(ABC):
 
     def changed(self) -> None:
         """Tell every listener that a new snapshot would differ from the last."""
+        # A copy: listeners may stop listening when they are told.
         for listener in tuple(self._listeners):
             listener(self)

@@ -48,9 +48,11 @@ class Registry:
         self.know(model)
         with self._lock:
             old = self._shown.pop(model.id, None)
+            # Shown again, it moves to the end with the listener that it has: two would tell everything twice.
             stop = old[2] if old else model.listen(self._tell_changed)
             self._shown[model.id] = (next(self._order), model, stop)
             same = [entry for _, entry, _ in self._shown.values() if entry.view == model.view]
+        # Outside of the lock, as withdrawing tells listeners, who may ask the registry.
         for oldest in same[:-MAXIMUM_SHOWN]:
             self.withdraw(oldest)
         self._tell("shown", model)
@@ -61,6 +63,7 @@ class Registry:
         with self._lock:
             entry = self._shown.pop(model.id, None)
         if entry:
+            # No longer listened to before it is told: nothing comes after "gone".
             entry[2]()
             self._tell("gone", model)
 
@@ -103,6 +106,7 @@ class Registry:
         self._tell("changed", model)
 
     def _tell(self, change: Change, model: ViewModel) -> None:
+        # A copy: listeners may stop listening when they are told.
         for listener in tuple(self._listeners):
             listener(change, model)
 

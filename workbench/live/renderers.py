@@ -46,6 +46,7 @@ class Renderers:
         view model that it has returned before. A later rule for the same type replaces the earlier.
         """
         with self._lock:
+            # A type that has a rule is subscribed to already; that finds the newest rule itself.
             new = source not in self._factories
             self._factories[source] = make
             if new and self._stops is not None:
@@ -83,6 +84,8 @@ class Renderers:
     def stop(self) -> None:
         """Listen no longer: publishing then costs nothing again."""
         with self._lock:
+            # Taken under the lock and called outside of it: who unsubscribes may be waiting for a publisher
+            # that waits for us.
             stops, self._stops = self._stops or [], None
         for stop in stops:
             stop()
@@ -105,9 +108,11 @@ class Renderers:
     def _model_of(self, source: object) -> ViewModel | None:
         with self._lock:
             held = self._made.get(id(source))
+            # An `id` is given again once its object is gone, so the object itself is compared.
             if held is None or held[0]() is not source:
                 return None
             model = held[1]()
+            # Of one that was withdrawn a new model is made, which gets a place again.
             return model if model is not None and self._registry.order(model.id) is not None else None
 
     def _remember(self, source: object, model: ViewModel) -> None:
@@ -120,7 +125,9 @@ class Renderers:
                 return source
 
         with self._lock:
+            # The model weakly: the registry decides how long it lives.
             self._made[id(source)] = (reference, weakref.ref(model))
+            # More than can be shown are of no use; the oldest entry goes.
             while len(self._made) > MAXIMUM_SHOWN * len(VIEWS):
                 del self._made[next(iter(self._made))]
 

@@ -49,6 +49,7 @@ class Selection:
     @property
     def now(self) -> Selected:
         """Everything that is selected, at one moment."""
+        # Without the lock: it is replaced as a whole, so whoever reads it has one moment's.
         return self._now
 
     @property
@@ -101,10 +102,13 @@ class Selection:
         checked: dict[str, Any] = {name: _check(name, value) for name, value in parts.items()}
         with self._lock:
             after = replace(self._now, **checked)
+            # What changes nothing is told to nobody. Views answer a selection with a selection, and this ends
+            # it.
             if after == self._now:
                 return
             self._now = after
             listeners = tuple(self._listeners)
+        # Outside of the lock: a listener may select, or wait for a thread that does.
         for listener in listeners:
             listener(after, source)
 
@@ -155,6 +159,7 @@ def _check_points(value: object) -> tuple[int, ...]:
 
 
 def _check_index(name: str, value: Any) -> int:
+    # By its protocol, so that NumPy's integers pass; True would be taken for 1.
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"selection.{name} takes whole numbers; got {type(value).__name__}")
     index = int(value.__index__())

@@ -56,12 +56,15 @@ class Throttle:
         """
         with self._changed:
             pending = self._pending.get(key)
+            # An urgent wish stays urgent when a later one that is not takes its place.
             if pending is not None and (pending[1] or not urgent):
                 self._pending[key] = (work, pending[1])  # the thread knows when: waking it would cost more
                 return
             self._pending[key] = (work, urgent)
             self._changed.notify()
+            # Made when it is needed; a thread of before does not live on in a process that was forked.
             if self._threaded and (self._thread is None or not self._thread.is_alive()):
+                # A daemon: Python must not wait for pictures when it ends.
                 self._thread = threading.Thread(target=self._run, name="workbench-live", daemon=True)
                 self._thread.start()
 
@@ -79,6 +82,7 @@ class Throttle:
     def step(self) -> bool:
         """Make the one picture that is due longest, if any is due; say whether one was."""
         with self._changed:
+            # By how long each has waited, then by when it came, so that no key starves another.
             now = self._clock()
             due = [(self._due(key), position, key) for position, key in enumerate(self._pending)]
             ready = [entry for entry in due if entry[0] <= now]
@@ -89,12 +93,14 @@ class Throttle:
         before = self._cost()
         try:
             work()
+        # Also after a failure: a picture that costs much and fails must not be tried without end.
         finally:
             with self._changed:
                 self._last[key] = (self._clock(), self._cost() - before)
         return True
 
     def _due(self, key: str) -> float:
+        # A first picture is made at once.
         if key not in self._last:
             return float("-inf")
         end, cost = self._last[key]
@@ -108,6 +114,7 @@ class Throttle:
     def _run(self) -> None:
         if self.enter is not None:
             self.enter()
+        # Waiting lets go of the lock; a request wakes it, and the delay is then worked out anew.
         while True:
             with self._changed:
                 while (delay := self._delay()) is None or delay > 0:

@@ -41,6 +41,7 @@ def parse_message(data: object) -> Hello | Request:
     if not isinstance(data, Mapping):
         raise Refused(f"a message is an object with fields, not {_describe(data)}")
     version = data.get("version")
+    # In Python True equals 1.
     if version != PROTOCOL_VERSION or isinstance(version, bool):
         raise Refused(
             f"the page speaks version {_describe(version)} of the protocol, this kernel version "
@@ -115,6 +116,7 @@ def _check(value: object, hint: Any, where: str) -> object:
     if origin in (Union, types.UnionType):
         if value is None and type(None) in get_args(hint):
             return None
+        # None or one other type: messages have no other unions.
         (inner,) = (option for option in get_args(hint) if option is not type(None))
         return _check(value, inner, where)
     if origin is list:
@@ -141,6 +143,7 @@ def _check_plain(value: object, hint: Any, where: str) -> object:
         return value
     if hint is bool and isinstance(value, bool):
         return value
+    # In Python True is an int; for a page it is not.
     if hint is int and isinstance(value, int) and not isinstance(value, bool):
         if abs(value) > MAXIMUM_INTEGER:
             raise Refused(f"{where} is beyond ±2**53")
@@ -153,6 +156,7 @@ def _check_plain(value: object, hint: Any, where: str) -> object:
 
 def _check_float(value: float, where: str) -> float:
     try:
+        # A page's whole number may be larger than any float.
         number = float(value)
     except OverflowError:
         number = math.inf
@@ -167,6 +171,7 @@ def _describe(value: object) -> str:
         return f"a list of {len(value)}"
     if isinstance(value, Mapping):
         return "an object"
+    # Before `repr`, which needs long for millions of digits, and refuses more than 4300.
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAXIMUM_INTEGER:
         return "a huge number"
     text = repr(value)

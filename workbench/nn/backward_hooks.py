@@ -25,6 +25,7 @@ class _Pass(Function):
     def forward(ctx: Any, told: Callable[[Passed], Passed], *tensors: Any) -> Any:
         """Return what came in."""
         ctx.told = told
+        # A hook is told None where no gradient came. Zeros would claim that one did.
         ctx.set_materialize_grads(False)
         return tensors
 
@@ -95,6 +96,7 @@ class Watch:
                     "for all gradients."
                 )
             grad_input = _same_count(changed, self._count, "Backward hook", "grad_input")
+        # The next pass brings its own; until then a gradient that arrives has not come by way of the outputs.
         self._grad_output = None
         return grad_input
 
@@ -104,6 +106,8 @@ def _through(values: Passed, told: Callable[[Passed], Passed]) -> tuple[list[int
     places = [i for i, one in enumerate(values) if isinstance(one, Tensor)]
     if not grad_enabled() or not any(values[i]._requires_grad for i in places):
         return [], values
+    # Also those that want no gradient, since hooks are told a place for each tensor. They stay out of the
+    # result, where they would begin to want one.
     passed = _Pass.apply(told, *[values[i] for i in places])
     changed = list(values)
     for place, one in zip(places, passed, strict=True):

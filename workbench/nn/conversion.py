@@ -85,6 +85,7 @@ def convert(module: Module, function: Convert) -> None:
                 "call requires_grad_(False) first"
             )
     for parameter, value, gradient in made:
+        # The same memory: what was recorded with it is still right, so the version stays.
         if value.payload is not parameter.payload:
             parameter._grad = None
             parameter._version += 1
@@ -98,6 +99,7 @@ def emptied(value: Tensor, device: Any) -> Tensor:
     if is_lazy(value):
         return value.to(device)
     array = value.payload
+    # The memory itself is new: to empty a module is to let go of the old numbers.
     if backend_of(array) is None and isinstance(array, np.ndarray):
         array = np.empty_like(array)
     made = new(array if device is None else move(array, device), value._names)

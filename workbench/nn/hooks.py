@@ -101,6 +101,7 @@ def register(module: Module, kind: str, hook: Hook, prepend: bool = False) -> Re
     _check(hook.call)
     if module._hooks is None:
         object.__setattr__(module, "_hooks", Hooks())
+    # Weakly: a handle that somebody keeps, in a notebook for instance, is no reason to keep the model.
     known = weakref.ref(module)
 
     def changed() -> None:
@@ -131,8 +132,10 @@ def _add(table: Table, hook: Hook, prepend: bool, changed: Callable[[], None]) -
 
 def call(module: Module, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call the forward of a module through its hooks and those of all modules."""
+    # A module without hooks of its own has those of all in their place; they must not be called twice then.
     own = module._hooks or EVERYWHERE
     own_too = own is not EVERYWHERE
+    # A list, as those below: a hook may take itself, or another, away while they are called.
     after = [*EVERYWHERE.forward.items(), *(own.forward.items() if own_too else ())]
     called: set[int] = set()
     output = None
@@ -147,6 +150,7 @@ def call(module: Module, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> A
             inputs = watch.inputs(inputs)
         output = module.forward(*inputs, **keywords)
         for number, hook in after:
+            # Noted before it is called: a hook that fails here is not called once more for its own failure.
             called.add(number)
             changed = _after(hook, module, inputs, keywords, output)
             output = output if changed is None else changed
@@ -252,6 +256,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 def _register_registration(kind: str, hook: Callable[..., Any]) -> RemovableHandle:
     _check(hook)
     table = REGISTRATION[kind]
+    # Nothing to tell anyone: whoever registers looks at the table each time.
     handle = RemovableHandle(table, lambda: None)
     table[handle.id] = hook
     return handle

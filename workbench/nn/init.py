@@ -31,6 +31,7 @@ __all__ = [
     "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
+# Of one thread or task: another that makes a model meanwhile is to get its numbers.
 _skipping: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_init_skipped", default=False)
 
 
@@ -75,6 +76,7 @@ _GAINS = {
     **{f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)},
     "tanh": 5.0 / 3,
     "relu": math.sqrt(2.0),
+    # PyTorch's factor, which was found by trying.
     "selu": 0.75,
 }
 
@@ -105,6 +107,7 @@ def _fill(tensor: Tensor, values: Callable[[Any], Any]) -> Tensor:
     if type(array) is np.ndarray:
         array[...] = values(array)
     else:
+        # Drawn on the CPU and brought there: a seed gives the same model on every device.
         plain = np.empty(tuple(array.shape), tensor.dtype.numpy)
         plain[...] = values(plain)
         tensor.payload = move(plain, device_of(array))
@@ -112,6 +115,7 @@ def _fill(tensor: Tensor, values: Callable[[Any], Any]) -> Tensor:
     return tensor
 
 
+# Half a megabyte of doubles, which stays in a core's own cache.
 _PIECE = 1 << 16
 
 
@@ -119,6 +123,8 @@ def _fill_drawn(tensor: Tensor, draw: Callable[[Any], Any]) -> Tensor:
     """Write ``draw(array)``, a piece at a time: draws are doubles, all at once they take twice the tensor's memory."""
 
     def values(own: Any) -> Any:
+        # Complex numbers draw all real parts before all imaginary ones: in pieces a seed would give others.
+        # What does not lie in one piece would be copied by `reshape`, and its draws lost.
         if own.size <= _PIECE or not own.flags.c_contiguous or own.dtype.kind == "c":
             return draw(own)
         row = own.reshape(-1)
@@ -199,12 +205,15 @@ def trunc_normal_(
 
     def draw(own: Any) -> Any:
         stream = _stream(generator)
+        # In the type of the tensor: a draw just inside a bound could round to beyond it.
         low, high = (float(np.asarray(bound).astype(own.dtype)) for bound in (a, b))
         values = np.empty(own.size)
         missing = np.arange(own.size)
+        # Half of this is the part of the draws that would be kept, here more than 30 %.
         rejecting = (
             math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2)) > 0.6
         )
+        # Where the density is greatest in [a, b]: there every draw is kept, elsewhere in proportion to it.
         peak = (max(a, min(mean, b)) - mean) / std
         while missing.size:
             if rejecting:
@@ -213,6 +222,7 @@ def trunc_normal_(
             else:
                 drawn = np.clip(stream.uniform(a, b, missing.size), low, high)
                 excess = 0.5 * (peak**2 - ((drawn - mean) / std) ** 2)
+                # ln(1 - u), not ln u: u may be 0, and is never 1.
                 good = np.log1p(-stream.random(missing.size)) <= excess
             values[missing[good]] = drawn[good]
             missing = missing[~good]
@@ -271,6 +281,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         own[...] = 0
         size = outputs // groups
         centre = tuple(width // 2 for width in window)
+        # Outputs beyond the inputs stay 0: there is nothing that they could return.
         for channel in range(min(size, inputs)):
             own[(slice(channel, None, size), channel, *centre)] = 1
         return own
@@ -300,6 +311,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
         drawn = stream.normal(size=(rows, columns))
         if own.dtype.kind == "c":
             drawn = drawn + 1j * stream.normal(size=(rows, columns))
+        # QR gives orthonormal columns; a wide matrix is the transpose of a tall one.
         q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
         diagonal = np.diagonal(r)
         q = q * (diagonal / np.abs(diagonal))
@@ -377,6 +389,7 @@ def kaiming_normal_(
 
 def default_weight_and_bias(weight: Tensor, bias: Tensor | None) -> None:
     """Fill the parameters of a convolution or a linear layer as PyTorch does: both U(-b, b), b = 1 / √fan_in."""
+    # PyTorch says this as `kaiming_uniform_` with a = √5, which comes to the same bound.
     fan_in = calculate_fan(weight)[0]
     bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
     uniform_(weight, -bound, bound)

@@ -88,6 +88,7 @@ class Module(Registry):
                 with scope.entered(self):
                     return call(self, inputs, keywords)
             return self.forward(*inputs, **keywords)
+        # What is no tensor shows by what it lacks. So no call has to look at its inputs first.
         except AttributeError as error:
             refusal = _refusal(error, self)
             _tell_place(refusal or error, self)
@@ -104,6 +105,7 @@ class Module(Registry):
         """Say to this module and all below that they learn (or, with False, that they are used)."""
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {mode!r}")
+        # Not by `self.training =`, which would look first whether a flag is something to register.
         object.__setattr__(self, "training", mode)
         for module in self.children():
             module.train(mode)
@@ -125,6 +127,8 @@ class Module(Registry):
             if set_to_none or parameter.grad is None:
                 parameter.grad = None
             else:
+                # Detached: a gradient that was made with `create_graph` would otherwise record this, and keep
+                # its graph.
                 parameter.grad = parameter.grad.detach().zero_()
 
     def apply(self: Own, fn: Callable[[Module], Any]) -> Own:
@@ -300,10 +304,12 @@ class Module(Registry):
 
 def _tell_place(error: Exception, caller: Module) -> None:
     """Note on an error the path of the module in which it arose, as seen from the outermost module called so far."""
+    # The innermost module comes first, on the way out; those around it only know a longer path to it.
     innermost, kind = error.__dict__.setdefault("_arose", (id(caller), type(caller).__name__))
     path = next((name for name, module in caller.named_modules() if id(module) == innermost), "")
     if not path and innermost != id(caller):
         return  # a module that this one does not hold: what was said further in stays
+    # What was noted further in is the end of the longer path: one line says it all.
     notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("in module ")]
     label = f"in module {path} ({kind}) of {type(caller).__name__}" if path else f"in module {kind}"
     error.__notes__ = [*notes, label]

@@ -131,6 +131,8 @@ class _Unknown(Abstract):
         raise _unknown("numbers")
 
     def __getattr__(self, name: str) -> Any:
+        # Python and NumPy look for protocols that a value may lack (`__array__`, `__len__`), and take only
+        # this for no.
         if name.startswith("__"):
             raise AttributeError(name)
         raise _unknown(name)
@@ -170,6 +172,7 @@ class _Uninitialized(Tensor):
 
     def to(self, *words: Any, dtype: Any = None, device: Any = None, **options: Any) -> Any:
         """Return one of another type, or on another device."""
+        # As PyTorch takes them, in any order; a bool among them is `non_blocking` or `copy`.
         for word in words:
             if isinstance(word, Device) or (isinstance(word, str) and not is_dtype(word)):
                 device = word

@@ -34,6 +34,7 @@ def _refuse(layer: str, x: Any, name: str, place: int, places: dict[str, int]) -
     names = x._names
     here = names.index(name)
     fix = ""
+    # An alignment has to name every dim.
     if None not in names:
         order = [one for one in names if one not in places]
         for one, wanted in sorted(places.items(), key=lambda pair: pair[1]):

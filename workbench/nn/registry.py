@@ -32,6 +32,7 @@ class Registry:
     _module_names: dict[str, None]
 
     def __init__(self) -> None:
+        # Past our own `__setattr__`, which reads these very tables.
         put = object.__setattr__
         put(self, "_parameter_names", {})
         put(self, "_buffer_names", {})
@@ -46,11 +47,13 @@ class Registry:
                 raise AttributeError(
                     f"cannot assign {kind} before Module.__init__() call: write super().__init__() first"
                 )
+            # A property decides itself what becomes of a tensor, as that of a parametrized weight does.
             if not isinstance(getattr(type(self), name, None), property):
                 self._assign(name, value)
                 return
         elif parameters is not None:
             self._check_replacement(name, value)
+            # In PyTorch, too, each assignment to a buffer is a registration, and its hooks see it.
             if REGISTRATION["buffer"] and name in self._buffer_names:
                 value = _watched("buffer", self, name, value)
         object.__setattr__(self, name, value)
@@ -93,6 +96,7 @@ class Registry:
     def _check_apart(self, name: str, value: Any) -> None:
         """Refuse a module that is this one, or holds it: whoever goes over all modules would never come to an end."""
         if not isinstance(value, Registry) or not (value is self or value._module_names):
+            # Leaves, which most modules are, need not be searched.
             return
         if value is self or any(one is self for one in value.modules()):  # type: ignore[attr-defined]
             held = "is this module itself" if value is self else f"holds this {type(self).__name__}"
@@ -106,6 +110,7 @@ class Registry:
         self._forget(name, ())  # type: ignore[arg-type]
 
     def __dir__(self) -> list[str]:
+        # The positions in lists of modules are attributes that cannot be written after a dot.
         return sorted({name for name in object.__dir__(self) if not name[0].isdigit()})
 
     def _check_new(self, name: str, kind: str) -> None:

@@ -54,7 +54,9 @@ def collect(module: Module, destination: Any, prefix: str, keep_vars: bool) -> A
         destination = StateDict()
         destination._metadata = OrderedDict()
     metadata = {"version": module._version}
+    # A destination that the caller gives may be a plain dict, which has no place for versions.
     if hasattr(destination, "_metadata"):
+        # The path of a module ends without the dot that its keys go on with.
         destination._metadata[prefix[:-1]] = metadata
     hooks = module._hooks
     if hooks is not None:
@@ -110,6 +112,7 @@ class Placement(NamedTuple):
     def put(self) -> Callable[[], None]:
         """Put it there; what comes back undoes that."""
         here: Tensor = self.module.__dict__[self.name]
+        # Not by `setattr`, which would register it anew and let hooks of registrations see it.
         if self.assign:
             object.__setattr__(self.module, self.name, _in_place_of(here, self.value))
             return lambda: object.__setattr__(self.module, self.name, here)
@@ -150,16 +153,19 @@ def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> Incompati
         )
     if odd := [key for key in state_dict if not isinstance(key, str)]:
         raise TypeError(f"keys of a state_dict are dotted paths, got {odd[0]!r}")
+    # Of the dict, not of the numbers: hooks before loading may rename and drop keys.
     values = OrderedDict(state_dict)
     found = _Loading(getattr(state_dict, "_metadata", None), assign)
     found.visit(root, values, "")
     keys = IncompatibleKeys(found.missing, found.unexpected)
     if found.problems:
         raise _refusal(root, [*(key_problems(*keys, values) if strict else ()), *found.problems])
+    # A hook behind the load may still strike keys off these lists: with such hooks they are judged below.
     if strict and (keys.missing_keys or keys.unexpected_keys) and not found.after:
         raise _refusal(root, key_problems(*keys, values))
     undo: list[Callable[[], None]] = []
     try:
+        # First what cannot be taken back: where that fails, no tensor has changed yet.
         for act in found.extra:
             act()
         for placement in found.plan:  # one after the other: where one fails, those before it are taken back
@@ -172,6 +178,7 @@ def load(root: Module, state_dict: Any, strict: bool, assign: bool) -> Incompati
                 )
         if strict and (keys.missing_keys or keys.unexpected_keys):
             raise _refusal(root, key_problems(*keys, values))
+    # Also for an interrupt: half of one state and half of another is worse than either.
     except BaseException:
         for act in reversed(undo):
             act()
@@ -195,6 +202,8 @@ class _Loading:
     def visit(self, module: Module, values: dict[str, Any], prefix: str) -> None:
         local = {} if self.metadata is None else dict(self.metadata.get(prefix[:-1], {}))
         local |= {"assign_to_params_buffers": self.assign, _PLAN: (self.plan, self.extra)}
+        # Strict in any case: without `strict` the caller is told, too, what is missing and what was not
+        # known.
         module._load_from_state_dict(
             values, prefix, local, True, self.missing, self.unexpected, self.problems
         )
@@ -243,6 +252,8 @@ def load_own(
     _load_extra(module, state_dict, prefix + EXTRA, strict, missing_keys, unexpected_keys, extra)
     if strict:
         for key in state_dict:
+            # Keys of modules below are theirs to check; of those only the first name on the path is looked
+            # at.
             if key.startswith(prefix) and key != prefix + EXTRA:
                 name, _, below = key[len(prefix) :].partition(".")
                 if name not in (module._module_names if below else own):
@@ -298,12 +309,15 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
             else f"size mismatch for {key}: shape {list(value.shape)} for dims {list(known or ())}."
         )
     given, own = value.payload if isinstance(value, Tensor) else value, here.payload
+    # Files from before PyTorch 0.4, which had no tensors without dims, have such values as [1].
     one_for_none = tuple(given.shape) == (1,) and tuple(own.shape) == ()
     if tuple(given.shape) != tuple(own.shape) and name not in module.resizable and not one_for_none:
         return (
             f"size mismatch for {key}: copying a param with shape {list(given.shape)} from the state_dict, "
             f"the shape in current model is {list(own.shape)}."
         )
+    # "V" is bfloat16, which NumPy knows as raw bytes. The rest (complex numbers, text, objects) keep to their
+    # own kind.
     if not assign and given.dtype.kind not in "biufV" and given.dtype.kind != own.dtype.kind:
         return f"type mismatch for {key}: {given.dtype} does not go into {own.dtype}."
     given_names = value.dim_labels if isinstance(value, Tensor) else ()

@@ -138,6 +138,7 @@ class _Counter:
         several = results if isinstance(results, tuple) else (results,)
         dims = [dims_of(value) if isinstance(value, Value) else Dims((), ()) for value in inputs]
         flops = op.cost(dims, dims_of(several[0]), **params)
+        # A view has no memory of its own.
         size = 0 if op.view else sum(_bytes(value.payload) for value in several)
         path = scope.current()
         for depth in range(len(path) + 1):
@@ -227,6 +228,7 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
         outputs[id(module)] = tuple(_tensors(output))
         calls[id(module)] = calls.get(id(module), 0) + 1
 
+    # What is undone comes off in the reverse order: hooks go first, and the attributes come back last.
     counter = _Counter()
     with ExitStack() as stack:
         for module in model.modules():
@@ -238,6 +240,7 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
                 stack.callback(_fill_back, one, one.payload, one._names, one._version, one.payload.copy())
         for module in model.modules():
             stack.callback(module.register_forward_hook(note))
+        # The flag that this sets is an attribute, and comes back with the others.
         model.eval()
         stack.enter_context(scope.tracking(model))
         stack.enter_context(dispatch.no_grad())

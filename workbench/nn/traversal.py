@@ -44,6 +44,7 @@ def named_modules(
     for name in module._module_names:
         child = module.__dict__[name]
         if child is not None:
+            # By the method, and not this function: a class may have its own.
             yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
 
@@ -141,6 +142,7 @@ def set_submodule(root: Module, target: str, module: Module, strict: bool = Fals
     parent = root.get_submodule(path)
     if strict and name not in parent._module_names:
         raise AttributeError(f"{type(parent).__name__} has no module `{name}` to replace")
+    # A module, that is: its class is made of these functions, and cannot be known here.
     if not isinstance(module, Registry):
         raise ValueError(f"`module` is not an nn.Module, found {type(module).__name__}")
     if name not in parent._module_names:

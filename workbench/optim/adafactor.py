@@ -93,6 +93,7 @@ class Adafactor(Optimizer):
         step = float(entry["step"].payload)
         lr, (small, least) = number(group["lr"]), group["eps"]
         small = float(np.finfo(np.float32 if half else array.dtype).eps) if small is None else small
+        # Of the parameter as it is before it decays.
         size = max(least, _mean_square_root(own)) * min(lr, 1 / math.sqrt(step))
         if group["weight_decay"]:
             own *= 1 - lr * group["weight_decay"]

@@ -59,6 +59,7 @@ class Adagrad(Elementwise):
             "fused": fused,
         }
         super().__init__(params, settings)
+        # In PyTorch this state is there before the first step, and is saved then.
         for group in self.param_groups:
             for parameter in group["params"]:
                 self._begin(parameter, group)

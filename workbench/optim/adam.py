@@ -93,6 +93,7 @@ class Adam(Elementwise):
         if group["amsgrad"]:
             square = np.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
         step = state["step"]
+        # The roots apart, as PyTorch takes them, so that rounding is the same.
         denominator = np.sqrt(square) / math.sqrt(1 - beta2**step) + group["eps"]
         parameter -= number(group["lr"]) / (1 - beta1**step) * (state["exp_avg"] / denominator)
 
@@ -145,6 +146,7 @@ class AdamW(Adam):
 def move_moments(gradient: Any, state: Arrays, beta1: float, beta2: float) -> Any:
     """Move the running mean and the running square towards those of a gradient, and return the square."""
     mean, square = state["exp_avg"], state["exp_avg_sq"]
+    # Not β·m + (1 - β)·g: PyTorch takes this form, and rounding is to be the same.
     mean += (1 - beta1) * (gradient - mean)
     square *= beta2
     square += (1 - beta2) * np.square(gradient)

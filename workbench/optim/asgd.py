@@ -73,6 +73,7 @@ class ASGD(Elementwise):
     def _begin(self, parameter: Any, group: Group) -> bool:
         begun = super()._begin(parameter, group)
         if begun:
+            # η begins as the learning rate, which is the group's.
             eta = self.state[parameter]["eta"]
             self.state[parameter]["eta"] = new(np.full((), number(group["lr"]), eta.payload.dtype))
         return begun
@@ -82,6 +83,7 @@ class ASGD(Elementwise):
         eta, mu, average = float(state["eta"]), float(state["mu"]), state["ax"]
         parameter *= 1 - lambd * eta
         parameter -= eta * gradient
+        # Copied, as the formula for any other μ would round.
         if mu == 1:
             average[...] = parameter
         else:

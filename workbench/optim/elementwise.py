@@ -69,6 +69,7 @@ class Elementwise(Optimizer):
         else:
             arrays = self._arrays(group)
             counter = "step" if self.counts else None
+            # The compiled step takes three arrays, a counter and a number, in this order.
             keys = (*arrays, *(None,) * (3 - len(arrays)), counter, next(iter(self.scalars), None))
             numbers = self._numbers(group)
             left = optimizer_step(self.rule, self.state, group["params"], keys, numbers, False)
@@ -76,6 +77,7 @@ class Elementwise(Optimizer):
                 return
             begun = [one for one in left if self._begin(one, group)]
             fresh = {id(one) for one in begun}
+            # Once more for those that had no state: to some rules the first step is another.
             odd = optimizer_step(self.rule, self.state, begun, keys, numbers, True) if begun else []
             left = [one for one in left if id(one) not in fresh] + odd
         for parameter in left:
@@ -94,6 +96,7 @@ class Elementwise(Optimizer):
         if not keys and not self.counts:
             return False
         entry = self.state[parameter]
+        # PyTorch counts in float32, or in float64 where that is the default type.
         kind = np.float64 if get_default_dtype().name == "float64" else np.float32
         if self.counts and entry.get("step") is None:
             entry["step"] = new(np.zeros((), kind))
@@ -107,6 +110,7 @@ class Elementwise(Optimizer):
 
     def _step_plainly(self, parameter: Any, group: Group, first: bool) -> None:
         entry = self.state.get(parameter, {})
+        # Before anything is counted or moved.
         self._check_sizes(parameter, entry)
         if self.counts:
             entry["step"].payload[...] += 1
@@ -118,11 +122,13 @@ class Elementwise(Optimizer):
         steps = {"step": float(entry["step"].payload)} if self.counts else {}
         gradient = _to_compute_in(parameter._grad.payload)
         if group.get("maximize"):
+            # Not in place: the gradient belongs to the program.
             gradient = -gradient
         decay = number(group.get("weight_decay", 0))
         if decay and self._decoupled(group):
             own *= 1 - number(group["lr"]) * decay
         elif decay:
+            # Not in place: the gradient belongs to the program.
             gradient = gradient + decay * own
         self._move(own, gradient, {**state, **numbers, **steps, "first": first}, group)
         _put_back(parameter, own)

@@ -73,6 +73,7 @@ class LBFGS(Optimizer):
         """Take the one group there is."""
         super().add_param_group(param_group)
         if len(self.param_groups) > 1:
+            # Taken out again: the base has added it.
             self.param_groups.pop()
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
@@ -179,6 +180,7 @@ class _Search:
             self.last_gradient, last_loss = self.gradient.copy(), self.loss
             rate = number(self.group["lr"])
             begun = self.state["n_iter"] == 1
+            # Nothing is known of the curvature yet, so the first step is one of at most 1 in all.
             self.length = min(1.0, 1.0 / np.abs(self.gradient).sum()) * rate if begun else rate
             slope = self.gradient.dot(self.direction)
             if slope > -self.group["tolerance_change"]:
@@ -201,6 +203,7 @@ class _Search:
             return
         change, step = self.gradient - self.last_gradient, self.direction * self.length
         curvature = change.dot(step)
+        # Anything else would make H indefinite, and the direction point uphill.
         if curvature > 1e-10:
             if len(self.changes) == self.group["history_size"]:
                 for kept in (self.changes, self.steps, self.weights):
@@ -232,6 +235,7 @@ class _Search:
         def at(length: Any) -> tuple[float, Any]:
             optimizer._advance(length, self.direction)
             self._evaluate()
+            # Back to where the line begins: lengths are measured from there.
             optimizer._put(start)
             return self.loss, self.gradient
 

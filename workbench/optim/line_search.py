@@ -92,6 +92,7 @@ def _bracket(
             return [point], True, count
         if point.slope >= 0:
             return [before, point], False, count
+        # At least a little beyond the last length, and at most ten times as far.
         least, longest = point.length + 0.01 * (point.length - before.length), point.length * 10
         where = _cubic(before, point, least, longest)
         before, point = point, at(where)
@@ -103,6 +104,7 @@ def _cubic(one: _Point, other: _Point, least: Any, longest: Any) -> Any:
     left, right = (one, other) if one.length <= other.length else (other, one)
     rise = left.slope + right.slope - 3 * (left.loss - right.loss) / (left.length - right.length)
     square = rise**2 - left.slope * right.slope
+    # Also NaN, of losses that are not finite.
     if not square >= 0:
         return (least + longest) / 2.0
     root = math.sqrt(square)

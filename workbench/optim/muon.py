@@ -87,6 +87,7 @@ class Muon(Optimizer):
                 raise RuntimeError("Muon does not support complex parameters")
         for parameter in moved:
             array, momentum = parameter.payload, group["momentum"]
+            # Half precision is computed in float32, and rounded once.
             own = array.astype(np.float32) if array.dtype.itemsize < 4 else array
             gradient = parameter._grad.payload.astype(own.dtype)
             entry = self.state[parameter]
@@ -127,6 +128,7 @@ def _rounded(array: Any) -> Any:
 def _orthogonal(matrix: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
     """Return nearly the orthogonal matrix that is nearest."""
     a, b, c = coefficients
+    # Of its two products with its transpose the smaller one is worked with.
     tall = matrix.shape[0] > matrix.shape[1]
     x = _rounded(matrix.T if tall else matrix)
     length = float(_rounded(np.asarray(np.linalg.norm(x), np.float32)))

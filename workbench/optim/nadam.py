@@ -85,6 +85,7 @@ class NAdam(Elementwise):
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
         beta1, beta2 = group["betas"]
         step, decay, lr = state["step"], group["momentum_decay"], number(group["lr"])
+        # 0.96 is Dozat's, and not a setting in PyTorch either.
         now, after = (beta1 * (1 - 0.5 * 0.96 ** (at * decay)) for at in (step, step + 1))
         state["mu_product"][...] *= now
         product = float(state["mu_product"])
@@ -164,6 +165,7 @@ class RAdam(Elementwise):
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * beta2**step / correction
         size = number(group["lr"])
+        # Before that too little is known of the variance. The paper asks for more than 4, PyTorch for 5.
         if length > 5:
             known = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
             mean = mean / (np.sqrt(square) + group["eps"])

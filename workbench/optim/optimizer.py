@@ -94,6 +94,7 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{type(params).__name__}: of a module those are model.parameters()"
             )
+        # What gives parameters once, as a generator does, is gone over once, here.
         given = list(params)
         if not given:
             raise ValueError(
@@ -123,6 +124,7 @@ class Optimizer:
             setattr(self, name, [])
 
     def __getstate__(self) -> dict[str, Any]:
+        # No hooks: most of them are closures, which cannot be pickled, and they belong to this optimizer.
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -234,6 +236,7 @@ class Optimizer:
             raise TypeError(f"a hook is called, and {type(hook).__name__} cannot be")
         handle = Handle(hooks, hook)
         if prepend:
+            # `Handle` has put it at the end.
             hooks.insert(0, hooks.pop())
         return handle
 
@@ -338,6 +341,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **keywords: Any) -> Any:
+        # Before the hooks: a schedule that is stepped in one of them comes after the step.
         self._called = True
         before = (*_before_every_step, *self._step_pre_hooks)
         after = (*self._step_post_hooks, *_after_every_step)

@@ -87,6 +87,7 @@ class RMSprop(Elementwise):
         if group["centered"]:
             mean = state["grad_avg"]
             mean += (1 - alpha) * (gradient - mean)
+            # Not in place: what is kept is the mean square itself.
             square = square - np.square(mean)
         change = gradient / (np.sqrt(square) + group["eps"])
         if group["momentum"] > 0:

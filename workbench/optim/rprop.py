@@ -75,6 +75,8 @@ class Rprop(Elementwise):
         agreement = gradient * before
         size *= np.where(agreement > 0, larger, np.where(agreement < 0, smaller, 1)).astype(size.dtype)
         np.clip(size, *group["step_sizes"], out=size)
+        # Where the sign has changed the last step went too far: this one waits, and the next counts as
+        # agreeing with neither.
         gradient = np.where(agreement < 0, 0, gradient)
         parameter -= np.sign(gradient) * size
         before[...] = gradient

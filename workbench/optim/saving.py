@@ -24,6 +24,7 @@ def pack(state: Mapping[Any, Any], groups: list[dict[str, Any]]) -> dict[str, An
     packed, start = [], 0
     for group in groups:
         for place, parameter in enumerate(group["params"], start):
+            # One that stands in several places has the number of the first.
             numbers.setdefault(id(parameter), place)
         start += len(group["params"])
         rest = {key: value for key, value in group.items() if key != "params"}
@@ -56,6 +57,7 @@ def unpack(
         loaded = copy.deepcopy({key: value for key, value in theirs.items() if key != "params"})
         if isinstance(loaded.get("betas"), list):  # as JSON has it
             loaded["betas"] = tuple(loaded["betas"])
+        # What the state lacks stays as it is here, and has to go with the rest.
         together = {**ours, **loaded}
         optimizer.check_settings(together)
         settings.append(loaded)

@@ -47,6 +47,7 @@ def check_number(what: str, value: Any) -> Any:
 
 def check_above_zero(what: str, value: Any) -> Any:
     """Return a setting, or raise ValueError for what is not above 0."""
+    # Asked this way round, NaN is refused too.
     if not _checked(what, value) > 0:
         raise ValueError(f"{what} must be above 0, got {value!r}")
     return value
@@ -73,6 +74,7 @@ def check_rate(settings: Mapping[str, Any], message: str = "Invalid learning rat
     rate = settings["lr"]
     if isinstance(rate, Tensor) and rate.numel() != 1:
         raise ValueError(f"Tensor lr must be 1-element, got shape {list(rate.shape)}")
+    # Asked this way round, NaN is refused too.
     if not _checked("lr", rate) >= 0:
         raise ValueError(f"{message.format(number(rate))}; it must be 0 or more")
 

@@ -276,6 +276,7 @@ class SWALR(LRScheduler):
         """Return the rates one step further on the way."""
         self._called_by_step()
         step = self._step_count - 1
+        # Without a way all of it is behind, from the first step on.
         if self.anneal_epochs == 0:
             step = max(1, step)
         before, now = self._part(step - 1), self._part(step)

@@ -136,6 +136,7 @@ class Calibration:
         self._listeners: tuple[Callable[[Calibration], None], ...] = ()
         for entry in self.entries:
             entry.observer.watch(self)
+        # Past the registry: a calibration is no part of the model.
         object.__setattr__(model, "calibration", self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> None:
@@ -331,6 +332,7 @@ def _entries(model: Any) -> list[Entry]:
             observer = module.__dict__.get(child) if child in module._module_names else None
             if isinstance(observer, FakeQuantize):
                 observer = observer.observer
+            # A fake quantization holds its own observer under this name, which is counted where it stands.
             if not isinstance(observer, ObserverBase) or isinstance(module, FakeQuantize):
                 continue
             layer = weighted_layer(module) if what == "weight" else None

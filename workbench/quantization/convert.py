@@ -71,6 +71,7 @@ def with_integer_layers(model: Any) -> Any:
     model.__dict__.pop("calibration", None)
     for name, made in changes.items():
         model.set_submodule(name, made)
+    # A list, since modules are replaced on the way.
     for name, module in [*model.named_modules()]:
         if type(module) is MaxPool2d and getattr(module, "qconfig", None) is not None:
             model.set_submodule(name, quantized.MaxPool2d.from_float(module))

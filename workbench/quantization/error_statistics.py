@@ -53,6 +53,7 @@ class ChannelValues:
 
     def __init__(self, values: Array, axis: int) -> None:
         rows = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
+        # What is not finite has no say; as 0 it is in every range, and exact.
         rows = np.where(np.isfinite(rows), rows, 0.0)
         self.low: Array = rows.min(axis=1)
         self.high: Array = rows.max(axis=1)
@@ -60,6 +61,7 @@ class ChannelValues:
         self.density = Density(np.ones(1), 0.0, 1.0) if found is None else found
         every = max(1, -(-rows.size // MOST_SAMPLED))
         self._rows = rows
+        # Every so many of each channel, so that no channel is left out.
         self._sampled = rows[:, ::every]
 
     def _noise(self, rows: Array, scheme: Scheme, low: float, high: float) -> float:

@@ -75,6 +75,7 @@ def fuse_modules(
     if not inplace:
         model = copy.deepcopy(model)
     for group, fused in made:
+        # Modules are made for training.
         fused.eval()
         model.set_submodule(group[0], fused)
         for name in group[1:]:
@@ -93,6 +94,7 @@ def _fused(model: Module, group: Sequence[str]) -> Any:
         known = "; ".join(", ".join(kind.__name__ for kind in pattern) for pattern in _PATTERNS)
         named = ", ".join(kind.__name__ for kind in kinds)
         raise QuantizationError(f"did not find fuser method for: ({named}). What can be fused: {known}")
+    # Copies, so that the model is whole where a later group cannot be fused.
     return make(*(copy.deepcopy(module) for module in modules))
 
 
@@ -106,6 +108,7 @@ def find_patterns(model: Module, *inputs: Any) -> list[list[str]]:
     taken: dict[int, list[str]] = {}
     leaves = {name: module for name, module in model.named_modules() if name and not list(module.children())}
     paths = {id(module): name for name, module in leaves.items()}
+    # Kept alive, for what is gone gives its id to another value.
     held: list[Any] = []
     calls: dict[str, int] = {}
 
@@ -114,6 +117,7 @@ def find_patterns(model: Module, *inputs: Any) -> list[list[str]]:
         calls[name] = calls.get(name, 0) + 1
         for argument in arguments:
             taken.setdefault(id(argument), []).append(name)
+        # What a module returns as it was given (in place, or an Identity) was made by the one before.
         if id(output) not in [id(argument) for argument in arguments]:
             made[id(output)] = (name, output)
         held.extend((*arguments, output))

@@ -56,6 +56,7 @@ def _count(array: Array, low: float, high: float, bins: int) -> Array:
     values = array.ravel()
     values = values[np.isfinite(values)]
     places = ((values.astype(np.float64) - low) * (bins / (high - low))).astype(np.int64)
+    # The greatest value lies on the last edge, which is of no bin.
     return np.bincount(np.clip(places, 0, bins - 1), minlength=bins)
 
 
@@ -94,6 +95,7 @@ class RunningHistogram:
         """Count the finite values of `array`, of which `low` and `high` are the least and the greatest."""
         if self.empty:
             self.edges[:] = low, high
+            # A single value gets a range around it, so that there is a width to double.
             if not high > low:
                 half = max(abs(low) * 2.0**-8, 2.0**-20)
                 self.edges[:] = low - half, low + half

@@ -64,6 +64,7 @@ def quantizable(model: Module) -> list[tuple[str, Any]]:
     for name, module in model.named_modules():
         if id(module) in below or getattr(module, "qconfig", None) is None:
             continue
+        # Its parts have a qconfig too, and are quantized as one.
         if isinstance(module, ConvReLU2d | ConvReLUMaxPool2d | LinearReLU):
             below.update(id(part) for part in module.modules())
         if isinstance(module, (*WEIGHTED, QuantStub)):
@@ -92,5 +93,6 @@ def observe_weights(model: Module) -> None:
         if isinstance(module, QuantStub):
             continue
         observer = observer_of(module, "weight_post_process")
+        # Weights may have been trained on, and those of before would widen the range for good.
         observer.reset()
         observer(weighted_layer(module).weight.detach())

@@ -54,6 +54,8 @@ class Measurement:
         """Why the model cannot be measured; empty if it can."""
         self._done = done
         self._lock = threading.Lock()
+        # A measurement takes its time under `_lock`; `_state` is held for a moment, so that nobody who looks
+        # waits for one.
         self._state = threading.Lock()
         self._figures = Figures()
         self._measured: tuple[int, ...] = ()
@@ -101,6 +103,7 @@ class Measurement:
             self.trouble = ""
         except _KNOWN as error:
             self.trouble = str(error)
+            # Not tried again before something has changed.
             self._measured = self._versions()
         finally:
             with self._state:

@@ -69,6 +69,7 @@ class Density:
         least = (scheme.quant_min - zero)[:, None].astype(np.float64)
         most = (scheme.quant_max - zero)[:, None].astype(np.float64)
         places = np.rint(self.edges / step)
+        # In place from here on: a hundred ranges by a thousand edges make large arrays.
         np.maximum(places, least, out=places)
         np.minimum(places, most, out=places)
         rest = self.edges - places * step
@@ -78,6 +79,7 @@ class Density:
         places *= step**3 / 12
         integral += places
         found: Array = (integral[:, 1:] - integral[:, :-1]) @ self.counts / self.width
+        # Rounding may leave a little less than nothing.
         return np.maximum(found, 0.0)
 
     def sqnr(self, scheme: Scheme, low: float, high: float) -> float:

@@ -165,7 +165,9 @@ class PerChannelMinMaxObserver(ObserverBase):
             raise QuantizationError(f"ch_axis {self.ch_axis} is out of range for values of {array.ndim} dims")
         rows = np.moveaxis(array, self.ch_axis, 0).reshape(array.shape[self.ch_axis], -1)
         low, high = rows.min(axis=1), rows.max(axis=1)
+        # Only then: hardly a batch has values that are not finite.
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            # For its counts of them.
             self._extremes(array)
             finite = np.isfinite(rows)
             low = np.where(finite, rows, np.inf).min(axis=1)
@@ -252,6 +254,7 @@ class HistogramObserver(_PerTensor):
         """Return the range that the search finds."""
         if not self.has_data or self.search == "minmax":
             return super().observed_range()
+        # With the ends, which a state that is loaded changes without a batch.
         key = self.batches, float(self.min_val.payload), float(self.max_val.payload)
         if self._chosen is None or self._chosen[0] != hash(key):
             density = self.density()

@@ -150,8 +150,10 @@ class ObserverBase(Module):
 
     def forward(self, x: Any) -> Any:
         """Take note of `x`, [any dims], and return it."""
+        # What is traced has no values yet, and codes have a range already.
         array = x.payload
         if self.enabled and type(array) is np.ndarray and array.size:
+            # Statistics are those of float32, in which bfloat16 and whole numbers have their place.
             if array.dtype.kind != "f":
                 array = array.astype(np.float32)
             with self._lock:
@@ -162,6 +164,7 @@ class ObserverBase(Module):
                 self.observe(array)
                 self.version += 1
                 self.data_version += 1
+            # Outside of the lock: whoever is told may ask for the range, or set one.
             if self._watcher is not None:
                 self._watcher.observed()
         return x
@@ -292,6 +295,7 @@ class ObserverBase(Module):
 
     # ----------------------------------------------------------------------------------------- copying
 
+    # Locks cannot be copied, and who watches this one does not watch its copy.
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watcher")}
 

@@ -64,6 +64,7 @@ def _check(model: Module) -> None:
     if model.training:
         raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
     if any(isinstance(module, ObserverBase) for module in model.modules()):
+        # A row would call stubs among its own modules as its last ones; a layer has no room for them.
         raise QuantizationError("the model has observers already: prepare() it once")
 
 

@@ -30,6 +30,7 @@ __all__ = [
 
 Factory = Callable[..., Any]
 
+# A named tuple, as in PyTorch, where programs take it apart.
 _Pair = namedtuple("_Pair", ["activation", "weight"])
 
 

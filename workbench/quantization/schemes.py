@@ -70,6 +70,7 @@ class Scheme:
     def _middle(self) -> int:
         if self.dtype is not quint8:
             return 0
+        # PyTorch has 128 for the type's own limits, and the middle of those that are given.
         return (self.quant_min + self.quant_max) // 2 if self.customized else 128
 
     def widened(self, low: float, high: float) -> tuple[float, float]:

@@ -49,12 +49,14 @@ def l2(density: Density, scheme: Scheme) -> Range:
     """Return the range with the least squared error: first over its size, then each end in turn, ever finer."""
     coarse = density.coarse(_COARSE)
     low, high = scheme.widened(density.low, density.high)
+    # Close to zero in small steps: with few bits most of the range may be worth clipping.
     factors = np.geomspace(0.004, 1.0, 40)
     low, high = _best(coarse, scheme, low * factors, high * factors)
     ends = (low, high)
     limits = scheme.widened(density.low, density.high)
     for reach in (0.5, 0.15, 0.04):
         factors = np.linspace(1 - reach, 1 + reach, 13)
+        # A range that begins or ends at 0 has one end to move; so has a symmetric one.
         if scheme.qscheme.symmetric or 0.0 in limits:
             ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * factors, limits))
             continue
@@ -114,11 +116,13 @@ def _divergence(density: Density, low: float, high: float, levels: int) -> float
     clipped[-1] += density.counts[last:].sum()
     groups = np.unique(np.arange(levels) * (last - first) // levels)
     filled = (clipped > 0).astype(np.float64)
+    # Bins without values stay without, or codes would seem to know less than they do.
     sums, members = np.add.reduceat(inside, groups), np.add.reduceat(filled, groups)
     sizes = np.diff(np.append(groups, last - first))
     spread = np.repeat(sums / np.maximum(members, 1), sizes) * filled
     p, q = clipped / clipped.sum(), spread / max(spread.sum(), 1e-300)
     known = p > 0
+    # Where the codes know nothing the divergence is large, and not infinite.
     return float(np.sum(p[known] * np.log(p[known] / np.maximum(q[known], 1e-12))))
 
 

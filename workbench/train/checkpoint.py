@@ -114,6 +114,7 @@ def _checksum(value: Any) -> int:
         (value.detach().cpu().numpy(), value.dim_labels) if isinstance(value, Tensor) else (value, None)
     )
     kind = f"{array.dtype.str} {array.shape} {names if names and any(names) else None}"
+    # As bytes, since nothing but NumPy knows bfloat16; memory is looked at where it is.
     values = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
     return zlib.crc32(values, zlib.crc32(kind.encode()))
 
@@ -145,6 +146,7 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
         raise CheckpointError(
             f"{os.fspath(path)}: this checkpoint is damaged, its summary cannot be read ({error})"
         ) from None
+    # Before its checksum, which another format may keep elsewhere.
     if version != FORMAT:
         raise CheckpointError(
             f"{os.fspath(path)} is a checkpoint of format {version}, and this version reads {FORMAT}"
@@ -157,6 +159,7 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
         raise CheckpointError(
             f"{os.fspath(path)}: this checkpoint is damaged, its summary lacks {sorted(missing)}"
         )
+    # By the very type, as True is an int.
     wrong = [key for key, kinds in _KINDS.items() if type(told[key]) not in kinds]
     if wrong:
         raise CheckpointError(
@@ -191,6 +194,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise CheckpointError(f"{lead}, the checksum of {key!r} does not fit")
     try:
         state = unpack(json.loads(text), tensors)
+    # Whoever can write checksums can write a state that is none, so its form is not trusted either.
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CheckpointError(f"{lead}, its state cannot be read ({error})") from None
     if not isinstance(state, dict):
@@ -214,6 +218,7 @@ def files(folder: str | os.PathLike[str]) -> list[Stored]:
 
 def place(folder: str | os.PathLike[str], step: int) -> Path:
     """Return where the next checkpoint of a folder is saved."""
+    # By number and not by time: clocks are set back, and copies get new times.
     serial = max((one.serial for one in files(folder)), default=0) + 1
     return Path(folder, f"{serial:04d}-step-{step}.safetensors")
 
@@ -283,4 +288,5 @@ def best_of(stored: list[Stored], run: str) -> Stored | None:
             continue
         if summary.run == run and summary.value is not None:
             rated.append((_rank(summary), one.serial, one))
+    # Not by the entry itself, which has no order.
     return min(rated, key=lambda entry: entry[:2])[2] if rated else None

@@ -75,6 +75,7 @@ class Control:
 
     def asked_to_stop(self) -> bool:
         """Say whether a stop is asked for."""
+        # Without the lock: it is one flag, and the next batch is soon enough.
         return self._stop
 
     def asked_to_wait(self) -> bool:
@@ -91,6 +92,7 @@ class Control:
         with self._condition:
             try:
                 while self.asked_to_wait():
+                    # In turns of a second: on Windows nothing interrupts a wait without end.
                     self._condition.wait(timeout=1.0)
             finally:
                 self._state = "running"

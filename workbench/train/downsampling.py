@@ -46,6 +46,7 @@ class Series:
 
     def follow(self, values: Sequence[float], count: int) -> None:
         """Take in the first `count` of `values`; begin anew where they are another list, or have become fewer."""
+        # By identity, which costs nothing; a history that was loaded has new lists.
         if values is not self._source or count < self._count:
             self._source = values
             self._begin()
@@ -54,6 +55,7 @@ class Series:
             self._length *= 2
         start = len(self._whole.low) * self._length
         new = np.asarray(values[start:count], np.float64)
+        # What was in the tail before has been counted.
         fresh = new[max(0, self._count - start) :]
         self.missing += int(fresh.size - np.isfinite(fresh).sum())
         whole = new.size // self._length * self._length
@@ -116,6 +118,7 @@ class _Stretches:
 
     def joined(self) -> _Stretches:
         """Return stretches twice as long; one that is left over goes."""
+        # The values of one that is left over are read again: `follow` goes on where these end.
         a, b = slice(0, len(self.low) // 2 * 2, 2), slice(1, len(self.low) // 2 * 2, 2)
         first_low, first_high = self.low[a] <= self.low[b], self.high[a] >= self.high[b]
         return _Stretches(
@@ -219,6 +222,7 @@ def _standing_out(array: Array, first: int, offset: int) -> list[Peak]:
         known[skip:] += 1
     places = first + np.flatnonzero(2 * above >= known)
     found = []
+    # In groups, since each place takes 50 values along, which for all at once would be much memory.
     for group in (*(places[places < WINDOW, None]), *np.array_split(places[places >= WINDOW], 16)):
         found += _judge(array, group, offset)
     return found

@@ -120,6 +120,7 @@ def _svg(chart: Chart) -> str:
     low_x, high_x, low, high = _range(chart)
 
     def x(step: float) -> float:
+        # A single step has no width.
         return LEFT + (step - low_x) / (high_x - low_x or 1) * (WIDTH - LEFT - RIGHT)
 
     def y(value: float) -> float:
@@ -134,6 +135,7 @@ def _svg(chart: Chart) -> str:
     parts.append(f'<text x="{LEFT - 4}" y="{HEIGHT - 6}" text-anchor="end">step</text>')
     parts += [
         f'<text x="{x(step):.1f}" y="{HEIGHT - 6}" text-anchor="{anchor}">{step:,}</text>'
+        # A dict, since the first step may be the last: then one text is enough.
         for step, anchor in {low_x: "start", high_x: "end"}.items()
     ]
     parts += [
@@ -159,12 +161,14 @@ def _round_values(low: float, high: float) -> list[tuple[float, str]]:
     ([(1.0, '1'), (2.0, '2'), (3.0, '3')], [(0.9, '0.90'), (0.91, '0.91'), (0.92, '0.92')])
     """
     power = 10.0 ** math.floor(math.log10((high - low) / 2))
+    # A little more than nothing, so that a bound that is a round value is one after division, too.
     step = next(
         digit * power for digit in (1, 2, 5, 10) if math.floor((high - low) / (digit * power) + 1e-9) <= 4
     )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     shape = f".{decimals}f" if decimals <= 4 and abs(high) < 1e5 else ".3g"
+    # 3 · 0.1 is 0.30000000000000004, which is no text for an axis.
     values = [float(f"{i * step:.12g}") for i in range(first, last + 1)]
     return [(value, f"{value:{shape}}") for value in values]
 
@@ -183,6 +187,7 @@ def _range(chart: Chart) -> tuple[float, float, float, float]:
     steps = [step for line in chart.lines for step in line.steps]
     loud = [one for line in chart.lines if not line.quiet for one in line.values if math.isfinite(one)]
     quiet = sorted(one for line in chart.lines if line.quiet for one in line.values if math.isfinite(one))
+    # All but the outermost hundredth on each side.
     inner = quiet[len(quiet) // 100 : len(quiet) - len(quiet) // 100] or quiet
     values = loud + inner or [0.0]
     low, high = min(values), max(values)
@@ -200,6 +205,7 @@ def _path(line: Line, x: Any, y: Any, low: float, high: float) -> str:
         if not math.isfinite(value):
             pen = "M"
             continue
+        # What is beyond the range runs along its border.
         height = y(min(max(value, low), high))
         words.append(f"{pen}{x(line.steps[i]):.1f} {height:.1f}")
         pen = "L"
@@ -220,6 +226,7 @@ def figure(history: Any) -> Any:
     if not history.losses:
         raise ValueError("there is nothing to plot: nothing was trained yet")
     found = charts(history)
+    # Not by pyplot, which keeps every figure, and would show it a second time in a notebook.
     drawn = _matplotlib.Figure(figsize=(4.2 * len(found), 3.0), layout="constrained")
     for place, chart in enumerate(found, 1):
         axes = drawn.add_subplot(1, len(found), place)

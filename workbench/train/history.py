@@ -101,6 +101,7 @@ class History:
     def best(self, monitor: str = "val_loss", mode: str = "min") -> Epoch | None:
         """Return the epoch with the least (or, with mode ``"max"``, greatest) figure; None where none has it."""
         rated = [
+            # With its place, so that of equals the earliest is taken.
             (epoch.values[monitor] * (-1 if mode == "max" else 1), i)
             for i, epoch in enumerate(self.epochs)
             if monitor in epoch.values and not math.isnan(epoch.values[monitor])

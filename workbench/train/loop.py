@@ -72,8 +72,11 @@ class Loop:
         if trainer.progress.group >= trainer.accumulate:  # an error came between the last batch and its step
             with trainer.shield.whole():
                 self._step()
+        # Closed at once where it is left early: a loader's workers live as long as its generator.
         with closing(self.position.batches()) as batches:
             while True:
+                # Both or none: with the batch drawn the place in the data has moved on, and an interrupt in
+                # between would lose it.
                 with trainer.shield.whole():
                     batch = next(batches, self)
                     if batch is self:
@@ -83,8 +86,10 @@ class Loop:
                     self._wait()
                 if control.asked_to_stop():
                     return False
+                # Behind the very last batch the epoch is closed first.
                 if self.reached() and self.position.batch != self.position.length:
                     return False
+        # What is left of a group when the data end is a step as well.
         if trainer.progress.group:
             with trainer.shield.whole():
                 self._step()
@@ -101,6 +106,7 @@ class Loop:
         self.trainer.call("on_pause")
         self.trainer.control.wait()
         self.trainer.call("on_resume")
+        # The time that it waited is no time of training.
         self._clock = time.perf_counter()
 
     def _close_epoch(self) -> None:
@@ -122,11 +128,13 @@ class Loop:
             numbers_of(values),
             validation,
         )
+        # As one: an epoch that is counted, and whose record is lost, could not be gone on with.
         with trainer.shield.whole():
             trainer.history.epochs.append(record)
             progress.epoch += 1
             progress.begin_epoch()
             self.position.begin_epoch()
+            # Before the callbacks, so that a checkpoint has the rate that the next epoch begins with.
             trainer.step_scheduler(record)
             trainer.call("on_epoch_end")
 
@@ -139,6 +147,8 @@ class Loop:
         if progress.group == 0:
             trainer.optimizer.zero_grad()
         trainer.call("on_batch_start")
+        # Running statistics move in the forward pass already. A batch that fails is to leave no trace of
+        # them.
         before = buffers_of(trainer.model)
         try:
             output, loss = self._forward(batch, before)
@@ -158,6 +168,7 @@ class Loop:
             output = as_output(trainer.training_step(batch), batch)
         loss = float(output.loss.item())
         if not math.isfinite(loss):
+            # The search computes the loss again, and is to find what this pass found.
             put_back(before)
             culprit, words = nonfinite_origin.of_loss(trainer.model, self._again, batch)
             raise self._error(f"the loss is {loss}", culprit, words)
@@ -231,6 +242,7 @@ class Loop:
         """Have the optimizer change the parameters, and write the step down."""
         trainer, progress = self.trainer, self.trainer.progress
         scaler = trainer.precision.scaler
+        # Taken now, for what was gathered is forgotten with the step.
         rate = float(trainer.optimizer.param_groups[0]["lr"])
         loss = progress.group_loss / max(progress.group_samples, 1)
         speed = progress.group_samples / max(progress.group_seconds, 1e-9)
@@ -243,6 +255,7 @@ class Loop:
         progress.skipped += skipped
         progress.drop_group()
         trainer.history.record(loss, rate, norm, speed)
+        # To a scheduler a step that was left out is none; PyTorch's would warn of it.
         if not skipped:
             trainer.step_scheduler()
 
@@ -261,6 +274,8 @@ class Loop:
         total = gradients.norm(self.parameters)
         norm = float(total)
         scaler = trainer.precision.scaler
+        # Overflow is for the scaler to mend, by a smaller scale. At the smallest there is nothing left to
+        # mend.
         if not math.isfinite(norm) and (
             scaler is None or not skipped or scaler.get_scale() <= SMALLEST_SCALE
         ):

@@ -69,6 +69,7 @@ class Metric:
     def reset(self) -> None:
         """Forget all batches."""
         for name in self.sums:
+            # What then shows is the class's own zero.
             self.__dict__.pop(name, None)
 
     def state_dict(self) -> dict[str, Any]:
@@ -122,7 +123,9 @@ class TopKAccuracy(Metric):
         kept = labels != self.ignore_index
         scores, labels = scores[kept], labels[kept].astype(np.int64)
         own = np.take_along_axis(scores, labels[:, None], axis=1)
+        # A score is not below itself. Other equal ones count against the label, as ties are no merit.
         ahead = (scores >= own).sum(1) - 1
+        # NaN is below nothing, and so would be ahead of nobody: it must not count as a hit.
         self.total += int(np.count_nonzero((ahead < self.k) & np.isfinite(own[:, 0])))
         self.count += len(labels)
 
@@ -157,6 +160,7 @@ class Perplexity(Metric):
         """Add up the cross entropy of the labels."""
         scores, labels = _scores(predictions, targets, self.name)
         with dispatch.no_grad():
+            # In float64, for the sum grows with the data.
             flat = from_numpy(scores.reshape(-1, scores.shape[-1]).astype(np.float64))
             loss = cross_entropy(
                 flat, from_numpy(labels.reshape(-1)), reduction="sum", ignore_index=self.ignore_index
@@ -167,6 +171,7 @@ class Perplexity(Metric):
     def compute(self) -> float:
         """Return the perplexity so far."""
         mean = super().compute()
+        # exp of more than 709 is beyond float64.
         return math.exp(mean) if mean < 700 else math.inf if mean == mean else math.nan
 
 
@@ -208,6 +213,7 @@ class ConfusionMatrix(Metric):
         found, labels = scores.argmax(-1)[kept], labels[kept].astype(np.int64)
         if labels.size and not (0 <= labels.min() and max(labels.max(), found.max()) < classes):
             raise ValueError(f"{self.name}: labels are from 0 to {classes - 1}, got {labels.max()}")
+        # A pair as one number, so that one pass counts them all.
         counts = np.bincount(labels * classes + found, minlength=classes * classes).reshape(classes, classes)
         self.total = counts if self.total is None else self.total + counts
 

@@ -16,6 +16,7 @@ __all__ = ["buffers_of", "mode", "put_back"]
 @contextmanager
 def mode(model: Any, training: bool) -> Iterator[None]:
     """Have a model train, or not, in this block; afterwards each of its modules does what it did before."""
+    # Of every module, for a part of the model may be kept in evaluation mode while the rest learns.
     before = [(module, module.training) for module in model.modules()] if isinstance(model, Module) else []
     try:
         if isinstance(model, Module):
@@ -33,6 +34,7 @@ def buffers_of(model: Any) -> Buffers:
     """Return the buffers of a model, such as running means, with their values of now."""
     buffers = model.buffers() if isinstance(model, Module) else ()
     return [
+        # The array, too: a step may put another one into the buffer, and this one is shared with views.
         (buffer, buffer.payload, buffer.payload.copy())
         for buffer in buffers
         if isinstance(buffer.payload, np.ndarray)

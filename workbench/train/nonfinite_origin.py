@@ -23,6 +23,7 @@ Finding = tuple[str | None, str]
 def _told(value: Any) -> str | None:
     """Return how many values are not finite, in words; None where all are."""
     array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+    # V is bfloat16, to NumPy.
     if array.dtype.kind not in "fcV" or np.isfinite(array).all():
         return None
     nan = int(np.isnan(array).sum())
@@ -57,6 +58,7 @@ def _first_module(model: Module, run: Callable[[Any], Any], batch: Any) -> tuple
         def look(module: Any, inputs: Any, output: Any) -> None:
             for _, tensor in tensors_in(output):
                 told = _told(tensor)
+                # A module is done after those in it, so the first one found is the innermost.
                 if told and not found:
                     found.append((name, told))
 
@@ -83,6 +85,7 @@ def of_gradients(named: Iterator[tuple[str, Any]]) -> Finding:
     bad = [(name, told) for name, gradient in gradients if (told := _told(gradient))]
     if not bad:
         return None, "Every gradient is finite, only their norm is not."
+    # The way back goes from the last layer to the first.
     name, told = bad[-1]
     others = f", and {len(bad) - 1} gradients after it" if len(bad) > 1 else ""
     return name, f"On the way back the gradient of {name} is the first: it has {told}{others}."

@@ -89,6 +89,7 @@ def sample_count(batch: Any) -> int:
     for _, tensor in tensors_in(batch):
         if tensor.ndim:
             names = tensor._names if isinstance(tensor, Tensor) else None
+            # Without names the first dim, where PyTorch's loaders stack.
             return int(tensor.shape[names.index("N") if names and "N" in names else 0])
     return 1
 
@@ -112,5 +113,6 @@ def join(parts: list[Any]) -> Any:
         return [one for part in parts for one in part]
     if isinstance(first, tuple | list):
         joined = [join([part[i] for part in parts]) for i in range(len(first))]
+        # A named tuple takes its entries one by one.
         return type(first)(*joined) if hasattr(first, "_fields") else tuple(joined)
     return [one for part in parts for one in (part if isinstance(part, list) else [part])]

@@ -81,6 +81,7 @@ class Position:
     def _rest(self) -> Iterator[Any]:
         goes_on, self._goes_on = self._goes_on, False
         if self._knows or not goes_on:
+            # Before the loader begins, which is when it draws its order.
             self._started = None if self._knows else self._streams()
             return iter(self.loader)
         return self._replay()
@@ -95,6 +96,7 @@ class Position:
                 raise CheckpointError(
                     f"the loader has only {number} batches, of which {had} were learned from"
                 )
+        # Those drawn once more were drawn before: the streams are where they were.
         self._set(now)
         return rest
 

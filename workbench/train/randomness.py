@@ -49,4 +49,5 @@ def seed_all(seed: int) -> None:
     """Start all three streams from one seed."""
     default_generator.manual_seed(seed)
     random.seed(seed)
+    # NumPy's older stream takes seeds of 32 bits only.
     np.random.seed(seed % 2**32)

@@ -100,10 +100,12 @@ class GradScaler:
         ]
         if any(one.dtype.name == "float16" for one in gradients):
             raise ValueError("Attempting to unscale FP16 gradients.")
+        # In float32, as PyTorch has it, so that the same gradients come out.
         inverse = float(np.float32(1.0 / self._scale))
         overflowed = None
         with dispatch.no_grad():
             for gradient in gradients:
+                # Also after the first that is not finite: all of them have to be brought back.
                 overflowed = bool(overflowed) or not _finite(gradient)
                 gradient.mul_(inverse)
         round_.overflowed, round_.stage = overflowed, "unscaled"

@@ -29,6 +29,7 @@ class Schedule:
                 "several become one by SequentialLR or ChainedScheduler"
             )
         self.scheduler = scheduler
+        # `ReduceLROnPlateau`, and schedulers like it, are known by what their `step` takes.
         self._by_metric = scheduler is not None and "metrics" in inspect.signature(scheduler.step).parameters
         self.every = "epoch" if self._by_metric else every
 

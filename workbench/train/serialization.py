@@ -30,6 +30,7 @@ def pack(state: Any, tensors: dict[str, Any], path: str = "") -> Any:
     >>> list(tensors)
     ['0']
     """
+    # Before Python's own numbers: a NumPy float64 is a float too, and would come back as one.
     if isinstance(state, np.generic) and isinstance(state.item(), bool | int | float):
         return {MARK: "scalar", "dtype": state.dtype.name, "value": state.item()}
     if state is None or isinstance(state, bool | int | float | str):
@@ -45,6 +46,7 @@ def pack(state: Any, tensors: dict[str, Any], path: str = "") -> Any:
     lead = f"{path}." if path else ""
     if isinstance(state, Mapping):
         items = [[key, pack(value, tensors, f"{lead}{key}")] for key, value in state.items()]
+        # Keys that JSON would turn into text, such as the numbers of parameters, go as pairs.
         if all(isinstance(key, str) and key != MARK for key in state):
             return dict(items)
         _check_keys(state, path)
@@ -74,6 +76,7 @@ def _order(state: Any) -> list[int] | None:
     array = state.payload if isinstance(state, Tensor) else state
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return None
+    # Of equal strides, which dims of size 1 have, the outer one first, so that the order is always the same.
     return sorted(range(array.ndim), key=lambda axis: (-abs(array.strides[axis]), axis))
 
 

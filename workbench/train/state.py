@@ -89,17 +89,21 @@ def apply(trainer: Trainer, state: Mapping[str, Any], position: Position | None 
     if trainer.control.active and trainer.position is not None:
         raise RuntimeError("a state is taken over between trainings: stop() this one first")
     _check(trainer, state)
+    # Copied: what `collect` returns shares its memory with what is about to change.
     before = _copied(collect(trainer))
     try:
         _apply(trainer, state)
         if position is not None and state["place"] is not None:
             _go_to(position, state["place"])
+    # All that a state that does not fit may cause, wherever it is noticed. Everything else is a fault of its
+    # own.
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
         _apply(trainer, before)
         words = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(
             f"this state does not fit this trainer, and nothing was changed: {words}"
         ) from error
+    # Interrupted halfway, too, it is as it was.
     except BaseException:
         _apply(trainer, before)
         raise
@@ -143,6 +147,7 @@ def _check(trainer: Trainer, state: Mapping[str, Any]) -> None:
                 f"and the trainer has {'one' if one else 'none'}"
             )
     used = state["settings"].get("optimizer")
+    # A class made of the one that trained goes on with its state.
     if used is not None and used not in [one.__name__ for one in type(trainer.optimizer).__mro__]:
         raise CheckpointError(
             f"this state does not fit this trainer, and nothing was changed: it was trained with {used}, and the "
@@ -181,6 +186,7 @@ def _apply(trainer: Trainer, state: Mapping[str, Any]) -> None:
         trainer.schedule.scheduler.load_state_dict(state["scheduler"])
     if trainer.precision.scaler is not None:
         trainer.precision.scaler.load_state_dict(state["scaler"])
+    # Metrics and callbacks may come and go between two runs; those that the state knows take theirs over.
     for name, metric in trainer.metrics.items():
         if name in state["metrics"]:
             metric.load_state_dict(state["metrics"][name])
@@ -193,6 +199,7 @@ def _apply(trainer: Trainer, state: Mapping[str, Any]) -> None:
         parameter.grad = state["gradients"].get(i)
     trainer.run_id = str(state["run"])
     trainer.take_place(state["place"])
+    # Last, so that nothing drawn on the way counts.
     randomness.restore(state["random"])
 
 

@@ -111,6 +111,7 @@ class Trainer:
         """The last evaluation."""
         self.message = ""
         """Why the training ended, where that was not asked for from outside."""
+        # Not of the random streams: two trainings with one seed are still two.
         self.run_id = secrets.token_hex(6)
         """Tells the checkpoints of one training from those of another."""
         self.resumed_from: Path | None = None
@@ -124,6 +125,7 @@ class Trainer:
         given = listed(callbacks)
         self.folder = folder_of(given, checkpoint)
         made = default_callbacks(given, folder=self.folder, log=log, progress=progress)
+        # Of equal order those that were given come before our own, as the sort keeps their order.
         self.callbacks = sorted([*given, *made], key=lambda one: one.order)
         """In the order in which they are called."""
 
@@ -195,6 +197,7 @@ class Trainer:
         position = Position(loader)
         if position.length == 0:
             raise ValueError("there is nothing to learn from: the loader has no batches")
+        # Outside of the `try`: where another `fit` is running, its state is not ours to end.
         self.control.begin()
         ended: State = "failed"
         self.message = ""
@@ -209,6 +212,7 @@ class Trainer:
                     self._where = position.state_dict()
                     self.call("on_fit_end")
                 except BaseException as error:
+                    # First of all, while the place is still that of the error.
                     self._where = position.state_dict()
                     ended = "stopped" if isinstance(error, KeyboardInterrupt) else "failed"
                     self.message = "interrupted" if ended == "stopped" else str(error)
@@ -217,6 +221,7 @@ class Trainer:
                         raise self._interrupted().with_traceback(error.__traceback__) from None
                     raise
         finally:
+            # Nobody is to ask a position that goes no further, least of all the callbacks below.
             self.position = None
             self.control.end(ended)
             self.call_all("on_end")
@@ -237,6 +242,7 @@ class Trainer:
 
     def _begin(self) -> None:
         self.progress.begin_run()
+        # Only at the very beginning: called again, `fit` is to draw on, and not the same batches once more.
         if self.seed is not None and self.progress.step == 0:
             randomness.seed_all(self.seed)
 
@@ -262,6 +268,7 @@ class Trainer:
             with self.precision.block():
                 return self.validation_step(batch)
 
+        # Of their own: those of the epoch under way go on counting.
         metrics = {name: state.fresh(metric) for name, metric in self.metrics.items()}
         self.outcome = measure(self.model, step, loader, metrics, sums=self.loss_is_sum)
         return self.outcome

@@ -68,6 +68,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.head = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
         self.tail = ModuleList()
         for i, (low, high) in enumerate(itertools.pairwise(self.cutoffs)):
+            # Rare classes have few examples, so they get fewer features to learn from.
             hidden = int(in_features // div_value ** (i + 1))
             self.tail.append(
                 Sequential(
@@ -95,11 +96,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i, (low, high) in enumerate(itertools.pairwise(self.cutoffs)):
             mine = (classes >= low) & (classes < high)
             members = mine.nonzero().squeeze(1)
+            # This is what saves time: a cluster that no target lies in is not computed.
             if members.numel() == 0:
                 continue
             scores = functional.log_softmax(self.tail[i](rows.index_select(0, members)).rename(None), 1)
             own = scores.gather(1, (classes.index_select(0, members) - low).unsqueeze(1)).squeeze(1)
             output = output.index_add(0, members, own)
+            # To the head, a cluster is one class more.
             places = places.masked_fill(mine, self.shortlist_size + i)
         head = functional.log_softmax(self.head(rows).rename(None), 1)
         output = output + head.gather(1, places.unsqueeze(1)).squeeze(1)
@@ -123,6 +126,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i, projection in enumerate(self.tail):
             scores = functional.log_softmax(projection(rows).rename(None), 1)
             at = self.shortlist_size + i
+            # P(class) = P(cluster)·P(class | cluster).
             parts.append(scores + head[:, at : at + 1])
         return cat(parts, 1).rename(name, "out_features")
 
@@ -131,6 +135,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         name = input._names[0] if input._names is not None else None
         rows = input.rename(None)
         best = self.head(rows).rename(None).argmax(1)
+        # The best of the head is the best of all, unless it is a cluster: only those rows are worked out.
         beyond = (best >= self.shortlist_size).nonzero().squeeze(1)
         if beyond.numel():
             found = self.log_prob(rows.index_select(0, beyond)).rename(None).argmax(1)

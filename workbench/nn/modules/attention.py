@@ -82,6 +82,7 @@ class MultiheadAttention(Module):
         self.dropout = dropout
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
+        # PyTorch asserts this, so programs that catch it catch an AssertionError.
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError(
                 f"embed_dim must be divisible by num_heads, got embed_dim={embed_dim} and num_heads={num_heads}"
@@ -92,6 +93,8 @@ class MultiheadAttention(Module):
 
         square = ("out_features", "in_features")
         if self._qkv_same_embed_dim:
+            # All three in one matrix, one product instead of three; possible only where they are equally
+            # wide.
             self.in_proj_weight = made(3 * embed_dim, embed_dim, labels=square)
             for letter in "qkv":
                 self.register_parameter(f"{letter}_proj_weight", None)
@@ -169,5 +172,6 @@ class MultiheadAttention(Module):
 
 def _swapped(*values: Any) -> tuple[Any, ...]:
     """Return batches [N, T, E] as [T, N, E]; what was one value stays one."""
+    # Self-attention gives one tensor three times. It is turned once, and stays recognisable as one.
     turned = {id(one): ops.permute(one, dim=(1, 0, 2)) for one in values if len(dims_of(one).sizes) == 3}
     return tuple(turned.get(id(one), one) for one in values)

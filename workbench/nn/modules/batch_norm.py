@@ -138,6 +138,8 @@ class BatchNormNd(RunningNorm):
         if len(shape) != len(self.expected[0]):
             self._check_dims(input)
         mean, var = self.running_mean, self.running_var
+        # By identity: a type and statistics that have passed once need no second look, which small layers
+        # would feel.
         seen = self._seen
         if array.dtype is not seen[0] or mean is not seen[1] or var is not seen[2]:
             check_values(type(self).__name__, input, mean, var)
@@ -157,6 +159,7 @@ class BatchNormNd(RunningNorm):
     def _track(self, mean: Any, var: Any, batch_mean: Any, rstd: Any, count: int) -> None:
         """Move the running statistics towards those of the batch."""
         momentum, batches = self.momentum, self.num_batches_tracked
+        # While traced, the statistics are values of the graph, which returns what they become.
         if type(batch_mean.payload) is not np.ndarray:
             update_in_graph((mean, var), (batch_mean, rstd), count, self.eps, momentum, batches)
             return
@@ -164,11 +167,14 @@ class BatchNormNd(RunningNorm):
             counted = batches.payload
             np.add(counted, 1, out=counted)
             batches._version += 1
+            # The mean of all batches so far, where there is no momentum.
             momentum = 1.0 / int(counted) if momentum is None else momentum
+        # Of an empty batch there is nothing to learn. No momentum and no count move nothing, as in PyTorch.
         if count:
             update_running(mean, var, batch_mean.payload, rstd.payload, count, self.eps, momentum or 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
+        # A copy has statistics of its own, and is no reason to keep these.
         return {**super().__getstate__(), "_seen": (None, None, None)}
 
 

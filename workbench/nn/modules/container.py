@@ -40,6 +40,7 @@ class _Ordered(Module):
         return len(self._module_names)
 
     def __iter__(self) -> Iterator[Any]:
+        # A list, so that a loop may add modules and take them out.
         return iter([self.__dict__[name] for name in self._module_names])
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -49,6 +50,7 @@ class _Ordered(Module):
         names = list(self._module_names)
         for name in names[index] if isinstance(index, slice) else [self._at(index)]:
             delattr(self, name)
+        # Positions are numbered anew; names that somebody gave stay what they are.
         if all(name.isdigit() for name in names):
             self._refill(self)
 
@@ -113,6 +115,8 @@ class Sequential(_Ordered):
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
+            # Unlike a list's, the slice keeps the names: positions in it may begin elsewhere than at 0, as in
+            # PyTorch.
             return type(self)({name: self.__dict__[name] for name in list(self._module_names)[index]})
         return self.__dict__[self._at(index)]
 

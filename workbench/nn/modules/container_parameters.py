@@ -21,6 +21,7 @@ class _Values(Module):
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
             value = Parameter(value.detach())
         known = any(key in names for names in (self._parameter_names, self._buffer_names, self._module_names))
+        # A plain value may take the place of a parameter here, which `__setattr__` alone would refuse.
         if known and not isinstance(value, Parameter):
             delattr(self, key)
         if key not in self.__dict__ and hasattr(self, key):
@@ -63,6 +64,7 @@ class ParameterList(_Values):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
+        # Counted here: values that are no parameters stand in no registry.
         self._size = 0
         if values is not None:
             self.extend(values)
@@ -123,6 +125,7 @@ class ParameterDict(_Values):
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
+        # Kept here: values that are no parameters stand in no registry.
         self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)

@@ -135,6 +135,7 @@ class ConvNd(Module):
         """Convolve what has no dim N, or needs a border of other values than zeros."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
+            # The op pads with zeros only. Other borders are made first, and then nothing is left to pad.
             input = functional.pad(input, self._border(), mode=self.padding_mode)
             padding = 0
         convolve = getattr(functional, self.op.name)
@@ -149,6 +150,7 @@ class ConvNd(Module):
             d * (k - 1) if padding == "same" else 0
             for d, k in zip(self.dilation, self.kernel_size, strict=True)
         ]
+        # Where the widths are uneven the end gets more, as in PyTorch.
         return [width for one in reversed(total) for width in (one // 2, one - one // 2)]
 
     def extra_repr(self) -> str:
@@ -173,6 +175,7 @@ def _padding(padding: int | Sizes | str, stride: Sizes) -> Sizes | str:
         return several(padding, len(stride), "padding")
     if padding not in ("valid", "same"):
         raise ValueError(f"Invalid padding string {padding!r}, should be one of ('valid', 'same')")
+    # With a stride no border gives the result the size of the input.
     if padding == "same" and max(stride) > 1:
         raise ValueError("padding='same' is not supported for strided convolutions")
     return padding

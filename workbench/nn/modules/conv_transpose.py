@@ -35,8 +35,10 @@ class ConvTransposeNd(ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        # Padding takes away from the result here, so there is no border whose values could be chosen.
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        # Before the base class, which would also take "same" and "valid".
         padding = several(padding, self.spatial, "padding")
         extra = several(output_padding, self.spatial, "output_padding")
         super().__init__(
@@ -57,6 +59,7 @@ class ConvTransposeNd(ConvNd):
     def _extra_for(self, input: Any, output_size: Sequence[int]) -> Sizes:
         """Return the output padding that gives the size asked for."""
         n, sizes = self.spatial, dims_of(input).sizes
+        # Sizes of batch and channels may be given too; they say nothing new, and are not looked at.
         leading = 2 if len(sizes) == n + 2 else 1
         if len(output_size) not in (n, n + leading):
             raise ValueError(
@@ -66,6 +69,8 @@ class ConvTransposeNd(ConvNd):
         wanted = [int(one) for one in output_size][-n:]
         padding = several(self.padding, n, "padding")
         settings = zip(sizes[-n:], self.stride, padding, self.dilation, self.kernel_size, strict=True)
+        # The smallest size that a convolution with these settings brings to the input's. With a stride, up to
+        # s - 1 more do.
         least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in settings]
         most = [one + s - 1 for one, s in zip(least, self.stride, strict=True)]
         if not all(low <= one <= high for low, one, high in zip(least, wanted, most, strict=True)):

@@ -22,6 +22,7 @@ def check_probability(p: Any) -> None:
     ValueError: dropout probability has to be between 0 and 1, but got 2
     """
     try:
+        # Asked this way round, NaN is refused too.
         fits = bool(0 <= p <= 1)
     except TypeError as error:
         raise TypeError(f"dropout probability is a number between 0 and 1, got {p!r}") from error

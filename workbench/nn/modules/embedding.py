@@ -64,12 +64,14 @@ class _Table(Module):
                     "Shape of weight does not match num_embeddings and embedding_dim: "
                     f"{list(given.shape)} is not [{num_embeddings}, {embedding_dim}]"
                 )
+            # Labels that the rows bring are kept.
             self.weight = Parameter(given, learned, dim_labels=LABELS if given._labels is None else None)
 
     def reset_parameters(self) -> None:
         """Draw new rows from the normal distribution; that of padding is 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
+            # Nobody may write to a view of a leaf that asks for gradients, unless nothing is recorded.
             with dispatch.no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
@@ -236,6 +238,7 @@ class EmbeddingBag(_Table):
             rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
             padding_idx,
         )  # fmt: skip
+        # The constructor cannot be told so: PyTorch gave `_freeze` to `Embedding` alone.
         table.weight.requires_grad_(not freeze)
         return table
 

@@ -80,6 +80,7 @@ class Fold(Module):
         names = input._names
         if names is not None and len(names) == 3:
             check_places("Fold", input, N=0, C=1, L=2)
+            # Only N: what the columns hold, channels times places of a window, may be called as it likes.
             check_names("Fold", input, ("N", *names[1:]))
         image = functional.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride

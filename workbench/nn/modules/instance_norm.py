@@ -46,6 +46,7 @@ class InstanceNormNd(RunningNorm):
             self.weight,
             self.bias,
             self.training or not self.track_running_stats,
+            # None means no movement here, and not a plain mean as in batch normalisation: PyTorch has it so.
             self.momentum if self.momentum is not None else 0.0,
             self.eps,
         )
@@ -62,6 +63,7 @@ class InstanceNormNd(RunningNorm):
             f"{type(self).__name__}: input's size at dim={dim} does not match num_features, {channels} and not "
             f"{self.num_features}; without affine=True it is not used",
             UserWarning,
+            # Over `forward` and `Module.__call__`, to the line that called the layer.
             stacklevel=4,
         )
 

@@ -65,6 +65,7 @@ class LazyModuleMixin(Module):
             return super().__call__(*inputs, **keywords)
         own = self.__dict__
         held = [own[name] for name in (*self._parameter_names, *self._buffer_names)]
+        # All that the first call changes: the class, the attributes, and the class and memory of each tensor.
         before = (
             type(self),
             dict(own),
@@ -87,6 +88,7 @@ class LazyModuleMixin(Module):
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
         if self.cls_to_become is not None:
             self.__class__ = self.cls_to_become
+            # Called as what it has become, hooks and all, so that this call is like every later one.
             return self(*inputs, **keywords)
         return super().__call__(*inputs, **keywords)
 
@@ -103,6 +105,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     cls_to_become = Linear
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        # Of no size: nothing is drawn for a layer whose parameters are put in below.
         super().__init__(0, 0, bias=False)
         require_size(0, out_features=out_features)
         self.out_features = out_features
@@ -186,6 +189,7 @@ class _LazyStraight(_LazyConv):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        # Without a bias: `_make_lazy` puts one in where it is wanted.
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
         self._make_lazy(out_channels, bias, device, dtype)
 
@@ -294,6 +298,7 @@ class _LazyNorm(LazyModuleMixin, RunningNorm):
         *,
         bias: bool = True,
     ) -> None:
+        # As a layer without factors and statistics, which are put in below, without sizes.
         super().__init__(0, eps, momentum, False, False)
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:

@@ -99,6 +99,7 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         require_size(0, in1_features=in1_features, in2_features=in2_features, out_features=out_features)
+        # The bound of the first values is 1 / √in1_features.
         if in1_features == 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features = in1_features

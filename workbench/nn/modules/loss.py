@@ -27,6 +27,7 @@ class Loss(Module):
     ) -> None:
         super().__init__()
         plain = size_average is None and reduce is None
+        # The common rule knows the three usual words only.
         if not (plain and reduction in self.reductions):
             reduction = chosen_reduction(size_average, reduce, reduction)
         self.reduction = reduction

@@ -146,6 +146,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
         bias = self.linear.bias
         return functional.linear_cross_entropy(
             input,
+            # A map that somebody named has a name for its rows, which are classes and places here.
             self.linear.weight.rename(None).reshape(*sizes, self.linear.in_features),
             target,
             linear_bias=None if bias is None else bias.rename(None).reshape(*sizes),

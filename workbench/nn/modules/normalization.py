@@ -52,6 +52,7 @@ class _LastDims(Module):
         self.dims = names
 
     def _parameter(self, make: Any, device: Any, dtype: Any) -> Parameter:
+        # A single dim is that of the features, by all habit; of several nobody can say.
         labels = self.dims
         if labels is None and len(self.normalized_shape) == 1:
             labels = ("features",)
@@ -62,10 +63,12 @@ class _LastDims(Module):
         dims, names = self.dims, input._names
         if dims is None:
             return self.normalized_shape
+        # What stands before the normalised dims is not this layer's business.
         if names is not None and len(names) >= len(dims):
             check_names(type(self).__name__, input, (*names[: -len(dims)], *dims))
         if self.normalized_shape:
             return self.normalized_shape
+        # Only names were given: the input says how large they are.
         shape: tuple[int, ...] = input.payload.shape
         return shape[-len(dims) :] if len(shape) >= len(dims) else dims
 

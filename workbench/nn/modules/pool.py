@@ -91,6 +91,7 @@ class _MaxPool(WindowPool):
         self.dilation = dilation
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
+        # Wrong settings are refused here, and not at the first call.
         self.settings()
 
     def _windows(self) -> dict[str, Any]:
@@ -184,6 +185,7 @@ class _AvgPool(WindowPool):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
+        # Wrong settings are refused here, and not at the first call.
         self.settings()
 
     def _windows(self) -> dict[str, Any]:
@@ -205,6 +207,7 @@ class _AvgPool(WindowPool):
 
     def _pool_one(self, input: Any) -> Any:
         """Pool one example without the dim N, or refuse."""
+        # PyTorch's function for one dim has no `divisor_override`.
         override = () if self.spatial == 1 else (self.divisor_override,)
         return getattr(functional, self.op.name)(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, *override
@@ -236,6 +239,7 @@ class AvgPool1d(_AvgPool):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        # PyTorch keeps, and prints, the settings of this one layer as tuples.
         self.kernel_size = several(kernel_size, 1, "kernel_size")
         self.stride = self.kernel_size if stride is None else several(stride, 1, "stride")
         self.padding = several(padding, 1, "padding")
@@ -277,6 +281,7 @@ class _LPPool(Module):
         self, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
     ) -> None:
         super().__init__()
+        # To refuse what is wrong; kept and printed is what was given, as in PyTorch.
         several(kernel_size, self.spatial, "kernel_size")
         self.norm_type = norm_type
         self.kernel_size = kernel_size

@@ -100,6 +100,7 @@ class _AdaptiveAvgPool(Module):
         if names is not None and names != self.layout:
             check_layout(type(self).__name__, input, self.spatial)
         shape, target, windows = self._last
+        # Feature maps have one size, call after call, so the windows of the last are kept.
         if shape != input.payload.shape or target != self.output_size:
             windows = self._windows(input)
         # Windows of one size are a plain pooling, which is faster.

@@ -75,6 +75,7 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
+        # Names, so that a copy finds its own parameters, and `to` those that are there now.
         self._all_weights: list[list[str]] = []
         rows, width = _GATES[mode] * hidden_size, proj_size or hidden_size
         for layer in range(num_layers):
@@ -111,6 +112,7 @@ class RNNBase(Module):
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """Raise where the input's type or sizes are not those of the layer."""
         weight = getattr(self, self._all_weights[0][0])
+        # The mistake that people make, a float64 array from NumPy. Other types are for the ops to refuse.
         if input.payload.dtype != weight.payload.dtype and {
             input.payload.dtype.char,
             weight.payload.dtype.char,
@@ -152,6 +154,7 @@ class RNNBase(Module):
             self.check_hidden_size(states[0], expected)
             return
         for k, (state, width) in enumerate(zip(states, (expected[2], self.hidden_size), strict=True)):
+            # With a projection h is narrower than c.
             self.check_hidden_size(state, (*expected[:2], width), f"Expected hidden[{k}] size {{}}, got {{}}")
 
     # --------------------------------------------------------------------------------------------- the way
@@ -177,6 +180,7 @@ class RNNBase(Module):
                 )
         if ndim == 2:
             input = ops.unsqueeze(input, dim=batch_dim, name=None)
+            # States are [layers, N, hidden], whatever `batch_first` says: so it is in PyTorch.
             given = None if given is None else tuple(ops.unsqueeze(one, dim=1, name=None) for one in given)
         self.check_input(input, None)
         if given is not None:
@@ -191,6 +195,7 @@ class RNNBase(Module):
     def _packed(self, input: PackedSequence, given: tuple[Any, ...] | None) -> Any:
         self.check_input(input.data, input.batch_sizes)
         if given is not None:
+            # States are in the caller's order of the sequences; those that are packed stand longest first.
             if input.sorted_indices is not None:
                 given = tuple(_ordered(one, input.sorted_indices) for one in given)
             self._check_states(input.data, given, input.batch_sizes)
@@ -219,6 +224,7 @@ class RNNBase(Module):
                 outputs.append(output)
                 found.append(tuple(last))
             input = ops.cat(*outputs, dim=len(output.payload.shape) - 1) if directions == 2 else output
+            # Between layers, not behind the last.
             if self.dropout and layer < self.num_layers - 1:
                 input = dropout(input, self.dropout, self.training)
         stacked = tuple(_stacked([one[k] for one in found]) for k in range(len(found[0])))
@@ -236,6 +242,8 @@ class RNNBase(Module):
         biases, projection = (rest[:2], rest[2:]) if self.bias else ([], rest)
         way = {"reverse": reverse, "batch_sizes": batch_sizes}
         if self.mode == "GRU":
+            # The reset gate weighs the state's part with its bias, so the two biases cannot be added
+            # beforehand.
             pre = LINEAR(input, w_ih, *biases[:1])
             out = GRU_LAYER(pre, *states, w_hh, *biases[1:], **way)
             return tuple(out)[:2]
@@ -290,6 +298,7 @@ def _check_settings(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
             f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             UserWarning,
+            # Over the constructors, to the line that makes the layer.
             stacklevel=4,
         )
     for label, flag in (("bias", bias), ("batch_first", batch_first)):

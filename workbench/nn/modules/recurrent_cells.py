@@ -98,6 +98,7 @@ class RNNCellBase(Module):
         return LINEAR(input, self.weight_ih, ops.add(self.bias_ih, self.bias_hh))
 
     def _settings(self, input: Any) -> dict[str, Any]:
+        # One step is a packed batch of which every sequence has length 1.
         return {"reverse": False, "batch_sizes": (input.payload.shape[0],)}
 
     def extra_repr(self) -> str:
@@ -145,6 +146,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next state."""
         alone, input, states = self._prepared(input, None if hx is None else (hx,), ("hidden",))
+        # Only now, as in PyTorch, where a cell can be made with any word.
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}; it is tanh or relu")
         relu = self.nonlinearity == "relu"
@@ -197,6 +199,7 @@ class GRUCell(RNNCellBase):
         """Return the next state."""
         alone, input, states = self._prepared(input, None if hx is None else (hx,), ("hidden",))
         biases = (self.bias_ih, self.bias_hh)
+        # The biases stay apart: see `RNNBase._layer`.
         pre = LINEAR(input, self.weight_ih, *[one for one in biases[:1] if one is not None])
         rest = [one for one in biases[1:] if one is not None]
         y, _, _, _ = GRU(pre, *states, self.weight_hh, *rest, **self._settings(input))

@@ -72,4 +72,5 @@ class CrossMapLRN2d(LocalResponseNorm):
             )  # fmt: skip
         check_layout("CrossMapLRN2d", input, 2)
         seen = 2 * ((self.size - 1) // 2) + 1
+        # The function divides by the channels it sees, the equation by `size`.
         return functional.local_response_norm(input, seen, self.alpha * seen / self.size, self.beta, self.k)

@@ -33,6 +33,7 @@ class Softmax(_AlongDim):
 
     def forward(self, input: Any) -> Any:
         """Apply along the dim."""
+        # Where `dim` is left out, the warning names the line that called the module.
         return functional.softmax(input, self.dim, _stacklevel=5)
 
 

@@ -50,6 +50,7 @@ def _is_causal(mask: Any, is_causal: bool | None, x: Any, batch_first: bool) -> 
     sizes = dims_of(x).sizes
     size = sizes[0] if len(sizes) == 2 else sizes[1 if batch_first else 0]
     array = mask.payload
+    # PyTorch compares with numbers only: a mask of booleans never counts as causal, whatever it masks.
     if not isinstance(array, np.ndarray) or array.shape != (size, size) or array.dtype.kind != "f":
         return False
     return bool(np.array_equal(array, np.triu(np.full((size, size), -np.inf), 1)))
@@ -58,6 +59,7 @@ def _is_causal(mask: Any, is_causal: bool | None, x: Any, batch_first: bool) -> 
 def _added(x: Any, change: Any) -> Any:
     """Add what a block makes of `x`, which keeps its names."""
     names = dims_of(x).names
+    # The maps of a block call the last dim otherwise (``out_features``).
     if dims_of(change).names != names:
         change = ops.rename(change, names=names if any(names) else None)
     return ops.add(x, change)
@@ -192,6 +194,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _clones(layer: Module, count: int) -> ModuleList:
+    # Copies of one layer begin with the same numbers, as in PyTorch; whoever minds draws them anew.
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
@@ -321,6 +324,7 @@ class Transformer(Module):
         self.decoder = custom_decoder or TransformerDecoder(
             TransformerDecoderLayer(*settings), num_decoder_layers, norm()
         )
+        # All of them, those of an encoder or decoder that was given included, as in PyTorch.
         self._reset_parameters()
         self.d_model = d_model
         self.nhead = nhead

@@ -79,6 +79,7 @@ def clip_grads_with_norm_(
 
     Raises ValueError for a `max_norm` below 0, which would turn gradients around, or NaN.
     """
+    # Asked this way round, NaN is refused too.
     if not float(max_norm) >= 0:
         raise ValueError(f"max_norm must be 0 or more, got {max_norm}")
     factor = float(max_norm) / (float(total_norm) + 1e-6)
@@ -88,6 +89,7 @@ def clip_grads_with_norm_(
         for gradient in _gradients(parameters):
             array = gradient.payload
             if type(array) is np.ndarray:
+                # The factor in the array's type: a float64 one would not go back into float32 in place.
                 np.multiply(array, np.asarray(factor).astype(array.real.dtype), out=array)
                 gradient._version += 1
             else:
@@ -115,6 +117,7 @@ def clip_grad_norm_(
     if isinstance(parameters, Tensor):
         given = [parameters]
     else:
+        # A generator can be gone through once, and the parameters are needed twice.
         given = list(parameters)
         if not given and isinstance(parameters, types.GeneratorType):
             warnings.warn(
@@ -146,6 +149,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     tensor([ 1.0000, -1.0000])
     """
     bound = float(clip_value)
+    # Asked this way round, NaN is refused too.
     if not bound >= 0:
         raise ValueError(f"clip_value must be 0 or more, got {clip_value}")
     with no_grad():

@@ -102,6 +102,7 @@ def _weights(
     folded = fold_batch_norm(
         numbers(weight), before, numbers(mean), numbers(variance), eps, factor, end, channel
     )
+    # The bias of the result is called as the old one, else as the channels of the weight.
     called = weight if bias is None or not any(bias.dim_labels) else bias
     names, labels = (
         one if called is bias or one is None else (one[channel],) for one in (called._names, called._labels)

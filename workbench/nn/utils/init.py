@@ -25,6 +25,7 @@ def skip_init(module_cls: Callable[..., Kind], *args: Any, **kwargs: Any) -> Kin
     """
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise TypeError(f"Expected a Module; got {module_cls!r}")
+    # Parameters are made on the CPU first, and unfilled memory costs nothing there.
     device = kwargs.pop("device", "cpu")
     with init.skipped():
         module: Any = module_cls(*args, **kwargs)

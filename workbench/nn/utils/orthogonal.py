@@ -54,6 +54,8 @@ class Orthogonal(Module):
         if self.orthogonal_map == "matrix_exp":
             q = LINALG["matrix_exp"](skew)
         else:
+            # Cayley's map: (I - A/2)⁻¹·(I + A/2) is orthogonal for every skew-symmetric A, as the two factors
+            # commute.
             one = _eye(x, n)
             q = LINALG["solve"](one - skew * 0.5, one + skew * 0.5)
         return q if n == k else q[..., :k]  # type: ignore[no-any-return]
@@ -61,8 +63,10 @@ class Orthogonal(Module):
     def _reflected(self, x: Tensor) -> Tensor:
         """Return the product of the reflections in the columns of the lower triangle, signs from the diagonal."""
         a = x.tril(diagonal=-1)
+        # A reflection in a vector with 1 on top and `a` below, which is how LAPACK keeps them.
         tau = 2.0 / (1.0 + (a * a).sum(-2))
         q = LINALG["householder_product"](a, tau)
+        # Detached: the slope of a sign is 0, so there is nothing to record.
         signs = FUNCTIONS["diagonal"](x.detach(), dim1=-2, dim2=-1).sign()
         return q * signs.unsqueeze(-2)  # type: ignore[no-any-return]
 
@@ -84,6 +88,8 @@ class Invertible(Orthogonal):
             if self.trivial:
                 self.base = _completed(tall)
                 start = q.new_zeros(self.shape)
+                # With nothing below the diagonal each reflection turns a sign and -1 turns it back, so
+                # `householder` gives the identity. The other maps do not look at the diagonal.
                 FUNCTIONS["diagonal"](start, dim1=-2, dim2=-1).fill_(-1.0)
                 return start
             reflectors, tau = FUNCTIONS["geqrf"](tall)
@@ -110,6 +116,7 @@ def _completed(tall: Tensor) -> Tensor:
     n, k = tall.shape[-2:]
     if n == k:
         apart = (tall.mH @ tall - _eye(tall, n)).abs()
+        # As good as orthogonal already: QR would only change its signs and last digits.
         tolerance = 10.0 * n * float(np.finfo(tall.dtype.numpy).eps)
         if bool((apart <= tolerance).all()):
             return tall.clone()

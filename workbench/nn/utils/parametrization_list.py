@@ -35,6 +35,7 @@ class ParametrizationList(ModuleList):
         self.named: bool = original._names is not None
         with no_grad():
             new: Any = plain(original.detach())
+            # From the last to the first: what is learned lies at the end of the way back.
             for module in reversed(list(self)):
                 with suppress(NotImplementedError):  # an inverse that says there is none: the tensor itself
                     if hasattr(module, "right_inverse"):
@@ -154,11 +155,13 @@ def take(target: Tensor, source: Tensor) -> None:
     """Give `target`, which optimizers know, other numbers, of whatever size."""
     array = source.payload
     target._version += 1
+    # A gradient of another size belongs to numbers that are gone.
     target._grad = None if tuple(array.shape) != tuple(target.payload.shape) else target._grad
     if target._names is not None and len(target._names) != len(array.shape):
         target._names = None
     if target._labels is not None and len(target._labels) != len(array.shape):
         target._labels = None
+    # A copy: an inverse that returns its input would otherwise share memory with what the caller assigned.
     target.payload = array.copy() if array is not target.payload and hasattr(array, "copy") else array
 
 

@@ -50,6 +50,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
+    # Keys of the hook-based form, ``weight_g`` and ``weight_v``, are renamed before the state is looked at.
     def from_older(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         old = f"{prefix}{name}_g", f"{prefix}{name}_v"
         if all(key in state_dict for key in old):
@@ -89,6 +90,7 @@ class _SpectralNorm(Module):
                 )
                 self.register_buffer("_u", u)
                 self.register_buffer("_v", v)
+                # A good start, so that the first steps of training do not see a σ that is far off.
                 power_iteration(matrix, self._u, self._v, 15, eps)
 
     def forward(self, weight: Tensor) -> Tensor:
@@ -124,6 +126,7 @@ def spectral_norm(
     1.0
     """
     weight = _tensor_of(module, name)
+    # Transposed convolutions have the channels that they make in dim 1.
     rows = dim if dim is not None else 1 if getattr(module, "transposed", False) else 0
     return parametrize.register_parametrization(
         module, name, _SpectralNorm(weight, n_power_iterations, rows, eps)

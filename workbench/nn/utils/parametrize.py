@@ -50,6 +50,7 @@ def cached() -> Iterator[None]:
     ...     layer.weight is layer.weight
     True
     """
+    # A block within a block: the values of the outer one stay good until that ends.
     if _cache.get() is not None:
         yield
         return
@@ -99,10 +100,12 @@ def register_parametrization(
         )
     parametrization.train(module.training)
     listed = ParametrizationList([parametrization], original, unsafe=unsafe).train(module.training)
+    # Only now, when all checks have passed.
     delattr(module, tensor_name)
     if not is_parametrized(module):
         _give_class(module)
         held.parametrizations = ModuleDict()
+    # On the class, since Python looks for properties nowhere else; so each module needs one of its own.
     setattr(type(module), tensor_name, _reading(tensor_name))
     held.parametrizations[tensor_name] = listed
     return module
@@ -130,6 +133,8 @@ def _give_class(module: Module) -> None:
     cls = type(module)
 
     def copied(self: Any, memo: dict[int, Any]) -> Any:
+        # A copy gets a class of its own as well: taking a parametrization away deletes the property from the
+        # class.
         replica = object.__new__(_class_of_its_own(cls, dict(vars(type(self)))))
         memo[id(self)] = replica
         replica.__dict__.update(copy.deepcopy(self.__dict__, memo))

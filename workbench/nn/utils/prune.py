@@ -128,6 +128,7 @@ def global_unstructured(
         )
     scores, masks = [], []
     for module, name in pairs:
+        # By attribute: a pruned weight is a plain one, and what counts is what is left of it.
         value = getattr(module, name)
         given = None if importance_scores is None else importance_scores.get((module, name))
         scores.append((value if given is None else given).detach().rename(None))

@@ -44,6 +44,7 @@ class BasePruningMethod(ABC):
 
     def __call__(self, module: Module, inputs: Any) -> None:
         """Set the parameter to what is left of it, before each call."""
+        # At each call, for the product has to be recorded anew: gradients reach what is learned through it.
         put(module, self.name, self.apply_mask(module))
 
     @abstractmethod
@@ -90,6 +91,7 @@ class BasePruningMethod(ABC):
         mask = alias_like(mask.detach(), original)
         if before is None:
             delattr(module, name)
+            # The parameter stays the same object under its other name: optimizers know it.
             module.register_parameter(f"{name}_orig", original)
         else:
             take_out(module, before[0])
@@ -116,6 +118,7 @@ class BasePruningMethod(ABC):
         original: Any = module.__dict__[f"{self.name}_orig"]
         for one in (self.name, f"{self.name}_orig", f"{self.name}_mask"):
             delattr(module, one)
+        # Into the parameter itself, which optimizers know.
         original.data = value
         original._version += 1
         module.register_parameter(self.name, original)
@@ -166,6 +169,7 @@ class PruningContainer(BasePruningMethod):
             place = left if method.PRUNING_TYPE == "unstructured" else (slice(None),) * array.ndim
         else:
             raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        # Only there does the method choose, so that its amount is a part of what is left.
         left_over = array[place]
         part = _like(left_over, t) if left_over.ndim == array.ndim else new(left_over)
         mask[place] = method.compute_mask(part, _like(mask[place], part)).payload
@@ -246,6 +250,7 @@ def _without(mask: Tensor, scores: Any, count: int) -> Tensor:
     """Return a mask with zeros at the `count` smallest scores."""
     flat = np.array(mask.payload).ravel()
     if count:
+        # The smallest, in no order: a full sort is not needed.
         flat[np.argpartition(scores, count - 1)[:count]] = 0
     return _like(flat.reshape(mask.payload.shape), mask)
 

@@ -164,6 +164,7 @@ def pack_padded_sequence(
         )
     order = None
     if not enforce_sorted:
+        # Stable, so that sequences of one length stay in the order in which they came.
         order = np.argsort(-count, kind="stable")
         count = count[order]
     elif (np.diff(count) > 0).any():
@@ -174,6 +175,7 @@ def pack_padded_sequence(
             "do not need ONNX exportability.",
             fix="pack_padded_sequence(..., enforce_sorted=False)",
         )
+    # Step by step over all sequences that are that long: the order in which rows are packed.
     step, place = np.nonzero(np.arange(count[0])[:, None] < count)
     batch_sizes = np.bincount(step)
     place = place if order is None else order[place]
@@ -219,6 +221,7 @@ def pad_packed_sequence(
         rows, lengths = rows[:, order], lengths[order]
     rows = rows.T if batch_first else rows
     data = sequence.data
+    # Names would have to be found twice, in the rows and in the indices; they are put back at the end.
     bare = ops.rename(data, names=None) if data._names is not None else data
     padding = np.full((1, *data.payload.shape[1:]), padding_value, data.payload.dtype)
     out = ops.pick(ops.cat(bare, new(padding), dim=0), new(np.ascontiguousarray(rows)), dims=(0,))

@@ -41,6 +41,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(functional.normalize(_mv(across, u), dim=0, eps=self.eps))
                     u.copy_(functional.normalize(_mv(matrix, v), dim=0, eps=self.eps))
+                # Copies: the next call changes the vectors, and gradients of this one still read them.
                 u, v = u.clone(), v.clone()
         sigma = (u * _mv(matrix, v)).sum()
         return alias_like(plain / sigma, weight)  # type: ignore[no-any-return]
@@ -83,6 +84,7 @@ def spectral_norm(
         )
     delattr(module, name)
     module.register_parameter(f"{name}_orig", weight)
+    # A plain attribute until the first call, so that `module.weight` can be read.
     put(module, name, weight.detach())
     module.register_buffer(f"{name}_u", u)
     module.register_buffer(f"{name}_v", v)

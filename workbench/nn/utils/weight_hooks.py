@@ -25,6 +25,7 @@ def take_out(module: Module, number: int) -> None:
     hooks = module._hooks
     assert hooks is not None
     del hooks.forward_pre[number]
+    # As the hook's own handle would do it, which nobody has kept.
     object.__setattr__(module, "_hooked", hooks.of_calls())
 
 

@@ -50,6 +50,7 @@ def weight_norm(module: Layer, name: str = "weight", dim: int | None = 0) -> Lay
     hook = WeightNorm(name, dim)
     plain = weight.detach().rename(None)
     length = lengths(plain, hook.dim)
+    # One length for all has no dims that could be named.
     if length.ndim == plain.ndim:
         length = alias_like(length, weight)
     delattr(module, name)

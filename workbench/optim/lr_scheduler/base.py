@@ -65,6 +65,7 @@ class LRScheduler:
         self.optimizer = check_optimizer(optimizer)
         if last_epoch == -1:
             for group in optimizer.param_groups:
+                # Where an earlier schedule has put it, it stays: all of them begin with the same rate.
                 group.setdefault("initial_lr", _own(group["lr"]))
         else:
             for i, group in enumerate(optimizer.param_groups):
@@ -120,6 +121,7 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Go one step further, or (deprecated) to the step `epoch`."""
+        # The second one: the constructor has made the first.
         if self._step_count == 1:
             self._check_order()
         if epoch is not None:
@@ -167,6 +169,7 @@ class LRScheduler:
             self._get_lr_called_within_step = False
 
     def _set(self, rates: Rates) -> None:
+        # All of them first, so that a rule that gives nonsense changes no group.
         for rate in rates:
             check_number(f"a learning rate of {type(self).__name__}", rate)
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -204,6 +207,7 @@ class LRScheduler:
             raise ValueError(
                 f"the schedule was of {len(there)} parameter groups, this one is of {len(self.base_lrs)}"
             )
+        # Others keep what they like, so nothing is known of it.
         if type(self).__module__.startswith("workbench.") and (
             problems := differences(self.state_dict(), state)
         ):

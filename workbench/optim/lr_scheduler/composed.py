@@ -122,6 +122,7 @@ class SequentialLR(_Composed):
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
         if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
+            # Here it begins, at its own step 0; `step` would take it to 1.
             scheduler._update_lr(0)
         else:
             scheduler.step()

@@ -106,6 +106,7 @@ class CyclicLR(_Cycling):
             for group, low in zip(optimizer.param_groups, lows, strict=True):
                 put(group, "lr", low)
         super().__init__(optimizer, last_epoch)
+        # Not an ``initial_lr`` that an earlier schedule has left in the groups.
         self.base_lrs = lows
 
     def scale_fn(self, x: float) -> float:
@@ -197,6 +198,7 @@ class OneCycleLR(_Cycling):
             self._begin_momentum(base_momentum, max_momentum, last_epoch == -1)
         if last_epoch == -1:
             for group, top in zip(optimizer.param_groups, tops, strict=True):
+                # Not `setdefault`, as the base has it: the cycle begins below the rates of the groups.
                 group["initial_lr"] = top / div_factor
                 group["max_lr"] = top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
@@ -248,6 +250,7 @@ def _phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
         names = ("start_lr", "end_lr", "start_momentum", "end_momentum")
         return {"end_step": end, **dict(zip(names, (*rates, *momentum), strict=True))}
 
+    # Steps count from 0, so what takes n of them ends at n - 1.
     up = phase(float(rise * total) - 1, ("initial_lr", "max_lr"), ("max_momentum", "base_momentum"))
     if not three:
         return [up, phase(total - 1, ("max_lr", "min_lr"), ("base_momentum", "max_momentum"))]

@@ -90,6 +90,7 @@ class MultiplicativeLR(LambdaLR):
     def get_lr(self) -> Rates:
         """Return the rates times what the functions give."""
         self._called_by_step()
+        # The first step takes the rate as it is.
         if self._is_initial:
             return self._current()
         groups = self.optimizer.param_groups
@@ -141,6 +142,7 @@ class MultiStepLR(LRScheduler):
     ) -> None:
         if isinstance(milestones, str) or not isinstance(milestones, Iterable):
             raise TypeError(f"milestones are numbers of steps, such as [30, 80], got {milestones!r}")
+        # A step that is named twice counts twice, as in PyTorch.
         self.milestones = Counter(check_number("a milestone", one) for one in milestones)
         self.gamma = check_number("gamma", gamma)
         super().__init__(optimizer, last_epoch)
@@ -157,6 +159,7 @@ class MultiStepLR(LRScheduler):
 
     def _take(self, state: Mapping[str, Any]) -> None:
         super()._take(state)
+        # JSON has made text of the steps.
         self.milestones = Counter({int(step): count for step, count in self.milestones.items()})
 
 
@@ -187,6 +190,7 @@ class ConstantLR(LRScheduler):
             return self._times(self.factor)
         if self.last_epoch != self.total_iters:
             return self._current()
+        # From 0 no factor leads back.
         return self._times(1.0 / self.factor) if self.factor else list(self.base_lrs)
 
     def _get_closed_form_lr(self) -> Rates:
@@ -236,6 +240,7 @@ class LinearLR(LRScheduler):
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         slope = self.end_factor - self.start_factor
+        # The factor between two places of the line, so that other schedules may have changed the rate.
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
         return self._times(1.0 + slope / before)
 
@@ -290,6 +295,7 @@ class PolynomialLR(LRScheduler):
         self._called_by_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
+        # The factor between two places of the curve, so that other schedules may have changed the rate.
         here, before = (1.0 - step / self.total_iters for step in (self.last_epoch, self.last_epoch - 1))
         return self._times((here / before) ** self.power)
 

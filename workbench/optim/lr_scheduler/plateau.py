@@ -50,6 +50,7 @@ class ReduceLROnPlateau(LRScheduler):
         if isinstance(min_lr, list | tuple) and len(min_lr) != count:
             raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
         _check_modes(mode, threshold_mode)
+        # Without the base's constructor: it makes a first step, and nothing is measured yet.
         self.factor = factor
         self.optimizer = optimizer
         self.default_min_lr = None if isinstance(min_lr, list | tuple) else min_lr
@@ -128,6 +129,7 @@ class ReduceLROnPlateau(LRScheduler):
             if self.threshold_mode == "rel"
             else best + sign * self.threshold
         )
+        # NaN is no better than anything.
         return measured < bound if self.mode == "min" else measured > bound
 
     def state_dict(self) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class QuantizedModule(Module):
         self.quant_min, self.quant_max = code_range(quint8)
         self.register_buffer("scale", new(np.array(1.0)))
         self.register_buffer("zero_point", new(np.array(0)))
+        # Codes are not trained.
         self.eval()
 
     def set_output(self, observer: ObserverBase) -> None:

@@ -51,6 +51,7 @@ class EarlyStopping(Callback):
         if self.monitor.better(trainer, value, self.best, self.min_delta):
             self.best, self.best_epoch, self.waited = value, trainer.epoch, 0
             if self.restore_best:
+                # Clones, since the state shares its memory with the model, which goes on learning.
                 self._weights = {name: one.clone() for name, one in trainer.model.state_dict().items()}
             return
         self.waited += 1

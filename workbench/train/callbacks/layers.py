@@ -89,6 +89,7 @@ class LayerWatch:
 
 
 def _square(array: Any) -> float:
+    # Squares of half-precision values overflow. In the order of memory, which copies nothing that is dense.
     flat = array.astype(np.float32, copy=False).ravel(order="K")
     return float(np.vdot(flat, flat))
 
@@ -102,6 +103,8 @@ def dead_fraction(output: Tensor) -> float:
     """
     names = output._names
     array = output.detach().numpy()
+    # Units of images are their channels, those of rows and sequences come last.
     unit = names.index("C") if names and "C" in names else 1 if array.ndim > 3 else array.ndim - 1
     highest = array.max(axis=tuple(axis for axis in range(array.ndim) if axis != unit))
+    # Behind a ReLU nothing is below 0.
     return float(np.mean(highest <= 0))

@@ -26,6 +26,7 @@ class LearningRateMonitor(Callback):
     def on_step_end(self, trainer: Any) -> None:
         """Look at the groups."""
         groups = trainer.optimizer.param_groups
+        # Groups may be added to an optimizer while it trains.
         self.rates += [[] for _ in range(len(groups) - len(self.rates))]
         for i, group in enumerate(groups):
             self.rates[i].append(float(group["lr"]))

@@ -48,6 +48,8 @@ class LiveCurves(Callback):
         self._steps: list[int] = []
         self._strips: dict[StripName, list[dict[str, float]]] = {name: [] for name in STRIPS}
         self._failure: Failure | None = None
+        # A picture takes its time under `_lock`; the training itself only ever waits for `_looking`, which is
+        # held for a moment.
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._lines: Lines | None = None
@@ -62,6 +64,7 @@ class LiveCurves(Callback):
 
     def on_batch_start(self, trainer: Any) -> None:
         """Begin to look at the layers, if it is time and somebody wants to know."""
+        # At the last batch of a step: before it gradients are not whole.
         full = trainer.progress.group == trainer.accumulate - 1
         if full and events.listening(self) and time.monotonic() >= self._due:
             self._watch = LayerWatch(trainer.model)
@@ -134,7 +137,9 @@ class LiveCurves(Callback):
             if self._lines is None or self._lines.history is not history:
                 self._lines = Lines(history)
             complete = self._peaks.follow(history.losses, self._lines.count)
+            # A list of its own: the training may be adding an epoch.
             epochs = list(history.epochs)
+            # A power of two, so that marks go when there are too many, and none of the rest moves.
             every = 1 << max(0, math.ceil(math.log2(max(1, len(epochs)) / MOST_MARKS)))
             return TrainingState(
                 title=trainer.name,

@@ -55,6 +55,7 @@ class ModelCheckpoint(Callback):
         self.monitor.check(trainer)
         _make_writable(self.folder)
         checkpoint.clean(self.folder)
+        # What is there at the start was saved, or is nothing: a stop before the first batch saves none.
         self._saved = _place(trainer)
 
     def on_step_end(self, trainer: Any) -> None:

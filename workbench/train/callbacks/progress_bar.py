@@ -45,6 +45,7 @@ class ProgressBar(Callback):
         length = trainer.loop.position.length
         self._bar = tqdm(
             total=length, desc=_label(trainer), unit="batch", file=sys.stdout, initial=trainer.progress.batch,
+            # Without a length tqdm has a form of its own, which tells no time that is left.
             bar_format=None if length is None else SHAPE, dynamic_ncols=True, disable=not moving,
         )  # fmt: skip
 
@@ -58,6 +59,7 @@ class ProgressBar(Callback):
         history, words = trainer.history, ""
         if history.losses:
             words = _words({"loss": history.losses[-1]}, history.speeds[-1])
+            # `update` draws it, as often as tqdm finds right.
             self._bar.set_postfix_str(words, refresh=False)
         self._bar.update()
         if self._bar.disable and time.monotonic() >= self._due:

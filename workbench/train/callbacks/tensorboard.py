@@ -76,6 +76,7 @@ class TensorBoardLogger(Callback):
     def on_end(self, trainer: Any) -> None:
         """Close the log, if it was opened here."""
         if self.folder is not None and self._log is not None:
+            # Let go of first: what cannot be closed is not tried twice.
             log, self._log = self._log, None
             try:
                 log.close()
