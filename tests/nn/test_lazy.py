@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,6 +116,47 @@ def test_a_failed_call_and_a_failed_load_leave_it_as_it_was() -> None:
         nn.LazyConv2d(3, 3, groups=2)
     with pytest.raises(ValueError, match="out_channels must be a whole number"):
         nn.LazyConv1d(0, 3)
+
+
+@pytest.mark.parametrize(
+    ("layer", "state", "sizes"),
+    [
+        (lambda: nn.LazyLinear(2), {"weight": (2, 3)}, (4, 3)),
+        (lambda: nn.LazyLinear(2), {"bias": (2,)}, (4, 3)),
+        (lambda: nn.LazyConv2d(2, 1), {"weight": (2, 3, 1, 1)}, (1, 3, 2, 2)),
+        (lambda: nn.LazyConvTranspose1d(2, 1), {"bias": (2,)}, (1, 3, 2)),
+        (lambda: nn.LazyBatchNorm1d(), {"weight": (3,), "num_batches_tracked": ()}, (4, 3)),
+        (lambda: nn.LazyBatchNorm1d(), {"running_var": (3,)}, (4, 3)),
+    ],
+)
+def test_what_a_state_has_brought_stays_and_the_rest_gets_first_values(
+    layer: Any, state: Any, sizes: Any
+) -> None:
+    np.full(8, 5.0, np.float32)  # what is not set would be found in memory like this
+    made = layer().eval()
+    given = {name: wb.full(shape, 7.0) for name, shape in state.items()}
+    made.load_state_dict(given, strict=False)
+    made(wb.zeros(sizes))
+    first = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0, "num_batches_tracked": 0}
+    drawn = made.weight.ndim > 1
+    for name, value in made.state_dict().items():
+        if name in given:
+            assert (value.numpy() == 7).all(), name
+        elif drawn:
+            assert 0 < np.abs(value.numpy()).max() <= 1, name
+        else:
+            assert (value.numpy() == first[name]).all(), name
+
+
+def test_sizes_that_do_not_go_with_the_dims_leave_it_without_sizes() -> None:
+    for words in ({"names": ("a", "b")}, {"dim_labels": ("a", "b")}):
+        lazy = nn.UninitializedParameter(**words)
+        with pytest.raises(wb.DimensionError, match="do not match"):
+            lazy.materialize((3,))
+        with pytest.raises(ValueError, match="of an uninitialized parameter or buffer"):
+            lazy.numel()
+        lazy.materialize((3, 2))
+        assert (type(lazy), lazy.shape) == (nn.Parameter, (3, 2))
 
 
 def test_a_module_of_ones_own() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -102,6 +104,18 @@ def test_each_is_computed_once_in_a_cached_block() -> None:
         layer.weight = wb.eye(3)
         assert layer.weight is not first and layer.weight.tolist() == wb.eye(3).tolist()
     assert layer.weight is not layer.weight
+
+
+def test_what_is_kept_in_a_cached_block_is_never_that_of_another_layer() -> None:
+    layer = square()
+    listed = weakref.ref(layer.parametrizations.weight)
+    with parametrize.cached():
+        layer.weight  # noqa: B018
+        del layer
+        gc.collect()
+        assert listed() is not None  # so that no other layer gets its id
+    gc.collect()
+    assert listed() is None
 
 
 def test_copies_are_apart_and_pickles_are_refused() -> None:

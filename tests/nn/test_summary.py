@@ -148,6 +148,7 @@ def test_lazy_layers_know_their_sizes_from_then_on() -> None:
     assert repr(model[0]) == "Linear(in_features=3, out_features=4, bias=True)"
     assert model(wb.randn(2, 3)).shape == (2, 4)
     assert model[1].running_mean.shape == (4,)
+    assert [module.training for module in model.modules()] == [True, True, True]
 
 
 def test_the_input_is_of_the_type_of_the_parameters_unless_it_is_told() -> None:

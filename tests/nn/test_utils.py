@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from typing import Any
 
@@ -226,6 +227,14 @@ def test_nuclear_norms_choose_channels() -> None:
     plain = nn.Conv2d(1, 3, 2)
     prune.ln_structured(plain, "weight", amount=1, n="nuc", dim=0)
     assert plain.weight_mask.numpy().mean((1, 2, 3)).sum() == 2
+
+
+def test_weights_that_are_not_finite_are_pruned_together_with_others() -> None:
+    layer = nn.Linear(3, 1, bias=False)
+    layer.load_state_dict({"weight": wb.tensor([[math.inf, 1.0, 2.0]])})
+    prune.global_unstructured([(layer, "weight")], prune.L1Unstructured, amount=1)
+    assert layer.weight_mask.tolist() == [[1, 0, 1]]
+    assert layer.weight.tolist() == [[math.inf, 0, 2]]
 
 
 def test_a_method_prunes_a_tensor_by_itself() -> None:

@@ -164,10 +164,12 @@ class _Uninitialized(Tensor):
             dtype=unknown.dtype if dtype is None else dtype,
             device=unknown.device if device is None else device,
         )
-        names, labels = self._names, self._labels
+        # Both are looked at before anything changes: sizes that do not fit leave it without sizes.
+        ndim = len(made.payload.shape)
+        names = None if self._names is None else check_names(self._names, ndim)
+        labels = None if self._labels is None else check_names(self._labels, ndim)
         self.payload = made.payload
-        self._names = check_names(names, len(made.payload.shape)) if names is not None else None
-        self.dim_labels = labels
+        self._names, self.dim_labels = names, labels
         self.__class__ = _BECOMES[type(self)]
 
     def to(self, *words: Any, dtype: Any = None, device: Any = None, **options: Any) -> Any:

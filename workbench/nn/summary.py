@@ -233,7 +233,9 @@ def _summarised(model: Module, inputs: tuple[Any, ...]) -> Summary:
     with ExitStack() as stack:
         for module in model.modules():
             held = (*module.parameters(recurse=False), *module.buffers(recurse=False))
-            if not any(map(is_lazy, held)):  # a lazy layer keeps the sizes that it takes
+            if any(map(is_lazy, held)):  # a lazy layer keeps the sizes that it takes
+                stack.callback(setattr, module, "training", module.training)
+            else:
                 stack.callback(_put_back, module, dict(module.__dict__))
         for one in model.buffers():
             if not is_lazy(one):

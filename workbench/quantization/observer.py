@@ -232,7 +232,7 @@ class HistogramObserver(_PerTensor):
             raise QuantizationError(f"search is 'l2', 'minmax', 'percentile' or 'kl', not {search!r}")
         self.bins = bins
         self.search = search
-        self._chosen: tuple[int, float, float] | None = None
+        self._chosen: tuple[tuple[int, float, float], float, float] | None = None
         self.register_buffer("histogram", new(np.zeros(SPARE * bins, np.int64)))
         self.register_buffer("edges", new(np.zeros(2, np.float64)))
 
@@ -256,12 +256,12 @@ class HistogramObserver(_PerTensor):
             return super().observed_range()
         # With the ends, which a state that is loaded changes without a batch.
         key = self.batches, float(self.min_val.payload), float(self.max_val.payload)
-        if self._chosen is None or self._chosen[0] != hash(key):
+        if self._chosen is None or self._chosen[0] != key:
             density = self.density()
             if density is None:
                 return super().observed_range()
             low, high = choose(self.search, density, self.scheme)
-            self._chosen = hash(key), low, high
+            self._chosen = key, low, high
         return np.array(self._chosen[1]), np.array(self._chosen[2])
 
     def reset(self) -> None:

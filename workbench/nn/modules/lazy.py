@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from workbench.base.errors import DimensionError
+from workbench.core.dispatch import no_grad
 from workbench.core.value import dims_of
 from workbench.nn.module import Module
 from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, RunningNorm
@@ -73,7 +74,7 @@ class LazyModuleMixin(Module):
         )
         try:
             return self._first_call(inputs, keywords)
-        except Exception:
+        except BaseException:  # an interrupt, too: half of a layer is none
             self.__class__ = before[0]
             own.clear()
             own.update(before[1])
@@ -117,22 +118,30 @@ class LazyLinear(LazyModuleMixin, Linear):
         """Take the size of the last dim."""
         found = self.weight if not is_lazy(self.weight) else input
         self.in_features = dims_of(found).sizes[-1]
-        _materialize(self.weight, (self.out_features, self.in_features))
-        made = _materialize(self.bias, (self.out_features,))
-        if found is input or made:
-            self.reset_parameters()
+        sizes = (self.out_features, self.in_features)
+        _begin(self, (self.weight, sizes), (self.bias, sizes[:1]))
 
 
 def _parameter(labels: Any, device: Any, dtype: Any) -> UninitializedParameter:
     return UninitializedParameter(device=device, dtype=dtype, dim_labels=labels)
 
 
-def _materialize(parameter: Any, sizes: Sizes) -> bool:
-    """Give sizes to a parameter that has none; say whether it was so."""
-    if parameter is None or not is_lazy(parameter):
-        return False
-    parameter.materialize(sizes)
-    return True
+def _begin(module: Any, *tensors: tuple[Any, Sizes]) -> None:
+    """Give sizes and first values to those that have none; what a state has brought stays as it is."""
+    here = [(one, sizes) for one, sizes in tensors if one is not None]
+    missing = [(one, sizes) for one, sizes in here if is_lazy(one)]
+    if not missing:
+        return
+    held = (*module.parameters(recurse=False), *module.buffers(recurse=False))
+    known = [(one, one.detach().clone()) for one in held if not is_lazy(one)]
+    for one, sizes in missing:
+        one.materialize(sizes)
+    module.reset_parameters()
+    if len(missing) < len(here):
+        # All are drawn at once, or none: what a state has brought is put back behind that.
+        with no_grad():
+            for one, value in known:
+                one.copy_(value)
 
 
 class _LazyConv(LazyModuleMixin, ConvNd):
@@ -153,13 +162,10 @@ class _LazyConv(LazyModuleMixin, ConvNd):
         """Take the number of channels."""
         if is_lazy(self.weight):
             self._check_channels(input)
-            _materialize(self.weight, self._weight_sizes())
-            _materialize(self.bias, (self.out_channels,))
-            self.reset_parameters()
         else:  # a state was loaded
             sizes = self.weight.shape
             self.in_channels = sizes[0] if self.transposed else sizes[1] * self.groups
-            _materialize(self.bias, (self.out_channels,))
+        _begin(self, (self.weight, self._weight_sizes()), (self.bias, (self.out_channels,)))
 
     def _check_channels(self, input: Any) -> None:
         dims, n = dims_of(input), self.spatial
@@ -316,9 +322,7 @@ class _LazyNorm(LazyModuleMixin, RunningNorm):
         known = [one for one in own if one is not None and not is_lazy(one)]
         sizes = dims_of(input).sizes
         self.num_features = known[0].shape[0] if known else sizes[self._channel_dim(len(sizes))]
-        made = [_materialize(one, (self.num_features,)) for one in own]
-        if any(made) and not known:
-            self.reset_parameters()
+        _begin(self, *[(one, (self.num_features,)) for one in own])
 
     def _channel_dim(self, ndim: int) -> int:
         return next(names.index("C") for names in self.expected if len(names) == ndim)

@@ -34,7 +34,7 @@ __all__ = [
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
-_cache: contextvars.ContextVar[dict[int, Tensor] | None] = contextvars.ContextVar(
+_cache: contextvars.ContextVar[dict[int, tuple[Any, Tensor]] | None] = contextvars.ContextVar(
     "workbench_parametrizations", default=None
 )
 
@@ -170,8 +170,9 @@ def _reading(name: str) -> property:
         if known is None:
             return listed()
         if id(listed) not in known:
-            known[id(listed)] = listed()
-        return known[id(listed)]
+            # With what it is of: as long as that is held, no other gets its id.
+            known[id(listed)] = listed, listed()
+        return known[id(listed)][1]
 
     def write(self: Any, value: Tensor) -> None:
         self.__dict__["parametrizations"].__dict__[name].right_inverse(value)

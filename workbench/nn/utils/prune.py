@@ -133,7 +133,7 @@ def global_unstructured(
         given = None if importance_scores is None else importance_scores.get((module, name))
         scores.append((value if given is None else given).detach().rename(None))
         mask = module.__dict__.get(f"{name}_mask")
-        masks.append(value.detach().rename(None) * 0 + 1 if mask is None else mask.rename(None))
+        masks.append(value.detach().rename(None).new_ones(value.shape) if mask is None else mask.rename(None))
     cat = FUNCTIONS["cat"]
     flat = cat([one.reshape(-1) for one in scores])
     before = cat([one.reshape(-1) for one in masks])
