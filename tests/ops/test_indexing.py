@@ -148,3 +148,35 @@ def test_masks() -> None:
         x.masked_scatter(mask, wb.tensor([7.0]))
     with pytest.raises(wb.DTypeError, match="BoolTensor"):
         x.masked_select(wb.tensor([1, 0]))
+
+
+NARROW = [
+    ("gather", "int32/int64", wb.uint8, lambda x, i: x.gather(0, i)),
+    ("scatter", "int32/int64", wb.uint8, lambda x, i: x.scatter(0, i, 1.0)),
+    ("scatter", "int32/int64", wb.bool, lambda x, i: x.scatter(0, i, x, reduce="multiply")),
+    ("scatter_add", "int32/int64", wb.int8, lambda x, i: x.scatter_add(0, i, x)),
+    ("scatter_reduce", "int32/int64", wb.int16, lambda x, i: x.scatter_reduce(0, i, x, "sum")),
+    ("take_along_dim", "int64", wb.int32, lambda x, i: wb.take_along_dim(x, i, 0)),
+    ("take_along_dim", "int32/int64", wb.uint8, wb.take_along_dim),
+    ("take", "int64", wb.int32, lambda x, i: x.take(i)),
+    ("put", "int64", wb.int32, lambda x, i: x.put(i, x)),
+    ("index_select", "int32/int64", wb.uint8, lambda x, i: x.index_select(0, i)),
+    ("index_copy", "int64", wb.int32, lambda x, i: x.index_copy(0, i, x)),
+    ("index_fill", "int64", wb.int32, lambda x, i: x.index_fill(0, i, 1.0)),
+    ("index_add", "int32/int64", wb.int16, lambda x, i: x.index_add(0, i, x)),
+    ("index_reduce", "int32/int64", wb.uint8, lambda x, i: x.index_reduce(0, i, x, "prod")),
+    ("one_hot", "int64", wb.int32, lambda x, i: wb.one_hot(i)),
+    ("repeat_interleave", "int32/int64", wb.uint8, lambda x, i: x.repeat_interleave(i)),
+    ("tensor_split", "int64", wb.int32, lambda x, i: x.tensor_split(i)),
+]
+
+
+@pytest.mark.parametrize(
+    ("op", "types", "dtype", "call"), NARROW, ids=[f"{one[0]}-{one[2].name}" for one in NARROW]
+)
+def test_indices_of_other_types_are_refused(op: str, types: str, dtype: wb.dtype, call: Any) -> None:
+    index = wb.tensor([1, 0, 1]).to(dtype)
+    words = rf"{op}\(\): Expected dtype {types} for \w+, got {dtype.name}. Cast it: \w+.long\(\)"
+    with pytest.raises(wb.DTypeError, match=words):
+        call(wb.ones(3), index)
+    call(wb.ones(3), index.long())

@@ -148,7 +148,11 @@ def test_all_ignored_is_no_number() -> None:
     ("call", "error", "words"),
     [
         (lambda: F.nll_loss(wb.zeros(2, 3), wb.tensor([0, 5])), IndexError, "Target 5 is out of bounds"),
-        (lambda: F.nll_loss(wb.zeros(2, 3), wb.zeros(2)), RuntimeError, "Long or Byte, but got"),
+        (
+            lambda: F.nll_loss(wb.zeros(2, 3), wb.zeros(2)),
+            RuntimeError,
+            "uint8/int64 for target, got float32",
+        ),
         (lambda: F.cross_entropy(wb.zeros(2, 3), wb.tensor([0])), RuntimeError, "input batch_size (2)"),
         (
             lambda: F.cross_entropy(wb.zeros(2, 3), wb.tensor([0, 1]), label_smoothing=2),

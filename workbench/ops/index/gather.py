@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError, DTypeErro
 from workbench.base.numbers import fitted
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid, unbroadcast
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.overlap import reads_apart
@@ -281,9 +282,10 @@ def gather(input: Tensor, dim: Dim, index: Tensor, *, sparse_grad: bool = False)
     [[2], [3]]
     """
     own, wanted = dims_of(input), dims_of(index)
-    if not wanted.numel:
+    if not wanted.numel:  # its type says nothing then: [] is one of floats
         nothing = ops.index(_with_dims(input), key=(slice(0, 0),))
         return ops.reshape(nothing, sizes=wanted.sizes) if dims_of(nothing).sizes != wanted.sizes else nothing
+    check_index("gather", index)
     at = dim_index(own, dim, "gather")
     if len(own.sizes) > 1:
         return ops.gather(input, index, dim=at)
@@ -300,6 +302,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Dim | None = None) -> Te
     >>> wb.take_along_dim(x, x.argmax(1, keepdim=True), 1).tolist()
     [[3], [4]]
     """
+    # PyTorch asks for int64 along a dim alone: without one the indices go to `gather` as they are.
+    check_index("take_along_dim", indices, "int32/int64" if dim is None else "int64", "indices")
     if dim is None:
         dim = 0
         indices = ops.reshape(indices, sizes=(dims_of(indices).numel,))
@@ -356,6 +360,7 @@ def scatter(
     at = dim_index(own, dim, "scatter")
     if not dims_of(index).numel:
         return ops.clone(input)
+    check_index("scatter", index)
     if not isinstance(source, Value):
         source = fitted("scatter", source, input.payload.dtype)
     elif source.payload.dtype != input.payload.dtype:
@@ -423,6 +428,7 @@ def scatter_add(input: Tensor, dim: Dim, index: Tensor, src: Tensor) -> Tensor:
         raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not dims_of(index).numel:
         return ops.clone(input)
+    check_index("scatter_add", index)
     index = _with_dims(index)
     added = ops.scatter_add_to(_with_dims(input), _cropped(src, index), index, dim=at)
     return added if own.sizes else ops.reshape(added, sizes=())

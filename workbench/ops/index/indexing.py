@@ -227,10 +227,8 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
         elif hasattr(one, "__index__") and not isinstance(one, Value | np.ndarray):
             entries.append(whole(one))
         else:
-            index = index_tensor(one)
-            plain = isinstance(index.payload, np.ndarray) and not index.payload.ndim and not _is_mask(index)
-            # An integer tensor without dims selects, as an integer does.
-            entries.append(int(index.payload) if plain else index)
+            index = one if _one_number(one) else index_tensor(one)
+            entries.append(int(index.payload) if _one_number(index) else index)
     entries = _all_entries(x, entries)
     shown: list[Any] = []
     dims: list[int] = []
@@ -261,6 +259,12 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
                 axis += 1
                 position += 1
     return tuple(shown), tuple(dims), picks
+
+
+def _one_number(one: Any) -> bool:
+    """Say whether a tensor is one whole number, of any width: it selects, as an integer does. A byte is a mask."""
+    array = one.payload if isinstance(one, Value) else None
+    return type(array) is np.ndarray and not array.ndim and array.dtype.kind == "i"
 
 
 def _takes(one: Any) -> int:

@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -57,6 +58,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     >>> wb.one_hot(wb.tensor([0, 2])).tolist()
     [[1, 0, 0], [0, 0, 1]]
     """
+    check_index("one_hot", input, "int64", "input")
     if num_classes < 0 and not dims_of(input).numel:
         raise DimensionError("Can not infer total number of classes from empty tensor.", op="one_hot")
     count = num_classes if num_classes >= 0 else int(numbers(input).max()) + 1

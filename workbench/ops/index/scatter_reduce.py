@@ -13,6 +13,7 @@ from workbench.base.symbolic_size import SymbolicSize
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.overlap import reads_apart
@@ -220,13 +221,6 @@ def _check_reduce(op: str, reduce: str, input: Any, src: Any, words: tuple[str, 
         )
 
 
-def _check_index(op: str, index: Any) -> None:
-    if index.payload.dtype.kind not in "iu":
-        raise DTypeError(
-            f"{op}(): Expected dtype int32/int64 for index, got {index.payload.dtype}. Cast it: index.long()"
-        )
-
-
 @offered(out=True, in_place="Tensor")
 @reads_apart
 def scatter_reduce(
@@ -246,7 +240,7 @@ def scatter_reduce(
     at = dim_index(dims, dim, "scatter_reduce")
     if not dims_of(index).numel:
         return ops.clone(input)
-    _check_index("scatter_reduce", index)
+    check_index("scatter_reduce", index)
     x, places, values = _lifted(input), _lifted(index), _lifted(src)
     want, have = places.payload.shape, values.payload.shape
     if len(have) == len(want) and have != want and all(a >= b for a, b in zip(have, want, strict=True)):
@@ -274,7 +268,7 @@ def index_reduce(
     _check_reduce("index_reduce", reduce, input, source, ("prod", "mean", "amax", "amin"))
     dims = dims_of(input)
     if dims_of(index).numel:
-        _check_index("index_reduce", index)
+        check_index("index_reduce", index)
     at = dim_index(dims, dim, "index_reduce")
     places, values, x = _lifted(index), _lifted(source), _lifted(input)
     count = places.payload.shape
@@ -318,9 +312,12 @@ def repeat_interleave(
     >>> wb.tensor([1, 2]).repeat_interleave(wb.tensor([1, 2]))
     tensor([1, 2, 2])
     """
+    counted = input if repeats is None else repeats
+    if isinstance(counted, Value):
+        check_index("repeat_interleave", counted, label="repeats")
     if repeats is None:
         counts = np.asarray(numbers(input))
-        return new(np.repeat(np.arange(len(counts)), counts))
+        return new(np.repeat(np.arange(len(counts), dtype=counts.dtype), counts))
     if dim is None:
         input, dim = ops.reshape(input, sizes=(dims_of(input).numel,)), 0
     x = _lifted(input)

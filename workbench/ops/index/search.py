@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.typing import Dim, Operand, Size, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -123,6 +124,7 @@ def searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left and right"
         )
     if sorter is not None:
+        check_index("searchsorted", sorter, "int64", "sorter")
         sorted_sequence = ops.gather(sorted_sequence, sorter, dim=len(dims_of(sorted_sequence).sizes) - 1)
     values = input if isinstance(input, Value) else new(np.asarray(input, sorted_sequence.payload.dtype))
     return SEARCHSORTED(sorted_sequence, values, right=right or side == "right", narrow=out_int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from workbench.base.dims import Dims, broadcast, dim_index, unify_along, unify_n
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.numbers import fitted
 from workbench.core.dispatch import numbers
+from workbench.core.index_types import check_index
 from workbench.core.op import ops
 from workbench.core.outcome import seen_dims
 from workbench.core.overlap import reads_apart
@@ -21,10 +22,25 @@ from workbench.ops.offer import offered
 # ------------------------------------------------------------------------------------ entries of one dim
 
 
-def _vector(input: Any, dim: int | str, index: Any, op: str, negative: bool = False) -> tuple[int, Any]:
+def _whole_numbers(op: str, index: Any, types: Literal["int64", "int32/int64"]) -> Any:
+    """Return an index as a tensor; refuse a tensor of another type than `types`."""
+    if not isinstance(index, Value):
+        return index_tensor(index)
+    check_index(op, index, types)
+    return index
+
+
+def _vector(
+    input: Any,
+    dim: int | str,
+    index: Any,
+    op: str,
+    types: Literal["int64", "int32/int64"] = "int32/int64",
+    negative: bool = False,
+) -> tuple[int, Any]:
     """Return the position of `dim` and the index as a vector; refuse what is none."""
     at = dim_index(dims_of(input), dim, op)
-    index = index_tensor(index)
+    index = _whole_numbers(op, index, types)
     if len(dims_of(index).sizes) > 1 or index.payload.dtype.kind == "b":
         raise DimensionIndexError(
             f"{op}(): Index is supposed to be a vector of integers, but got dim: {len(dims_of(index).sizes)} and type "
@@ -69,7 +85,7 @@ def index_fill(input: Tensor, dim: Dim, index: Tensor, value: Operand) -> Tensor
     >>> wb.zeros(2, 3).index_fill(1, wb.tensor([0, 2]), 1.0).tolist()
     [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     """
-    at, index = _vector(input, dim, index, "index_fill", negative=True)
+    at, index = _vector(input, dim, index, "index_fill", "int64", negative=True)
     if isinstance(value, Value):
         if dims_of(value).sizes:
             raise DimensionError(
@@ -128,7 +144,7 @@ def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor
     >>> wb.zeros(3).index_copy(0, wb.tensor([2, 0]), wb.tensor([1.0, 2.0]))
     tensor([2.0000, 0.0000, 1.0000])
     """
-    at, index = _vector(input, dim, index, "index_copy")
+    at, index = _vector(input, dim, index, "index_copy", "int64")
     return _put(input, at, index, _source(input, at, index, source, "index_copy"))
 
 
@@ -161,7 +177,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     >>> wb.tensor([[3, 4], [5, 6]]).take(wb.tensor([0, -1])).tolist()
     [3, 6]
     """
-    return ops.pick(_flat(input), index_tensor(index), dims=(0,))
+    return ops.pick(_flat(input), _whole_numbers("take", index, "int64"), dims=(0,))
 
 
 def _flat(input: Any) -> Any:
@@ -177,7 +193,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     >>> wb.zeros(2, 2).put(wb.tensor([1, 2]), wb.tensor([5.0, 6.0])).tolist()
     [[0.0, 5.0], [6.0, 0.0]]
     """
-    own, at = dims_of(input), _flat(index_tensor(index))
+    index = _whole_numbers("put", index, "int64")
+    own, at = dims_of(input), _flat(index)
     if dims_of(source).numel != dims_of(at).numel:
         raise DimensionError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
@@ -185,7 +202,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             op="put",
             operands=(own.operand("input"), dims_of(source).operand("source")),
         )
-    seen = seen_dims((index_tensor(index), source))
+    seen = seen_dims((index, source))
     if len(seen[0].sizes) == len(seen[1].sizes):
         unify_names("put", seen[0], seen[1])  # values go to the indices one by one
     written = index_put(_flat(input), (at,), _flat(source), accumulate)

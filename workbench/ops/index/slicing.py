@@ -12,6 +12,7 @@ from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.dispatch import numbers
+from workbench.core.index_types import check_index
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Size, Tensor
 from workbench.core.value import Value, dims_of
@@ -71,13 +72,13 @@ offered("workbench")(copying(select))
 
 def _selecting(input: Any, dim: int | str, index: int) -> tuple[Any, ...]:
     at = _dim(input, dim, "select")
-    size = dims_of(input).sizes[at]
+    size, index = dims_of(input).sizes[at], _whole(index, "index", "select")
     if not -size <= index < size:
         raise DimensionIndexError(
             f"select(): index {index} out of range for tensor of size {list(dims_of(input).sizes)} at dimension {at}",
             operands=(dims_of(input).operand("input", [at]),),
         )
-    return _along(at, whole(index))
+    return _along(at, index)
 
 
 @offered()
@@ -257,6 +258,7 @@ def tensor_split(input: Tensor, indices_or_sections: Size | Tensor, dim: Dim = 0
     where = indices_or_sections
     if isinstance(where, Value):
         _check_whole_numbers(where, 1, "indices_or_sections", "tensor_split")
+        check_index("tensor_split", where, "int64", "indices_or_sections")
         where = numbers(where).tolist()
     if isinstance(where, list | tuple):
         edges = [0, *(_whole(one, "each index", "tensor_split") for one in where)]

@@ -9,6 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
+from workbench.core.index_types import check_index
 from workbench.core.op import Absent, DTypeRule, Op, Sample, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -142,4 +143,5 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
             f"({own.sizes[-2]}x{own.sizes[-1]} and {other.sizes[-2]}x{other.sizes[-1]})",
             operands=(own.operand("LD"), other.operand("B", [len(other.sizes) - 2])),
         )
+    check_index("torch.linalg.ldl_solve", pivots, "uint8/int8/int16/int32/int64", "pivots")
     return ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian)

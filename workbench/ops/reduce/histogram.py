@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
@@ -180,10 +181,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     dims = dims_of(input)
     array = numbers(input)
-    if array.dtype.kind not in "iub":
-        raise DTypeError(
-            f"bincount only supports integral types, this is {input.dtype.name}. Cast first: x.long()"
-        )
+    check_index("bincount", input, "uint8/int8/int16/int32/int64", "input")
     if array.ndim != 1 or (array.size and array.min() < 0):
         raise DimensionError(
             "bincount only supports 1-d non-negative integral inputs.",

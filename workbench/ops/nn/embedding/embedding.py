@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, new_name
-from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -153,15 +154,6 @@ PASS_SHARE = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def check_indices(op: str, indices: Any, label: str = "input") -> None:
-    """Refuse what are no whole numbers."""
-    if indices.payload.dtype.kind not in "iu":
-        raise DTypeError(
-            f"Expected tensor for argument '{label}' to have one of the following scalar types: Long, Int; but got "
-            f"{indices.dtype.name} instead (while checking arguments for {op}). Cast them: {label}.long()"
-        )
-
-
 def check_padding(padding: int | None, count: int) -> int | None:
     """Return the position of the row that stands for padding, counted from the start."""
     if padding is None:
@@ -205,7 +197,7 @@ def embedding(
     tensor([[3.0000, 4.0000],
             [1.0000, 2.0000]])
     """
-    check_indices("embedding", input)
+    check_index("embedding", input, label="input")
     count = dims_of(weight).sizes[0] if dims_of(weight).sizes else 0
     padding = check_padding(padding_idx, count)
     if max_norm is not None:

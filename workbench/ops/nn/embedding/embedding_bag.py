@@ -10,11 +10,12 @@ import numpy as np
 from workbench.base.dims import Dims, new_name
 from workbench.base.errors import DimensionError
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
-from workbench.ops.nn.embedding.embedding import check_indices, check_padding, limit_norms, picked
+from workbench.ops.nn.embedding.embedding import check_padding, limit_norms, picked
 from workbench.ops.offer import offered
 from workbench.ops.shape.creation import runs
 
@@ -124,11 +125,11 @@ def embedding_bag(
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
-    check_indices("embedding_bag", input)
+    check_index("embedding_bag", input, label="input")
     if len(dims_of(weight).sizes) != 2:
         raise ValueError(f"weight has to be 2D: [count, features], but got {list(dims_of(weight).sizes)}")
     if offsets is not None:
-        check_indices("embedding_bag", offsets, "offsets")
+        check_index("embedding_bag", offsets, "uint8/int8/int16/int32/int64", "offsets")
     _check_bag_words(input, offsets, per_sample_weights, mode, include_last_offset, scale_grad_by_freq)
     sizes = dims_of(input).sizes
     total = math.prod(sizes)

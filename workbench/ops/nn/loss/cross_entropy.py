@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
-from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -309,11 +310,8 @@ def nll_loss(
 
 
 def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Tensor:
-    if target.payload.dtype.kind not in "iu":
-        raise DTypeError(
-            f"expected target dtype to be Long or Byte, but got {target.dtype.name}: classes are whole numbers. "
-            "Probabilities have the shape of the input; or cast: target.long()"
-        )
+    types: Literal["uint8/int64", "int64"] = "uint8/int64" if len(input.payload.shape) < 3 else "int64"
+    check_index("nll_loss", target, types, "target", "; or give probabilities, in the shape of the input")
     values = (input, target) if weight is None else (input, target, weight)
     return ops.nll_loss(*values, reduction=reduction, ignore_index=ignore_index)
 
@@ -369,14 +367,14 @@ def cross_entropy(
 
 
 def _fits_one_op(input: Any, target: Any) -> bool:
-    """Say whether these are rows of floats and a class for each."""
+    """Say whether these are rows of floats and a class for each, in types that PyTorch takes."""
     scores, classes = input.payload, target.payload
     return (
         len(scores.shape) == 2
         and 0 not in scores.shape
         and scores.dtype.kind == "f"
         and scores.dtype.itemsize >= 4
-        and classes.dtype.kind in "iu"
+        and (classes.dtype == np.int64 or classes.dtype == np.uint8)
     )
 
 

@@ -13,6 +13,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
+from workbench.core.index_types import check_index
 from workbench.core.op import Absent, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
@@ -245,6 +246,7 @@ def linear_cross_entropy(
     ignored = -100 if ignore_index is None else ignore_index
     if options is not None:
         if len(w.sizes) == 2 and whole and label_smoothing == 0.0:
+            check_index("linear_cross_entropy", target, "uint8/int64", "target")
             return _in_chunks(input, linear_weight, target, linear_bias, weight, reduction, ignored, options)
         warnings.warn(
             "linear_cross_entropy: ``options`` ignored; chunked path needs label_smoothing == 0, classes for targets, "

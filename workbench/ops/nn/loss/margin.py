@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import as_float
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
@@ -203,11 +204,7 @@ def _triplet(
 def _rows(op: str, input: Any, target: Any, target_sizes: Callable[[tuple[int, ...]], Any]) -> Any:
     """Return the scores as [N, C], the target as it goes with them, and whether there was an N."""
     x = dims_of(input)
-    if target.payload.dtype.kind not in "iu":
-        raise DTypeError(
-            f"{op}: expected a target of classes, of type int64, but got {target.payload.dtype}. "
-            "Cast it: target.long()"
-        )
+    check_index(op, target, "int64", "target")
     if len(x.sizes) > 2 or (x.numel == 0 and x.sizes[1:] in ((), (0,))):
         raise DimensionError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.sizes)}",

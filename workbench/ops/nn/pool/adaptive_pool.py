@@ -10,10 +10,11 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
+from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
@@ -251,11 +252,7 @@ def _unpooled(
     n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
 ) -> Tensor:
     op = f"max_unpool{n}d"
-    if indices.payload.dtype.kind not in "iu":
-        raise DTypeError(
-            f"{op}: elements in indices should be type int64 but got: {indices.payload.dtype}. "
-            "Cast them: indices.long()"
-        )
+    check_index(op, indices, "int64", "indices")
     x, added = batched(input, n, op)
     places, _ = batched(indices, n, op)
     kernel = several(kernel_size, n, "kernel_size")
