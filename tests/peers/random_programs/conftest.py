@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from importlib import util
 
-collect_ignore = [] if util.find_spec("torch") else ["__main__.py", "grow.py"]
+TORCH = ("__main__", "defined", "differentiation", "grow", "grower", "plans", "relations", "vocabulary")
+collect_ignore = [] if util.find_spec("torch") else [f"{name}.py" for name in TORCH]
