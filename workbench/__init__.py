@@ -80,15 +80,12 @@ from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
 from workbench.tensor.external_memory import as_tensor, asarray, from_dlpack, frombuffer
 from workbench.tensor.factories import (
-    arange,
     empty,
     empty_like,
     eye,
     from_numpy,
     full,
     full_like,
-    linspace,
-    logspace,
     ones,
     ones_like,
     tensor,
@@ -109,6 +106,7 @@ from workbench.tensor.random import (
     randn_like,
     randperm,
 )  # fmt: skip
+from workbench.tensor.ranges import arange, linspace, logspace
 from workbench.tensor.type_queries import finfo, iinfo, is_tensor, numel, result_type
 
 __all__ = [

@@ -111,6 +111,9 @@ from workbench.tensor.external_memory import asarray as asarray
 from workbench.tensor.external_memory import from_dlpack as from_dlpack
 from workbench.tensor.external_memory import frombuffer as frombuffer
 from workbench.tensor.printing import set_printoptions as set_printoptions
+from workbench.tensor.ranges import arange as arange
+from workbench.tensor.ranges import linspace as linspace
+from workbench.tensor.ranges import logspace as logspace
 from workbench.tensor.type_queries import finfo as finfo
 from workbench.tensor.type_queries import iinfo as iinfo
 from workbench.tensor.type_queries import is_tensor as is_tensor
@@ -225,9 +228,6 @@ def angle(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 
 def any(input: _Tensor, dim: _DimsLike | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """True where any value over the dims is non-zero."""
-
-def arange(start: _float, end: _float | None = None, step: _float = 1, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None) -> _Tensor:
-    """Return start, start + step, … below end: int64 for whole numbers, the default type otherwise."""
 
 def arccos(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angle in radians whose cosine is given."""
@@ -958,9 +958,6 @@ def lgamma(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
     """Affine map of the last dim: y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]."""
 
-def linspace(start: _float, end: _float, steps: _int, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None) -> _Tensor:
-    """Return `steps` values from start to end, both included, evenly spaced."""
-
 def log(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Natural logarithm."""
 
@@ -1017,9 +1014,6 @@ def logit(input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = No
 
 def logit_(input: _Tensor, eps: _float | None = None) -> _Tensor:
     """In-place version of `logit`: the result goes into this tensor's memory."""
-
-def logspace(start: _float, end: _float, steps: _int, base: _float = 10.0, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None) -> _Tensor:
-    """Return `steps` values from base**start to base**end, evenly spaced in their logarithm."""
 
 def logsumexp(input: _Tensor, dim: _DimsLike | None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""

@@ -16,10 +16,18 @@ from typing import Any
 from workbench.core.op import Op
 from workbench.graph.blocks import GraphError, NamedFunction
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
-from workbench.tensor import Tensor, factories, type_queries
+from workbench.tensor import Tensor, factories, ranges, type_queries
 from workbench.tensor import random as drawing
 
-__all__ = ["named", "named_for", "narrow"]
+__all__ = ["MAKERS", "named", "named_for", "narrow"]
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    name: getattr(room, name)
+    for room in (factories, ranges, drawing, type_queries)
+    for name in room.__all__
+    if name.islower()
+}
+"""What makes tensors, or says what they are, and is in no table of ops."""
 
 
 def _get_attribute(value: Any, name: str) -> Any:
@@ -71,14 +79,8 @@ _MAKERS = ("attrgetter", "call", "itemgetter", "methodcaller")
 
 def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what each room offers, the prefix of its names first."""
-    makers = {
-        name: getattr(room, name)
-        for room in (factories, drawing, type_queries)
-        for name in room.__all__
-        if name.islower()
-    }
     yield "nn.functional", NN
-    yield "wb", {**makers, **FUNCTIONS}
+    yield "wb", {**MAKERS, **FUNCTIONS}
     yield "linalg", LINALG
     yield "special", SPECIAL
     yield "fft", FFT

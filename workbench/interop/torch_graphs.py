@@ -18,12 +18,11 @@ from workbench.base.dtypes import as_dtype, is_dtype
 from workbench.graph import Graph, GraphError, LeafModule, NamedFunction, Value, check, named, run
 from workbench.graph.effects import written_by
 from workbench.graph.types import ANY, type_of
-from workbench.graph.vocabulary import named_for
+from workbench.graph.vocabulary import MAKERS, named_for
 from workbench.interop.torch_tensors import TORCH
 from workbench.nn import Module, functional
 from workbench.ops import FFT, FUNCTIONS, LINALG, SPECIAL
-from workbench.tensor import Tensor, factories, type_queries
-from workbench.tensor import random as drawing
+from workbench.tensor import Tensor
 
 __all__ = ["Forward", "Traced", "forward_of", "function_of"]
 
@@ -262,15 +261,9 @@ def _called(function: Any) -> str:
 @lru_cache(maxsize=1)
 def _functions() -> dict[int, Any]:
     """Return our functions by the identity of PyTorch's."""
-    makers = {
-        name: getattr(room, name)
-        for room in (factories, drawing, type_queries)
-        for name in room.__all__
-        if name.islower()
-    }
     rooms = (
         (TORCH.nn.functional, vars(functional)),
-        (TORCH, {**makers, **FUNCTIONS}),
+        (TORCH, {**MAKERS, **FUNCTIONS}),
         (TORCH.linalg, LINALG),
         (TORCH.special, SPECIAL),
         (TORCH.fft, FFT),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from workbench import nn
 from workbench.nn.positional_dims import check_places
 from workbench.ops.nn.attention.scaled_dot_product import scaled_dot_product_attention
-from workbench.tensor.factories import arange
+from workbench.tensor.ranges import arange
 
 __all__ = ["BertEncoder", "BertSettings", "minilm"]
 

@@ -1,8 +1,7 @@
-"""Making tensors: from values, filled, counted and random. Dims by position, or by keyword with their names."""
+"""Making tensors: from values and filled. Dims by position, or by keyword with their names."""
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,8 +25,8 @@ from workbench.ops.shape import creation
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
-    "arange", "array_by_protocol", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like",
-    "linspace", "logspace", "ones", "ones_like", "scalar", "sizes_of", "tensor", "zeros", "zeros_like",
+    "array_by_protocol", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like", "ones", "ones_like",
+    "scalar", "settled", "sizes_of", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -253,7 +252,7 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
     return tuple(sizes), names
 
 
-def _settled(value: Tensor, names: Any, requires_grad: bool, device: Any) -> Tensor:
+def settled(value: Tensor, names: Any, requires_grad: bool, device: Any) -> Tensor:
     """Return what a graph makes anew in every run, of the names and on the device asked for."""
     if device is not None:
         value = value.to(device)
@@ -274,7 +273,7 @@ def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable
         sizes, names = sizes_of(op, size, names, dims)
         target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
         if OPEN and creation.is_symbolic(*sizes):
-            return _settled(creation.filled(sizes, value, target), names, requires_grad, device)
+            return settled(creation.filled(sizes, value, target), names, requires_grad, device)
         return finish(make(sizes, target), names, requires_grad, device)
 
     factory.__name__ = factory.__qualname__ = op
@@ -318,7 +317,7 @@ def full(
     kind = int if isinstance(value, SymbolicSize) else type(value)
     target = as_dtype(dtype if dtype is not None else kind).numpy
     if OPEN and creation.is_symbolic(*sizes, value):
-        return _settled(creation.filled(sizes, value, target), names, requires_grad, device)
+        return settled(creation.filled(sizes, value, target), names, requires_grad, device)
     return finish(np.full(sizes, fitted("full", plain(value), target), target), names, requires_grad, device)
 
 
@@ -334,7 +333,7 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
         where = input.device if device is None else device
         if OPEN and creation.is_symbolic(*input.shape):
             made = creation.filled(input.shape, value, target.numpy)
-            return _settled(made, input._names, requires_grad, where)
+            return settled(made, input._names, requires_grad, where)
         return finish(make(input.shape, target.numpy), input._names, requires_grad, where)
 
     factory.__name__ = factory.__qualname__ = op
@@ -364,122 +363,9 @@ def full_like(
     where = input.device if device is None else device
     if OPEN and creation.is_symbolic(*input.shape, fill_value):
         made = creation.filled(input.shape, fill_value, target.numpy)
-        return _settled(made, input._names, requires_grad, where)
+        return settled(made, input._names, requires_grad, where)
     value = fitted("full_like", scalar("full_like", "fill_value", fill_value), target.numpy)
     return finish(np.full(input.shape, value, target.numpy), input._names, requires_grad, where)
-
-
-def arange(
-    start: float,
-    end: float | None = None,
-    step: float = 1,
-    *,
-    names: Sequence[str | None] | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
-) -> Tensor:
-    """Return start, start + step, … below end: int64 for whole numbers, the default type otherwise.
-
-    Raises ValueError for a step of 0, or one that leads away from the end.
-
-    >>> arange(3), arange(1.0, 2.0, 0.5)
-    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
-    """
-    low, high = (0, start) if end is None else (start, end)
-    # Only whole steps stay expressions: of fractions a graph keeps today's number.
-    if OPEN and creation.is_symbolic(low, high, step) and all(map(_is_whole, (low, high, step))):
-        return _counted(low, high, step, dtype, names, device)
-    low, high, step = (
-        scalar("arange", label, one) for label, one in (("start", low), ("end", high), ("step", step))
-    )
-    if any(isinstance(one, complex) for one in (low, high, step)):
-        raise TypeError(f"arange: complex numbers have no order: from {low} to {high} by {step}")
-    if step == 0:
-        raise ValueError("arange: step must be nonzero")
-    if (high - low) / step < 0:
-        raise ValueError(
-            f"arange: upper bound and lower bound inconsistent with step sign: from {low} to {high} by {step}"
-        )
-    if not math.isfinite((high - low) / step):
-        raise ValueError(f"arange: unsupported range: from {low} to {high} by {step}")
-    check_memory("arange", (math.ceil((high - low) / step),))
-    whole = all(isinstance(one, int | np.integer) for one in (low, high, step))
-    target = as_dtype(dtype if dtype is not None else (int if whole else float)).numpy
-    # Counted in float64 first: in fewer digits the steps would not be even.
-    return finish(np.arange(low, high, step).astype(target), names, False, device)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer | SymbolicSize)
-
-
-def _counted(low: Any, high: Any, step: Any, dtype: Any, names: Any, device: Any) -> Tensor:
-    """Return what `arange` does for sizes of a trace."""
-    if step == 0:
-        raise ValueError("arange: step must be nonzero")
-    if (high < low) if step > 0 else (high > low):
-        raise ValueError(
-            f"arange: upper bound and lower bound inconsistent with step sign: from {low} to {high} by {step}"
-        )
-    target = as_dtype(int if dtype is None else dtype).numpy
-    return _settled(creation.arange(low, high, step, target), names, False, device)
-
-
-def linspace(
-    start: float,
-    end: float,
-    steps: int,
-    *,
-    names: Sequence[str | None] | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
-) -> Tensor:
-    """Return `steps` values from start to end, both included, evenly spaced.
-
-    >>> linspace(0, 1, 3)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    low, high, count, target = _ends("linspace", start, end, steps, dtype)
-    if OPEN and creation.is_symbolic(count):
-        return _settled(creation.linspace(low, high, count, target), names, False, device)
-    for one in (low, high):
-        fitted("linspace", one, target)
-    return finish(np.linspace(low, high, count).astype(target), names, False, device)
-
-
-def _ends(op: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[Any, Any, Any, np.dtype[Any]]:
-    """Return both ends as numbers, how many there are from one to the other, and the type of these."""
-    low, high, count = (
-        scalar(op, label, one) for label, one in (("start", start), ("end", end), ("steps", steps))
-    )
-    if isinstance(count, bool | float | complex):
-        raise TypeError(f"{op}: steps must be a whole number, got {count!r}")
-    if count < 0:
-        raise ValueError(f"number of steps must be non-negative, got {count}")
-    check_memory(op, (count,))
-    kind = complex if isinstance(low, complex) or isinstance(high, complex) else float
-    size = count if isinstance(count, SymbolicSize) else int(count)
-    return low, high, size, as_dtype(kind if dtype is None else dtype).numpy
-
-
-def logspace(
-    start: float,
-    end: float,
-    steps: int,
-    base: float = 10.0,
-    *,
-    names: Sequence[str | None] | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
-) -> Tensor:
-    """Return `steps` values from base**start to base**end, evenly spaced in their logarithm.
-
-    >>> logspace(0, 2, 3)
-    tensor([  1.0000,  10.0000, 100.0000])
-    """
-    low, high, count, target = _ends("logspace", start, end, steps, dtype)
-    powers = np.power(float(scalar("logspace", "base", base)), np.linspace(low, high, plain(count)))
-    return finish(powers.astype(target), names, False, device)
 
 
 def eye(
@@ -497,5 +383,5 @@ def eye(
     check_memory("eye", (n, n if m is None else m))
     target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
     if OPEN and creation.is_symbolic(n, m):
-        return _settled(creation.eye(n, n if m is None else m, target), names, False, device)
+        return settled(creation.eye(n, n if m is None else m, target), names, False, device)
     return finish(np.eye(n, m, dtype=np.float32).astype(target), names, False, device)

@@ -5,7 +5,8 @@ import type { ViewName } from '../../protocol/src/index';
 import { mounts, VIEWS } from '../../views/src/index';
 import { h, replace, setText } from '../../views/src/common/dom';
 import { freshness, LinkedHost } from '../../widgets/src/shared/host';
-import type { KernelLink, Shown } from '../../widgets/src/shared/link';
+import type { KernelLink } from '../../widgets/src/shared/link';
+import type { Shown } from '../../widgets/src/shared/pictures';
 import type { IFrontLink } from './tokens';
 
 const NEWEST = '';

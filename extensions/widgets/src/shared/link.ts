@@ -12,7 +12,11 @@ import type { Comm, CommMessage, Kernel } from './kernel';
 import { commIds, findThread, Line } from './kernel';
 import type { PlainEvent } from './outbox';
 import { Outbox, tabStore } from './outbox';
+import type { Shown } from './pictures';
+import { Pictures } from './pictures';
 import { SharedSelection } from './selection';
+import type { LinkStatus } from './status';
+import { BRIEF, IN_WORDS } from './status';
 
 /** Comm target that a page opens to speak to the kernel. */
 export const CONTROL = 'workbench.control';
@@ -29,49 +33,15 @@ const PICTURE_PATIENCE = 1000;
 /** After so many hellos without an answer the channel itself is opened anew: the kernel may not know it. */
 const SILENCES = 3;
 
-/**
- * How the link stands.
- * `absent`: the kernel has not imported the workbench. `connecting`: it is being asked. `open`: it works.
- * `restarted`, `dead`, `lost` (no connection), `refused` (another version, or the comms belong to others).
- */
-export type LinkStatus = 'absent' | 'connecting' | 'open' | 'restarted' | 'dead' | 'lost' | 'refused';
-
-/** A view model of the kernel, as far as the page knows it. */
-export interface Shown {
-  readonly model: string;
-  readonly view: ViewName;
-  readonly order: number;
-  /** The number of the picture; 0 if none came. */
-  readonly picture: number;
-  readonly state: Readonly<Record<string, unknown>> | null;
-  readonly buffers: readonly DataView[];
-  /** Why no newer picture could be made; empty if all is well. */
-  readonly trouble: string;
-  /** True if it comes from a process that has ended: a last picture. */
-  readonly past: boolean;
-}
-
 /** Tells what has changed: one view model, or (null) the link as a whole. */
 export type LinkListener = (model: string | null) => void;
-
-/** A buffer as a view that starts at an address divisible by eight, as typed arrays ask for. */
-function aligned(buffer: ArrayBuffer | ArrayBufferView): DataView {
-  if (buffer instanceof ArrayBuffer) {
-    return new DataView(buffer);
-  }
-  if (buffer.byteOffset % 8 === 0 && buffer.buffer instanceof ArrayBuffer) {
-    return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  }
-  const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  return new DataView(bytes.slice().buffer);
-}
 
 /** The page's end of the link to one kernel. It owns the comms; panels and widgets share it. */
 export class KernelLink {
   /** What is selected in the views of this kernel. */
   readonly selection = new SharedSelection();
   private readonly listeners = new Set<LinkListener>();
-  private readonly shownModels = new Map<string, Shown>();
+  private readonly pictures = new Pictures();
   private readonly watchers = new Map<ViewName, number>();
   private readonly outbox: Outbox;
   private readonly refusals = new Map<string, string>();
@@ -139,9 +109,7 @@ export class KernelLink {
 
   /** The view models of one view, the latest last. */
   shown(view: ViewName): Shown[] {
-    return [...this.shownModels.values()]
-      .filter(entry => entry.view === view)
-      .sort((one, other) => one.order - other.order);
+    return this.pictures.of(view);
   }
 
   /** Asks for the states of a view until the returned function is called. */
@@ -194,30 +162,12 @@ export class KernelLink {
 
   /** The state of the link in two words, for the line above a view. */
   get brief(): string {
-    const words: Record<LinkStatus, string> = {
-      absent: 'not connected',
-      connecting: 'connecting',
-      open: 'connected',
-      restarted: 'kernel restarted',
-      dead: 'kernel died',
-      lost: 'connection lost',
-      refused: 'not connected'
-    };
-    return words[this.standing];
+    return BRIEF[this.standing];
   }
 
   /** The state of the link in a person's words. */
   describe(): string {
-    const words: Record<LinkStatus, string> = {
-      absent: 'this kernel has not imported workbench',
-      connecting: 'connecting to the kernel',
-      open: 'connected',
-      restarted: 'the kernel restarted',
-      dead: 'the kernel has died',
-      lost: 'the connection to the kernel is lost',
-      refused: this.why
-    };
-    return words[this.standing];
+    return this.standing === 'refused' ? this.why : IN_WORDS[this.standing];
   }
 
   // ------------------------------------------------------------------------------------ coming and going
@@ -344,17 +294,10 @@ export class KernelLink {
     this.data?.dispose();
     this.control = null;
     this.data = null;
-    this.age();
+    this.pictures.age();
     this.set(status);
     this.outbox.close();
     this.outbox.fail(this.describe());
-  }
-
-  /** What is shown are last pictures from now on. */
-  private age(): void {
-    for (const [model, entry] of this.shownModels) {
-      this.shownModels.set(model, { ...entry, past: true });
-    }
   }
 
   private end(): void {
@@ -380,13 +323,7 @@ export class KernelLink {
 
   private greet(): void {
     clearTimeout(this.asking);
-    this.write({ type: 'hello', views: this.watched(), have: this.have() });
-  }
-
-  /** The numbers of the pictures that came, so that the kernel sends those again that were lost. */
-  private have(): Record<string, number> {
-    const present = [...this.shownModels.values()].filter(entry => !entry.past);
-    return Object.fromEntries(present.map(entry => [entry.model, entry.picture]));
+    this.write({ type: 'hello', views: this.watched(), have: this.pictures.numbers() });
   }
 
   private write(message: Readonly<Record<string, unknown>>): void {
@@ -420,7 +357,7 @@ export class KernelLink {
     this.expectNothing();
     const again = this.standing !== 'open' || this.fresh || this.process !== welcome.kernel;
     if (this.process !== welcome.kernel) {
-      this.age();
+      this.pictures.age();
     }
     this.process = welcome.kernel;
     this.fresh = false;
@@ -442,36 +379,12 @@ export class KernelLink {
     if (said.version !== PROTOCOL_VERSION) {
       this.refuse(said.version);
     } else if (said.type === 'gone') {
-      this.shownModels.delete(said.model);
+      this.pictures.remove(said.model);
       this.tell(said.model);
     } else if (Object.hasOwn(VIEWS, said.view) && typeof said.model === 'string') {
-      this.take(said, (message.buffers ?? []).map(aligned));
+      this.pictures.take(said, message.buffers ?? []);
+      this.tell(said.model);
     }
-  }
-
-  private take(said: Announcement | Trouble, buffers: DataView[]): void {
-    for (const [model, entry] of this.shownModels) {
-      if (entry.past && entry.view === said.view) {
-        this.shownModels.delete(model); // the new process has something to show: last pictures may go
-      }
-    }
-    const before = this.shownModels.get(said.model);
-    if (said.type === 'trouble') {
-      const none = {
-        model: said.model,
-        view: said.view,
-        order: 0,
-        picture: 0,
-        state: null,
-        buffers: [],
-        past: false
-      };
-      this.shownModels.set(said.model, { ...(before ?? none), trouble: said.reason });
-    } else {
-      const { model, view, order, picture, state } = said;
-      this.shownModels.set(model, { model, view, order, picture, state, buffers, trouble: '', past: false });
-    }
-    this.tell(said.model);
   }
 
   private set(status: LinkStatus, why = ''): void {
