@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.base.size_expressions import Expression, Symbol, bounds_of, evaluate, written
+from workbench.base.size_bounds import bounds_of
+from workbench.base.size_expressions import Expression, Symbol, evaluate, written
 from workbench.base.size_guards import SizeScope
-from workbench.base.symbolic_size import SymbolicSize, sized, whole
+from workbench.base.symbolic_size import SymbolicFloat, SymbolicNumber, SymbolicSize, sized, whole
 
 SYMBOLS = tuple(Symbol(name, size) for name, size in zip("abc", (6, 4, 3), strict=True))
 RULES = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod)
@@ -35,7 +36,7 @@ def computed(tree: Any, values: dict[Symbol, Any]) -> Any:
     """Return what a tree of operators is for the given values of its symbols."""
     if isinstance(tree, Symbol):
         return values[tree]
-    if isinstance(tree, int):
+    if isinstance(tree, int | float):
         return tree
     rule, left, right = tree
     return rule(computed(left, values), computed(right, values))
@@ -60,6 +61,47 @@ def test_arithmetic_is_that_of_plain_numbers_for_all_sizes_that_the_guards_allow
         assert evaluate(found, elsewhere) == computed(tree, elsewhere)
         low, high = bounds_of(found, scope._told)
         assert low <= evaluate(found, elsewhere) <= high
+
+
+numbers = leaves | st.sampled_from([0.5, -0.1, 3.0, 1e300, 0.0, -0.0, float("inf")])
+broken = st.recursive(
+    numbers,
+    lambda inner: st.tuples(st.sampled_from((*RULES, operator.truediv, operator.pow)), inner, inner),
+    max_leaves=7,
+)
+
+
+def outcome(tree: Any, values: dict[Symbol, Any]) -> Any:
+    """Return what a tree gives, by its bits where it is a float, or which error it ends with."""
+    try:
+        found = computed(tree, values)
+    except (ArithmeticError, TypeError) as error:
+        return type(error)
+    return repr(found)
+
+
+@given(broken, st.tuples(sizes, sizes, sizes))
+def test_arithmetic_with_floats_is_that_of_python_to_the_bit_for_all_sizes_that_the_guards_allow(
+    tree: Any, others: tuple[int, int, int]
+) -> None:
+    scope, values = symbolic()
+    today = {one: one.hint for one in SYMBOLS}
+    if isinstance(outcome(tree, today), type):
+        assert outcome(tree, values) is outcome(tree, today)
+        return
+    result = computed(tree, values)
+    found = result.expression if isinstance(result, SymbolicNumber) else result
+    assert repr(evaluate(found, today)) == outcome(tree, today)
+    elsewhere = dict(zip(SYMBOLS, others, strict=True))
+    if all(guard.holds(elsewhere) for guard in scope.guards):
+        try:
+            given = repr(evaluate(found, elsewhere))
+        except ArithmeticError as error:
+            given = type(error)
+        assert given == outcome(tree, elsewhere)
+    if isinstance(result, SymbolicFloat):
+        names = {"a": 6, "b": 4, "c": 3, "inf": math.inf}
+        assert repr(eval(written(found), names)) == outcome(tree, today)
 
 
 @given(trees, trees, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), st.tuples(sizes, sizes, sizes))
@@ -157,12 +199,17 @@ USES: list[tuple[Any, Any, str | None]] = [
     (int, 6, "a == 6"),
     (complex, 6 + 0j, "a == 6"),
     (math.sqrt, math.sqrt(6), "a == 6"),
-    (lambda a: a**0.5, 6**0.5, "a == 6"),
-    (lambda a: a / 2, 3.0, "a == 6"),
-    (lambda a: 1 / a, 1 / 6, "a == 6"),
-    (lambda a: a * 0.5, 3.0, "a == 6"),
+    # That these are what they are is asked below, of the formula.
+    (lambda a: a**0.5, 6**0.5, f"a ** 0.5 == {6**0.5}"),
+    (lambda a: a / 2, 3.0, "a / 2 == 3.0"),
+    (lambda a: 1 / a, 1 / 6, f"1 / a == {1 / 6}"),
+    (lambda a: a * 0.5, 3.0, "a * 0.5 == 3.0"),
+    (lambda a: (a / 4).__floor__(), 1, "a//4 == 1"),
+    (lambda a: float(a / 2), 3.0, "a == 6"),
+    (lambda a: round(a / 4), 2, "a == 6"),
+    (lambda a: hash(a / 2), hash(3.0), "a == 6"),
     (lambda a: 2**a, 64, "a == 6"),
-    (lambda a: a**-1, 1 / 6, "a == 6"),
+    (lambda a: a**-1, 1 / 6, f"a ** (-1) == {1 / 6}"),
     (lambda a: a << 1, 12, "a == 6"),
     (lambda a: a & 3, 2, "a == 6"),
     (lambda a: np.zeros((a,)).shape, (6,), "a == 6"),

@@ -98,6 +98,25 @@ def signs(*sizes: int) -> Any:
     )
 
 
+def spread(y: Any, target: Any) -> Any:
+    """A loss with variances, deviations and norms of what comes out, and with means by hand."""
+    centred = (y - y.sum(0) / y.shape[0]) / y.std(0)
+    return y.var() + y.norm(dim=1).mean() / y.shape[0] ** 0.5 + (centred**3).sum() * (1 / y.numel())
+
+
+class Scores(nn.Module):
+    """Attention by hand, and the mean over the sequence by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all, self.out = nn.Linear(8, 24), nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        q, k, v = self.all(x).chunk(3, -1)
+        mixed = (q @ k.mT / (x.shape[1] * k.shape[-1]) ** 0.5).softmax(-1) @ v
+        return self.out(mixed.sum(1) / x.shape[1])
+
+
 TABLE: list[Sizes] = [(6, 8), (4, 8), (11, 8)]
 PICTURES: list[Sizes] = [(4, 3, 8, 8), (2, 3, 8, 8), (5, 3, 9, 12)]
 SEQUENCES: list[Sizes] = [(4, 5, 8), (2, 5, 8), (3, 9, 8), (1, 1, 8)]
@@ -123,6 +142,8 @@ LOSSES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any], Callable[.
     "triplet": (dense, lambda y, t: F.triplet_margin_loss(y, t, y.flip(0)), shares, TABLE),
     "Gaussian": (dense, lambda y, t: F.gaussian_nll_loss(y, t, y.exp()), shares, TABLE),
     "Poisson": (dense, F.poisson_nll_loss, shares, TABLE),
+    "variances": (dense, spread, shares, TABLE),
+    "attention by hand": (Scores, F.cross_entropy, classes, SEQUENCES),
     "mean by hand": (dense, lambda y, t: ((y - t) ** 2).sum() / y.shape[0], shares, TABLE),
     "batch norm": (lambda: conv(nn.BatchNorm2d(4)), F.cross_entropy, classes, PICTURES),
     "group norm": (lambda: conv(nn.GroupNorm(2, 4)), F.cross_entropy, classes, PICTURES),

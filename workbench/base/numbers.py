@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.base.dtypes import dtype_of
 from workbench.base.errors import DTypeError
+from workbench.base.symbolic_size import SymbolicFloat
 
 __all__ = ["check_range", "fitted", "number", "wrapped"]
 
@@ -23,7 +24,8 @@ def number(op: str, value: Any) -> Any:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     # What counts as a whole number does so by __index__: a size of a traced function is one.
-    if not isinstance(value, int | float | complex) and not hasattr(value, "__index__"):
+    plain = isinstance(value, int | float | complex | SymbolicFloat)
+    if not plain and not hasattr(value, "__index__"):
         raise TypeError(f"{op}: a value must be a number, not {type(value).__name__}: got {value!r}")
     return value
 
@@ -42,6 +44,8 @@ def fitted(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """
     value = number(op, value)
     kind = dtype.kind
+    if isinstance(value, SymbolicFloat) and kind in "biu":
+        value = value.fix()  # what is left of it without its fraction is no formula
     if not isinstance(value, int | float | complex):
         return value
     if kind == "c":

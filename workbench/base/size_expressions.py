@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 __all__ = [
-    "Bounds", "Expression", "Quotient", "Size", "Symbol", "TooLargeError", "bounds_of", "evaluate", "hint_of",
-    "written",
+    "Atom", "Expression", "Quotient", "Size", "Symbol", "Symbolic", "TooLargeError", "evaluate", "hint_of", "written",
 ]  # fmt: skip
 
 MOST_TERMS = 256
@@ -54,6 +54,33 @@ class Symbol:
         return self.name
 
 
+class Symbolic:
+    """A number that differs from run to run, because sizes do: an `Expression`, or a `Formula`, which is not whole."""
+
+    # No ABC: whether an operand is one is asked in every run of a graph, and a plain class answers sooner.
+    __slots__ = ()
+
+    @property
+    def hint(self) -> Any:
+        """What it is today."""
+        return self.evaluate(_Hints())
+
+    @abstractmethod
+    def symbols(self) -> Iterator[Symbol]:
+        """Every symbol in it, as often as it stands there."""
+
+    @abstractmethod
+    def evaluate(self, bindings: Mapping[Symbol, Any]) -> Any:
+        """Return what it is where the symbols are what `bindings` says: numbers, or anything with their arithmetic."""
+
+    @abstractmethod
+    def written(self, name: Callable[[Symbol], str]) -> str:
+        """Return it as Python writes it, with symbols called what `name` says."""
+
+    def __repr__(self) -> str:
+        return written(self)
+
+
 class Quotient:
     """``numerator // divisor``, rounded down, where it could not be divided out."""
 
@@ -81,7 +108,7 @@ Monomial = tuple[tuple[Atom, int], ...]
 Terms = dict[Monomial, int]
 
 
-class Expression:
+class Expression(Symbolic):
     """A sum of products of atoms, in canonical form; immutable, equal where it is the same sum.
 
     >>> n = Expression.of(Symbol("n", 64))
@@ -122,11 +149,6 @@ class Expression:
         """The coefficient of the first term with atoms."""
         return next(coefficient for monomial, coefficient in self.terms if monomial)
 
-    @property
-    def hint(self) -> int:
-        """What the expression is today."""
-        return int(evaluate(self, _Hints()))
-
     def symbols(self) -> Iterator[Symbol]:
         """Every symbol in it, as often as it stands there."""
         for monomial, _ in self.terms:
@@ -144,8 +166,34 @@ class Expression:
     def __hash__(self) -> int:
         return self._hash
 
-    def __repr__(self) -> str:
-        return written(self)
+    def evaluate(self, bindings: Mapping[Symbol, Any]) -> Any:
+        """Return what it is where the symbols are what `bindings` says: numbers, or anything with their arithmetic."""
+        total: Any = 0
+        for monomial, coefficient in self.terms:
+            product: Any = coefficient
+            for atom, power in monomial:
+                value = (
+                    bindings[atom]
+                    if isinstance(atom, Symbol)
+                    else evaluate(atom.numerator, bindings) // evaluate(atom.divisor, bindings)
+                )
+                product = product * value**power if power != 1 else product * value
+            total = total + product
+        return total
+
+    def written(self, name: Callable[[Symbol], str]) -> str:
+        """Return it as Python writes it, with symbols called what `name` says."""
+        text = ""
+        for monomial, coefficient in self.terms:
+            factors = [part for atom, power in monomial for part in [_written_atom(atom, name)] * power]
+            alone = len(factors) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
+            parts = [one if alone or not one.endswith("~") else f"({one[:-1]})" for one in factors]
+            parts = [one.removesuffix("~") for one in parts]
+            if abs(coefficient) != 1 or not parts:
+                parts.insert(0, str(abs(coefficient)))
+            sign = "-" if coefficient < 0 else "+"
+            text += f" {sign} {'*'.join(parts)}"
+        return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
 
     def __add__(self, other: Size) -> Size:
         return _sum(_terms(self), _terms(other))
@@ -356,7 +404,7 @@ def _exactly(a: Size, b: Expression) -> Size | None:
     return None
 
 
-# ------------------------------------------------------------------------------------ numbers, and bounds
+# ------------------------------------------------------------------------------------------------ numbers
 
 
 class _Hints(Mapping[Symbol, int]):
@@ -373,102 +421,32 @@ class _Hints(Mapping[Symbol, int]):
         return 0
 
 
-def hint_of(size: Size) -> int:
-    """Return what a size is today."""
-    return size.hint if isinstance(size, Expression) else size
+def hint_of(number: Any) -> Any:
+    """Return what a size, or another number that sizes decide, is today."""
+    return number.hint if isinstance(number, Symbolic) else number
 
 
-def evaluate(size: Size, bindings: Mapping[Symbol, Any]) -> Any:
-    """Return what `size` is where the symbols are what `bindings` says: numbers, or anything with their arithmetic.
+def evaluate(number: Any, bindings: Mapping[Symbol, Any]) -> Any:
+    """Return what `number` is where the symbols are what `bindings` says; a plain number is what it is.
 
     >>> n = Symbol("n", 64)
     >>> evaluate(Expression.of(n) * 3 + 1, {n: 5})
     16
     """
-    if not isinstance(size, Expression):
-        return size
-    total: Any = 0
-    for monomial, coefficient in size.terms:
-        product: Any = coefficient
-        for atom, power in monomial:
-            value = (
-                bindings[atom]
-                if isinstance(atom, Symbol)
-                else evaluate(atom.numerator, bindings) // evaluate(atom.divisor, bindings)
-            )
-            product = product * value**power if power != 1 else product * value
-        total = total + product
-    return total
-
-
-Bounds = tuple[float, float]
-"""The least and the largest value that is possible, infinite where there is none."""
-
-
-def bounds_of(size: Size, known: Callable[[Size], Bounds]) -> Bounds:
-    """Return between which numbers `size` lies, where `known` says it of atoms and of sums without a constant."""
-    if not isinstance(size, Expression):
-        return size, size
-    low: float = 0
-    high: float = 0
-    for monomial, coefficient in size.terms:
-        ends: Bounds = (coefficient, coefficient)
-        for atom, power in monomial:
-            for _ in range(power):
-                ends = _times(ends, _atom_bounds(atom, known))
-        low, high = low + ends[0], high + ends[1]
-    told = known(size - size.constant)
-    return max(low, told[0] + size.constant), min(high, told[1] + size.constant)
-
-
-def _atom_bounds(atom: Atom, known: Callable[[Size], Bounds]) -> Bounds:
-    if isinstance(atom, Symbol):
-        low, high = known(Expression.of(atom))
-        # No size is below 0.
-        return max(low, 0), high
-    low, high = bounds_of(atom.numerator, known)
-    least, most = bounds_of(atom.divisor, known)
-    # What may be divided by 0 or by less can lie anywhere.
-    if least < 1:
-        return -math.inf, math.inf
-    return _floor(low, most if low >= 0 else least), _floor(high, least if high >= 0 else most)
-
-
-def _floor(a: float, b: float) -> float:
-    if math.isinf(a):
-        return a
-    return a // b if not math.isinf(b) else (0 if a >= 0 else -1)
-
-
-def _times(a: Bounds, b: Bounds) -> Bounds:
-    # Infinity times 0 would be NaN.
-    products = [0 if 0 in (x, y) else x * y for x in a for y in b]
-    return min(products), max(products)
+    return number.evaluate(bindings) if isinstance(number, Symbolic) else number
 
 
 # ------------------------------------------------------------------------------------------------- printing
 
 
-def written(size: Size, name: Callable[[Symbol], str] = lambda symbol: symbol.name) -> str:
-    """Return a size as Python writes it, with symbols called what `name` says.
+def written(number: Any, name: Callable[[Symbol], str] = lambda symbol: symbol.name) -> str:
+    """Return a number as Python writes it, with symbols called what `name` says.
 
     >>> n, c = Expression.of(Symbol("n", 64)), Expression.of(Symbol("c", 3))
     >>> print(written((n + 3) // 4 * c - 4))
     c*((n + 3)//4) - 4
     """
-    if not isinstance(size, Expression):
-        return str(size)
-    text = ""
-    for monomial, coefficient in size.terms:
-        factors = [part for atom, power in monomial for part in [_written_atom(atom, name)] * power]
-        alone = len(factors) == 1 and (coefficient == 1 or (coefficient == -1 and text != ""))
-        parts = [one if alone or not one.endswith("~") else f"({one[:-1]})" for one in factors]
-        parts = [one.removesuffix("~") for one in parts]
-        if abs(coefficient) != 1 or not parts:
-            parts.insert(0, str(abs(coefficient)))
-        sign = "-" if coefficient < 0 else "+"
-        text += f" {sign} {'*'.join(parts)}"
-    return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+    return number.written(name) if isinstance(number, Symbolic) else str(number)
 
 
 def _written_atom(atom: Atom, name: Callable[[Symbol], str]) -> str:

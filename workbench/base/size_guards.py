@@ -8,16 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.base.size_expressions import (
-    Bounds,
-    Expression,
-    Size,
-    Symbol,
-    bounds_of,
-    evaluate,
-    hint_of,
-    written,
-)
+from workbench.base.size_bounds import Bounds, bounds_of
+from workbench.base.size_expressions import Expression, Size, Symbol, Symbolic, evaluate, hint_of, written
+from workbench.base.size_formulas import Formula
 from workbench.base.source_location import calling_frame, place
 
 __all__ = ["OPEN", "RELATIONS", "Guard", "SizeScope"]
@@ -57,16 +50,22 @@ class Guard:
     n > 4 False
     """
 
-    left: Size
+    left: Size | Formula | float
     relation: str
     """One of ``== != < <= > >=``."""
-    right: Size
+    right: Size | Formula | float
     source: str = ""
     """Line of the user's code that asked."""
 
     def holds(self, bindings: Mapping[Symbol, Any]) -> bool:
         """Say whether it is so for the sizes `bindings`."""
         return bool(RELATIONS[self.relation](evaluate(self.left, bindings), evaluate(self.right, bindings)))
+
+    def symbols(self) -> Iterator[Symbol]:
+        """Every symbol that it asks for, as often as it stands there."""
+        for one in (self.left, self.right):
+            if isinstance(one, Symbolic):
+                yield from one.symbols()
 
     def written(self, name: Callable[[Symbol], str] = str) -> str:
         """Return it as Python writes it, with symbols called what `name` says."""
@@ -127,16 +126,20 @@ class SizeScope:
         self.active = False
         OPEN.discard(self)
 
-    def settle(self, size: Size) -> Size:
-        """Return `size` with everything put in that equations say."""
+    def settle(self, size: Any) -> Any:
+        """Return a size, or a formula of sizes, with everything put in that equations say."""
+        if isinstance(size, Formula):
+            return size.over(self.settle) if any(one in self._values for one in size.symbols()) else size
         # What one symbol stands for may have others in it.
         while isinstance(size, Expression) and any(one in self._values for one in size.symbols()):
             size = evaluate(size, _Values(self._values))
         return size
 
-    def decide(self, left: Size, relation: str, right: Size) -> bool:
+    def decide(self, left: Any, relation: str, right: Any) -> bool:
         """Say whether ``left relation right``; leave a guard where that may be otherwise in another run."""
         left, right = self.settle(left), self.settle(right)
+        if not all(isinstance(one, int | Expression) for one in (left, right)):
+            return self._compared(left, relation, right)
         difference = left - right
         outcome = bool(RELATIONS[relation](hint_of(difference), 0))
         if isinstance(difference, Expression) and self.active:
@@ -145,21 +148,43 @@ class SizeScope:
                 # Written with the size on the left, as people do.
                 if isinstance(left, int):
                     left, so, right = right, _TURNED[so], left
-                frame = calling_frame()
-                source = place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
-                self.take(Guard(left, so, right, source))
+                self.take(Guard(left, so, right, _line()))
         return outcome
 
-    def fix(self, size: Size) -> int:
-        """Return the number that `size` is today; that it is this number is guarded."""
+    def _compared(self, left: Any, relation: str, right: Any) -> bool:
+        """Compare formulas, of which nothing follows that was not asked."""
+        outcome = bool(RELATIONS[relation](hint_of(left), hint_of(right)))
+        if self.active and (isinstance(left, Symbolic) or isinstance(right, Symbolic)):
+            guard = Guard(left, relation if outcome else _OPPOSITE[relation], right, _line())
+            if not guard.holds(
+                {one: one.hint for one in guard.symbols()}
+            ):  # NaN: the opposite is not so, either
+                self.fix(left)
+                self.fix(right)
+            elif all(
+                (guard.left, guard.relation, guard.right) != (g.left, g.relation, g.right)
+                for g in self.guards
+            ):
+                self.take(guard)
+        return outcome
+
+    def fix(self, size: Any) -> Any:
+        """Return the number that a size, or a formula of sizes, is today; that sizes are these numbers is guarded."""
         today = hint_of(size)
-        self.decide(size, "==", today)
+        if isinstance(size, Formula):
+            for one in size.sizes():
+                self.decide(one, "==", one.hint)
+        elif isinstance(size, Expression):
+            self.decide(size, "==", today)
         return today
 
     def take(self, guard: Guard) -> None:
         """Keep a guard, and what follows from it."""
         self.guards.append(guard)
-        difference = self.settle(guard.left) - self.settle(guard.right)
+        left, right = self.settle(guard.left), self.settle(guard.right)
+        if not all(isinstance(one, int | Expression) for one in (left, right)):
+            return
+        difference = left - right
         if not isinstance(difference, Expression):
             return
         rest, sign = _upright(difference - difference.constant)
@@ -198,6 +223,12 @@ class SizeScope:
 
 
 _UNKNOWN = _Facts()
+
+
+def _line() -> str:
+    """Return the line of the user's code that asks."""
+    frame = calling_frame()
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
 
 
 def _upright(rest: Size) -> tuple[Expression, int]:

@@ -1,7 +1,8 @@
 """The size of a dim of a traced tensor, as the traced function meets it: a whole number that is no ``int``.
 
-Arithmetic with it stays an expression. Whatever asks for a number (a comparison, ``range``, a key of a dict, a printed
-form, NumPy) gets today's, and the trace keeps a guard. It is no subclass of ``int``, because C code reads past one.
+Arithmetic with it stays an expression, or where that is not whole a formula. Whatever asks for a number (a comparison,
+``range``, a key of a dict, a printed form, NumPy) gets today's, and the trace keeps a guard. It is no subclass of
+``int``, because C code reads past one.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from workbench.base.size_expressions import Expression, Size, TooLargeError
+from workbench.base.size_expressions import Expression, Symbolic, TooLargeError
+from workbench.base.size_formulas import ARITHMETIC, Formula, calculated
 from workbench.base.size_guards import OPEN, RELATIONS, SizeScope
 
-__all__ = ["SymbolicSize", "as_float", "hint", "is_one", "plain", "remembered", "scaled", "sized", "whole"]
+__all__ = [
+    "SymbolicFloat", "SymbolicNumber", "SymbolicSize", "as_float", "hint", "is_one", "plain", "remembered", "scaled",
+    "sized", "whole",
+]  # fmt: skip
 
 
 def as_float(count: Any) -> Any:
@@ -27,7 +32,7 @@ def as_float(count: Any) -> Any:
     >>> as_float(3)
     3.0
     """
-    return count if isinstance(count, SymbolicSize) else float(count)
+    return count if isinstance(count, SymbolicNumber) else float(count)
 
 
 def scaled(size: Any, by: float) -> Any:
@@ -74,29 +79,34 @@ def remembered(most: int) -> Callable[[Rule], Rule]:
 
 def _scope_of(*values: Any) -> SizeScope:
     """Return the scope in which the result belongs: of two, the inner trace's, for which the other's is a constant."""
-    scopes = [one.scope for one in values if isinstance(one, SymbolicSize)]
+    scopes = [one.scope for one in values if isinstance(one, SymbolicNumber)]
     return max(scopes, key=lambda scope: (scope.active, scope.depth))
 
 
-def _operand(value: Any, scope: SizeScope) -> Size | None:
-    """Return a whole number as `scope` knows it; None for what is none."""
-    if isinstance(value, SymbolicSize):
+def _operand(value: Any, scope: SizeScope) -> Any:
+    """Return a number as `scope` knows it; None for what is none, or has a type of its own."""
+    if isinstance(value, SymbolicNumber):
         return value.expression if value.scope is scope and scope.active else value.fix()
+    if type(value) is float:
+        return value
     return int(value) if isinstance(value, int | np.integer) else None
 
 
 def _combined(a: Any, b: Any, rule: Callable[[Any, Any], Any]) -> Any:
-    """Return ``rule(a, b)`` as an expression where both are whole, else as a plain number."""
+    """Return ``rule(a, b)`` as an expression or a formula where it can be one, else as a plain number."""
     scope = _scope_of(a, b)
     left, right = _operand(a, scope), _operand(b, scope)
     if left is None or right is None:
         return _fixed(a, b, rule)
-    if rule in _DIVISIONS and not scope.decide(right, "!=", 0):
+    if rule in _DIVISIONS and isinstance(right, int | Expression) and not scope.decide(right, "!=", 0):
         raise ZeroDivisionError("integer division or modulo by zero")
     try:
-        return sized(rule(scope.settle(left), scope.settle(right)), scope)
+        return sized(calculated(scope.settle(left), _SIGNS[rule], scope.settle(right)), scope)
     except TooLargeError:
         return rule(scope.fix(left), scope.fix(right))
+
+
+_SIGNS = {rule: sign for sign, rule in ARITHMETIC.items()}
 
 
 def _fixed(a: Any, b: Any, rule: Callable[[Any, Any], Any]) -> Any:
@@ -114,16 +124,18 @@ def _asked(a: Any, relation: str, b: Any) -> Any:
     """Say whether ``a relation b``; the trace keeps the answer, not the number."""
     scope = _scope_of(a, b)
     left, right = _operand(a, scope), _operand(b, scope)
-    if left is not None and right is not None:
+    if left is None or right is None:
+        if not isinstance(b, float | np.floating):
+            return NotImplemented
+        right = float(b)
+    if not isinstance(left, Expression) or not isinstance(right, float):
         return scope.decide(left, relation, right)
-    if not isinstance(b, float | np.floating):
-        return NotImplemented
-    if not math.isfinite(b):
-        return RELATIONS[relation](0, b)
+    if not math.isfinite(right):
+        return RELATIONS[relation](0, right)
     if relation in ("==", "!="):
-        return scope.decide(a.expression, relation, int(b)) if b == int(b) else relation == "!="
+        return scope.decide(left, relation, int(right)) if right == int(right) else relation == "!="
     # A whole number lies below 2.5 where it lies below 3, and above it where it lies above 2.
-    return scope.decide(a.expression, relation, math.ceil(b) if relation in ("<", ">=") else math.floor(b))
+    return scope.decide(left, relation, math.ceil(right) if relation in ("<", ">=") else math.floor(right))
 
 
 def _operator(
@@ -149,43 +161,35 @@ def _comparison(relation: str) -> Callable[..., Any]:
     return method
 
 
-class SymbolicSize:
-    """A size in a trace: an expression, and the scope that keeps what is decided about it.
-
-    >>> from workbench.base.size_expressions import Symbol
-    >>> scope = SizeScope()
-    >>> n = sized(Expression.of(Symbol("n", 64)), scope)
-    >>> (n * 3 + 3) // 3 == n + 1, n > 4, n / 2
-    (True, True, 32.0)
-    >>> [str(one) for one in scope.guards]
-    ['n > 4', 'n == 64']
-    """
+class SymbolicNumber:
+    """A number in a trace that sizes decide: what it is made of, and the scope that keeps what is decided about it."""
 
     __slots__ = ("expression", "scope")
     __array_ufunc__ = None  # NumPy leaves arithmetic with it to it
 
-    def __init__(self, expression: Expression, scope: SizeScope) -> None:
+    def __init__(self, expression: Any, scope: SizeScope) -> None:
         self.expression = expression
         self.scope = scope
 
     @property
-    def hint(self) -> int:
+    def hint(self) -> Any:
         """Today's number, without a guard: for what people are shown and what decides nothing."""
         return self.expression.hint
 
-    def fix(self) -> int:
+    def fix(self) -> Any:
         """Return today's number; the trace then holds for this number only."""
         return self.scope.fix(self.expression)
 
     # ------------------------------------------------------------------------------- what a number is asked
-
-    __index__ = __int__ = fix
 
     def __hash__(self) -> int:
         return hash(self.fix())
 
     def __bool__(self) -> bool:
         return self.scope.decide(self.expression, "!=", 0)
+
+    def __int__(self) -> int:
+        return int(self.fix())
 
     def __float__(self) -> float:
         return float(self.fix())
@@ -203,11 +207,11 @@ class SymbolicSize:
         return np.array(self.fix(), dtype)
 
     def __reduce__(self) -> Any:
-        return int, (self.fix(),)
+        return type(self.hint), (self.fix(),)
 
     def __getattr__(self, name: str) -> Any:
-        # bit_length, to_bytes and their like are asked of today's number. NumPy looks for protocols: it has none.
-        if name.startswith("__") or not hasattr(int, name):
+        # bit_length, is_integer and their like are asked of today's number. NumPy looks for protocols: it has none.
+        if name.startswith("__") or not hasattr(type(self.hint), name):
             raise AttributeError(f"a size has no attribute {name!r}")
         return getattr(self.fix(), name)
 
@@ -216,47 +220,26 @@ class SymbolicSize:
     __add__, __radd__ = _operator(operator.add, _combined)
     __sub__, __rsub__ = _operator(operator.sub, _combined)
     __mul__, __rmul__ = _operator(operator.mul, _combined)
+    __truediv__, __rtruediv__ = _operator(operator.truediv, _combined)
     __floordiv__, __rfloordiv__ = _operator(operator.floordiv, _combined)
     __mod__, __rmod__ = _operator(operator.mod, _combined)
-    __truediv__, __rtruediv__ = _operator(operator.truediv, _fixed)
-    __lshift__, __rlshift__ = _operator(operator.lshift, _fixed)
-    __rshift__, __rrshift__ = _operator(operator.rshift, _fixed)
-    __and__, __rand__ = _operator(operator.and_, _fixed)
-    __or__, __ror__ = _operator(operator.or_, _fixed)
-    __xor__, __rxor__ = _operator(operator.xor, _fixed)
     __eq__, __ne__ = _comparison("=="), _comparison("!=")
     __lt__, __le__ = _comparison("<"), _comparison("<=")
     __gt__, __ge__ = _comparison(">"), _comparison(">=")
 
-    # ----------------------------------------------------------------------------- what changes nothing
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        return (
+            _combined(self, other, operator.pow) if modulo is None else pow(self.fix(), plain(other), modulo)
+        )
 
-    def _itself(self, *_: Any) -> SymbolicSize:
-        return self
-
-    __pos__ = __trunc__ = __floor__ = __ceil__ = __copy__ = __deepcopy__ = conjugate = _itself
-    real = numerator = property(_itself)
-    imag = property(lambda self: 0)
-    denominator = property(lambda self: 1)
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return self if digits is None or digits >= 0 else round(self.fix(), digits)
+    def __rpow__(self, other: Any) -> Any:
+        return _combined(other, self, operator.pow)
 
     def __neg__(self) -> Any:
-        return sized(-self.expression, self.scope)
+        return -1 * self  # of a float, too: 0 - x would lose the sign of 0
 
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
-
-    def __invert__(self) -> Any:
-        return -self - 1
-
-    def __pow__(self, other: Any, modulo: Any = None) -> Any:
-        if modulo is None and type(other) is int and other >= 0:
-            return _combined(self, other, operator.pow)
-        return pow(self.fix(), plain(other), modulo)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _fixed(other, self, operator.pow)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -264,21 +247,100 @@ class SymbolicSize:
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
+    # ----------------------------------------------------------------------------- what changes nothing
+
+    def _itself(self, *_: Any) -> Any:
+        return self
+
+    __pos__ = __copy__ = __deepcopy__ = conjugate = _itself
+    real = property(_itself)
+    imag = property(lambda self: type(self.hint)(0))
+
+
+class SymbolicSize(SymbolicNumber):
+    """A size in a trace, a whole number: its expression, and the scope that keeps what is decided about it.
+
+    >>> from workbench.base.size_expressions import Symbol
+    >>> scope = SizeScope()
+    >>> n = sized(Expression.of(Symbol("n", 64)), scope)
+    >>> (n * 3 + 3) // 3 == n + 1, n > 4, (n / 2).hint, n << 1
+    (True, True, 32.0, 128)
+    >>> [str(one) for one in scope.guards]
+    ['n > 4', 'n == 64']
+    """
+
+    __slots__ = ()
+
+    __index__ = __int__ = SymbolicNumber.fix
+    __trunc__ = __floor__ = __ceil__ = SymbolicNumber._itself
+    __lshift__, __rlshift__ = _operator(operator.lshift, _fixed)
+    __rshift__, __rrshift__ = _operator(operator.rshift, _fixed)
+    __and__, __rand__ = _operator(operator.and_, _fixed)
+    __or__, __ror__ = _operator(operator.or_, _fixed)
+    __xor__, __rxor__ = _operator(operator.xor, _fixed)
+    numerator = property(SymbolicNumber._itself)
+    denominator = property(lambda self: 1)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self if digits is None or digits >= 0 else round(self.fix(), digits)
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
+
+class SymbolicFloat(SymbolicNumber):
+    """A float that a trace made of sizes, as ``1 / n``: a formula, which a run computes anew.
+
+    >>> from workbench.base.size_expressions import Symbol
+    >>> scope = SizeScope()
+    >>> n = sized(Expression.of(Symbol("n", 64)), scope)
+    >>> n**0.5 > 7, (n / 3).__ceil__().hint, float(1 / n)
+    (True, 22, 0.015625)
+    >>> [str(one) for one in scope.guards]
+    ['n ** 0.5 > 7', 'n == 64']
+    """
+
+    __slots__ = ()
+
+    def __floor__(self) -> Any:
+        above, below = self._halves()
+        return math.floor(self.fix()) if below is None else above // below
+
+    def __ceil__(self) -> Any:
+        above, below = self._halves()
+        return math.ceil(self.fix()) if below is None else -(-above // below)
+
+    def _halves(self) -> tuple[Any, Any]:
+        """Return the sizes of which this is the quotient: below 2^52 it is rounded past no whole number. Else None."""
+        sides = self.expression.left, self.expression.right
+        if self.expression.sign != "/" or not all(isinstance(one, int | Expression) for one in sides):
+            return None, None
+        return sized(sides[0], self.scope), sized(sides[1], self.scope)
+
+    def __trunc__(self) -> int:
+        return int(self.fix())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.fix(), digits)
+
 
 numbers.Integral.register(SymbolicSize)
+numbers.Real.register(SymbolicFloat)
 
 
-def sized(size: Size, scope: SizeScope) -> int | SymbolicSize:
-    """Return a size as a traced function meets it: a plain int where it is known."""
-    if isinstance(size, Expression) and not scope.active:
-        return size.hint
-    size = scope.settle(size)
-    return SymbolicSize(size, scope) if isinstance(size, Expression) else size
+def sized(number: Any, scope: SizeScope) -> Any:
+    """Return a size, or a formula of sizes, as a traced function meets it: a plain number where it is known."""
+    if isinstance(number, Symbolic) and not scope.active:
+        return number.hint
+    number = scope.settle(number)
+    if isinstance(number, Formula):
+        return SymbolicFloat(number, scope)
+    return SymbolicSize(number, scope) if isinstance(number, Expression) else number
 
 
 def plain(value: Any) -> Any:
-    """Return `value`, and in place of a size today's number, which is guarded."""
-    return value.fix() if isinstance(value, SymbolicSize) else value
+    """Return `value`, and in place of a number of a trace today's, which is guarded."""
+    return value.fix() if isinstance(value, SymbolicNumber) else value
 
 
 def hint(value: Any) -> int:

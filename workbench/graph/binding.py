@@ -38,14 +38,7 @@ def check_guards(graph: Graph, sizes: dict[Symbol, Any], inputs: Sequence[Any]) 
 def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Sequence[Any]) -> DimensionError:
     """Return the error for a guard that does not hold: which line asked, what was so, what came, what would work."""
     known = graph.symbols()
-    asked = list(
-        dict.fromkeys(
-            symbol
-            for size in (guard.left, guard.right)
-            if isinstance(size, Expression)
-            for symbol in size.symbols()
-        )
-    )
+    asked = list(dict.fromkeys(guard.symbols()))
     marks: dict[Value, list[int]] = {}
     for symbol in asked:
         value, dim = known[symbol]

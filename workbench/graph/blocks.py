@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from workbench.base.seams import Seam
-from workbench.base.size_expressions import Expression
+from workbench.base.size_expressions import Symbolic
 from workbench.core.op import Op
 from workbench.graph.types import TensorType, Type, type_of_value
 
@@ -100,7 +100,7 @@ class Value:
 class Node:
     """One call. Operands are values and literals, also inside tuples, lists, dicts and slices.
 
-    A literal may be an expression over the sizes of the graph's inputs, which a run works out.
+    A literal may be an expression over the sizes of the graph's inputs, or a formula of them, which a run works out.
     """
 
     callee: Any
@@ -193,9 +193,7 @@ def values_in(operand: Any) -> Iterator[Value]:
         yield from values_in((operand.start, operand.stop, operand.step))
 
 
-def filled(
-    operand: Any, known: Callable[[Value], Any], size: Callable[[Expression], Any] | None = None
-) -> Any:
+def filled(operand: Any, known: Callable[[Value], Any], size: Callable[[Symbolic], Any] | None = None) -> Any:
     """Return an operand with what `known` gives in the place of values, and `size` in that of sizes of any run.
 
     >>> from workbench.graph.types import INT
@@ -212,7 +210,7 @@ def filled(
         return {key: filled(one, known, size) for key, one in operand.items()}
     if isinstance(operand, slice):
         return slice(*[filled(one, known, size) for one in (operand.start, operand.stop, operand.step)])
-    return size(operand) if size is not None and isinstance(operand, Expression) else operand
+    return size(operand) if size is not None and isinstance(operand, Symbolic) else operand
 
 
 def operand_type(operand: Any) -> Type:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.size_expressions import Expression, Symbol, evaluate
+from workbench.base.size_expressions import Symbol, Symbolic, evaluate
 from workbench.core.dispatch import no_grad
 from workbench.core.inplace import write
 from workbench.core.op import Op
@@ -171,8 +171,8 @@ class _Run:
         _check_promise(self.graph, node, result)
         return result
 
-    def size(self, size: Expression) -> Any:
-        """Return what a size is in this run."""
+    def size(self, size: Symbolic) -> Any:
+        """Return what a size, or a formula of sizes, is in this run."""
         return evaluate(size, self.sizes)
 
     def module(self, path: str) -> Any:

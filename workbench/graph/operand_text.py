@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,8 +12,9 @@ import numpy as np
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DTypeError
-from workbench.base.size_expressions import Expression, Symbol
+from workbench.base.size_expressions import Expression, Symbol, Symbolic
 from workbench.base.size_expressions import written as size_text
+from workbench.base.size_formulas import calculated
 from workbench.base.size_guards import Guard
 from workbench.graph.blocks import GraphError, Value
 from workbench.graph.types import TensorType
@@ -38,7 +38,7 @@ def written(operand: Any, name: Callable[[Value], str], size: Callable[[Symbol],
     """Return an operand as Python; `name` says what values are called, and `size` what sizes of inputs are."""
     if isinstance(operand, Value):
         return name(operand)
-    if isinstance(operand, Expression):
+    if isinstance(operand, Symbolic):
         return size_text(operand, size)
     if isinstance(operand, Device):
         return f"device({str(operand)!r})"
@@ -131,7 +131,7 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
 
 
 def read_size(tree: ast.expr, find: Callable[[ast.expr], Value | None], refuse: Refuse) -> Any:
-    """Return the size that a syntax tree stands for: sums, products and quotients of ``x.shape[0]`` and numbers."""
+    """Return the size, or the formula, that a syntax tree stands for: arithmetic of ``x.shape[0]`` and numbers."""
     if sum(1 for _ in ast.walk(tree)) > MOST_PARTS:
         raise refuse(f"has a size of more than {MOST_PARTS:,} parts")
     found = _size(tree, find)
@@ -141,10 +141,12 @@ def read_size(tree: ast.expr, find: Callable[[ast.expr], Value | None], refuse: 
 
 
 def _size(tree: ast.expr, find: Callable[[ast.expr], Value | None]) -> Any:
-    """Return a size; None for what is none."""
+    """Return a size or a formula; None for what is neither."""
     match tree:
-        case ast.Constant(value=int() as number) if type(number) is int:
+        case ast.Constant(value=int() | float() as number) if type(number) in (int, float):
             return number
+        case ast.Name(id="inf" | "nan" as name):
+            return float(name)
         case ast.Subscript(
             value=ast.Attribute(value=ast.Name() as name, attr="shape"), slice=ast.Constant(value=dim)
         ):
@@ -154,20 +156,21 @@ def _size(tree: ast.expr, find: Callable[[ast.expr], Value | None]) -> Any:
                 return kind.sizes[dim]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = _size(operand, find)
-            return None if inner is None else -inner
+            if isinstance(inner, int | float | Expression):
+                return -inner
         case ast.BinOp(left=left, op=rule, right=right) if type(rule) in _ARITHMETIC:
             sides = _size(left, find), _size(right, find)
             # Numbers alone are written as one number: so nobody has large ones computed here.
-            if None not in sides and any(isinstance(one, Expression) for one in sides):
+            if None not in sides and any(isinstance(one, Symbolic) for one in sides):
                 try:
-                    return _ARITHMETIC[type(rule)](*sides)
-                except (ValueError, ZeroDivisionError):
+                    return calculated(sides[0], _ARITHMETIC[type(rule)], sides[1])
+                except (ValueError, ArithmeticError):
                     return None
     return None
 
 
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+_ARITHMETIC: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
 }  # fmt: skip
 
 

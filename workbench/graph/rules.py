@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.base.size_expressions import Expression, hint_of
+from workbench.base.size_expressions import Symbolic, hint_of
 from workbench.base.size_guards import SizeScope
 from workbench.core.dispatch import WithoutNumbers, interpreting
 from workbench.core.op import Op, ops
@@ -133,7 +133,7 @@ def _of_op(node: Node, sizes: SizeScope | None) -> Types | None:
 
 
 def _asked(node: Node, turn: int, sizes: SizeScope | None) -> Types:
-    def size(one: Expression) -> Any:
+    def size(one: Symbolic) -> Any:
         return one.hint if sizes is None else shown((one,), sizes)[0]
 
     example = _example(turn, sizes)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workbench.base.size_expressions import Expression, Size, hint_of
+from workbench.base.size_expressions import Symbolic, hint_of
 from workbench.base.size_guards import SizeScope
-from workbench.base.symbolic_size import SymbolicSize, plain, sized
+from workbench.base.symbolic_size import SymbolicNumber, plain, sized
 
 __all__ = ["expression", "is_symbolic", "kept", "mapped", "meets", "shown", "today"]
 
@@ -40,12 +40,12 @@ def _has(parameter: Any, found: Callable[[Any], bool]) -> bool:
 
 def meets(parameter: Any, scope: SizeScope) -> bool:
     """Say whether a parameter has a size of `scope` in it."""
-    return _has(parameter, lambda one: isinstance(one, SymbolicSize) and one.scope is scope)
+    return _has(parameter, lambda one: isinstance(one, SymbolicNumber) and one.scope is scope)
 
 
 def is_symbolic(parameter: Any) -> bool:
     """Say whether a parameter of a node differs from run to run."""
-    return _has(parameter, lambda one: isinstance(one, Expression))
+    return _has(parameter, lambda one: isinstance(one, Symbolic))
 
 
 def kept(parameter: Any, scope: SizeScope) -> Any:
@@ -55,16 +55,16 @@ def kept(parameter: Any, scope: SizeScope) -> Any:
 
 def expression(size: Any, scope: SizeScope) -> Any:
     """Return a size of `scope` as an expression, and one of another trace as a number."""
-    if isinstance(size, SymbolicSize) and size.scope is scope:
+    if isinstance(size, SymbolicNumber) and size.scope is scope:
         return scope.settle(size.expression)
     return plain(size)
 
 
-def shown(sizes: Iterable[Size], scope: SizeScope) -> tuple[Any, ...]:
+def shown(sizes: Iterable[Any], scope: SizeScope) -> tuple[Any, ...]:
     """Return sizes as the traced function meets them."""
-    return tuple(sized(size, scope) if isinstance(size, Expression) else size for size in sizes)
+    return tuple(sized(size, scope) if isinstance(size, Symbolic) else size for size in sizes)
 
 
 def today(parameter: Any) -> Any:
     """Return a parameter for the sizes of the trace."""
-    return mapped(parameter, lambda one: hint_of(one) if isinstance(one, Expression) else one)
+    return mapped(parameter, hint_of)

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType
-from workbench.base.size_expressions import Expression
+from workbench.base.size_expressions import Symbolic
 from workbench.base.size_guards import Guard, SizeScope
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
@@ -79,10 +79,9 @@ def with_sizes(graph: Graph) -> Graph:
 def _check_guard(graph: Graph, guard: Guard) -> None:
     """Refuse a guard on what is no size of an input, or one that is not so for the sizes of the trace."""
     known = graph.symbols()
-    for size in (guard.left, guard.right):
-        for symbol in size.symbols() if isinstance(size, Expression) else ():
-            if symbol not in known:
-                raise GraphError(f"the guard {guard} asks for {symbol}, which is the size of no input")
+    for symbol in guard.symbols():
+        if symbol not in known:
+            raise GraphError(f"the guard {guard} asks for {symbol}, which is the size of no input")
     if not guard.holds({symbol: symbol.hint for symbol in known}):
         raise GraphError(f"the guard {guard} does not hold for the sizes that the graph is written for")
 
@@ -255,7 +254,7 @@ class _Scope:
 _KEYS = (str, int, float, bool, type(None))
 _LITERALS = (
     Value, str, int, float, bool, complex, type(None), type(Ellipsis), np.dtype, DType, np.ndarray, np.generic, Device,
-    Expression,
+    Symbolic,
 )  # fmt: skip
 
 

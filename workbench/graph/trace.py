@@ -15,7 +15,7 @@ from workbench.base.dtypes import float32
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.size_guards import SizeScope
 from workbench.base.source_location import calling_frame, place
-from workbench.base.symbolic_size import SymbolicSize, hint
+from workbench.base.symbolic_size import SymbolicNumber, hint
 from workbench.core import scope
 from workbench.core.dispatch import apply, find, grad_enabled, interpreting, without_numbers
 from workbench.core.op import Op, ops
@@ -160,7 +160,7 @@ class Tracer:
     def _is_mine(self, operand: Any) -> bool:
         """Say whether an operand is a value of this trace, a tensor of the module, or a size of this trace."""
         if not isinstance(operand, Tensor):
-            return isinstance(operand, SymbolicSize) and operand.scope is self.sizes
+            return isinstance(operand, SymbolicNumber) and operand.scope is self.sizes
         payload = operand.payload
         return payload.tracer is self if isinstance(payload, Traced) else id(payload) in self.held
 

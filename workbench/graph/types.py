@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, dtype_of
-from workbench.base.size_expressions import Expression, Size, Symbol
+from workbench.base.size_expressions import Expression, Size, Symbol, Symbolic
 from workbench.base.size_guards import SizeScope
 from workbench.base.symbolic_size import plain
 from workbench.core.value import Abstract, Value, dims_of, labelled, new
@@ -280,8 +280,8 @@ def type_of_value(value: Any, leaf: Callable[[Any], Type | None] = lambda value:
         return found
     if isinstance(value, Value):
         return type_of(value)
-    if isinstance(value, Expression):
-        return INT
+    if isinstance(value, Symbolic):
+        return INT if isinstance(value, Expression) else FLOAT
     if isinstance(value, tuple):
         return TupleType(tuple(type_of_value(one, leaf) for one in value))
     if isinstance(value, list):

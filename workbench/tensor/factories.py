@@ -16,7 +16,7 @@ from workbench.base.numbers import check_range, fitted, number
 from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
 from workbench.base.source_location import calling_frame
-from workbench.base.symbolic_size import SymbolicSize, plain
+from workbench.base.symbolic_size import SymbolicFloat, SymbolicSize, plain
 from workbench.core import dispatch
 from workbench.core.backend import move
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
@@ -313,8 +313,9 @@ def full(
         dims, size = {**size, **dims}, None
     given = () if size is None else (size,) if isinstance(size, int | SymbolicSize) else (tuple(size),)
     sizes, names = sizes_of("full", given, names, dims)
-    value = scalar("full", "fill_value", fill_value)
-    kind = int if isinstance(value, SymbolicSize) else type(value)
+    made = isinstance(fill_value, SymbolicFloat)
+    value = fill_value if made else scalar("full", "fill_value", fill_value)
+    kind = float if made else int if isinstance(value, SymbolicSize) else type(value)
     target = as_dtype(dtype if dtype is not None else kind).numpy
     if OPEN and creation.is_symbolic(*sizes, value):
         return settled(creation.filled(sizes, value, target), names, requires_grad, device)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dtypes import as_dtype
-from workbench.base.symbolic_size import SymbolicSize
+from workbench.base.symbolic_size import SymbolicNumber
 from workbench.core.op import ops
 from workbench.core.value import Value, new
 from workbench.ops.elementwise import copying as e
@@ -27,7 +27,7 @@ def operand(other: Any) -> Any:
         array = np.asarray(other)
         as_dtype(array.dtype)
         return new(array)
-    if isinstance(other, SymbolicSize):
+    if isinstance(other, SymbolicNumber):
         return other if other.scope.active else other.hint  # the graph keeps its expression
     if isinstance(other, int):
         return int(other)  # a member of an enumeration, or the like

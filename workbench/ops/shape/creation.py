@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unnamed
-from workbench.base.symbolic_size import SymbolicSize
+from workbench.base.symbolic_size import SymbolicNumber
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves
 from workbench.core.value import new
 
@@ -119,7 +119,7 @@ EYE = record(
 
 def is_symbolic(*sizes: Any) -> bool:
     """Say whether one of some numbers is a size of a trace that goes on."""
-    return any(isinstance(one, SymbolicSize) and one.scope.active for one in sizes)
+    return any(isinstance(one, SymbolicNumber) and one.scope.active for one in sizes)
 
 
 def made(op: Op, *sizes: Any, **params: Any) -> Any:
