@@ -16,6 +16,7 @@ from workbench.autograd.forward import Dual, Forward, directions
 from workbench.base.errors import AutogradError
 from workbench.core.batching import Batched, Batching
 from workbench.core.dispatch import below, grad_enabled, interpreting, top
+from workbench.core.lending import share
 from workbench.core.op import Absent, DTypeRule, Op, Saves, ops
 from workbench.core.tape import Call, alias, move, record
 from workbench.core.value import Abstract, Value, new
@@ -367,6 +368,7 @@ def _recorded(unit: Unit, args: tuple[Any, ...], output: Any, context: Context) 
         # An output is a value of its own, even where forward returns an argument or something on the tape.
         if isinstance(one, Value) and (id(one) in given or one._requires_grad):
             made.append(new(one.payload, one._names))
+            share(one, made[-1])
         else:
             made.append(one)
     if wanted:

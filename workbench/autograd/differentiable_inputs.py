@@ -12,6 +12,7 @@ from workbench.autograd.pytree import Rebuild, flatten
 from workbench.base.errors import AutogradError, DTypeError
 from workbench.core.batching import Batched
 from workbench.core.dispatch import grad_enabled, top
+from workbench.core.lending import share
 from workbench.core.op import ops
 from workbench.core.tape import Node, leaf_of, record
 from workbench.core.value import Value, new
@@ -45,6 +46,8 @@ def fresh(value: Tensor) -> Tensor:
     hold = getattr(interpreter, "hold", None)
     start: Tensor = new(value.payload if hold is None else hold(value), value._names)
     start._labels = value._labels
+    if start.payload is value.payload:
+        share(value, start)
     if grad_enabled() and asks(value):
         # Renaming is the op that changes no number: it only connects the new place with the old one.
         record(ops.rename, (value,), {"names": value._names}, (start,))
@@ -106,7 +109,9 @@ def settled(value: Any, keep: bool) -> Any:
     """Return a value as it is given back: off the tape unless somebody else is on it."""
     if not isinstance(value, Value) or keep or not value._requires_grad:
         return value
-    return new(value.payload, value._names)
+    result = new(value.payload, value._names)
+    share(value, result)
+    return result
 
 
 def _selected(args: tuple[Any, ...], argnums: int | Sequence[int]) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from workbench.autograd.jacobians import blocks_of, column_blocks, forward_colum
 from workbench.autograd.transforms import pulled
 from workbench.base.errors import AutogradError
 from workbench.core.dispatch import enable_grad, interpreting
+from workbench.core.lending import share
 from workbench.core.value import new
 from workbench.tensor import Tensor
 
@@ -107,6 +108,7 @@ def _start(value: Tensor, create_graph: bool, own: bool) -> Tensor:
     if create_graph and value._requires_grad:
         return value if own and value._grad_fn is None else fresh(value)
     leaf: Tensor = new(value.payload, value._names)
+    share(value, leaf)
     return leaf.requires_grad_()
 
 

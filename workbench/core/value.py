@@ -27,6 +27,7 @@ class Value(ValueBase):
     """A payload with names and a place on the tape."""
 
     payload: Any
+    """The numbers, or what stands for them. Who writes into an array here raises `_version` afterwards."""
     _names: Names | None
     _labels: Names | None
     """What the dims of a parameter are called: for pictures, and beside values that have names. See `dims_of`."""
@@ -63,6 +64,8 @@ class Value(ValueBase):
     """The same memory under the dims it had up to such a version."""
     _told: tuple[int, int] = (0, 0)
     """Which memory was last changed, and how many of the former places were told of that."""
+    _lending: Any = None
+    """For the owner of memory that others may write into without `_version` telling: see `core.lending`."""
     _origin: tuple[str, int] | str | None = None
     """File and line where it was made or named, or who named it; set by factories and by who gives names."""
 

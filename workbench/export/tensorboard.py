@@ -23,6 +23,7 @@ from tensorboardX.record_writer import masked_crc32c
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = ["DamagedLogWarning", "EventLog", "Series", "SummaryWriter", "read", "scalars"]
 
@@ -135,7 +136,7 @@ class SummaryWriter:
 
 
 def _array(values: Any) -> np.ndarray[Any, Any]:
-    return values.detach().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    return plain(values) if isinstance(values, Tensor) else np.asarray(values)
 
 
 def _number(tag: str, value: Any) -> float:

@@ -24,6 +24,7 @@ from workbench.base.files import open_file, replacing
 from workbench.core.value import labelled
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
+from workbench.tensor.interchange import plain
 
 __all__ = ["arrays_of", "load_file", "read_metadata", "save_file"]
 
@@ -146,7 +147,7 @@ def arrays_of(
                 )
             if value._names:
                 names[key] = list(value._names)
-            array = value.detach().cpu().numpy()
+            array = plain(value)
         elif isinstance(value, np.ndarray):
             array = value
         else:

@@ -11,6 +11,7 @@ from workbench.base.devices import Device
 from workbench.base.dtypes import DType, as_dtype, is_dtype
 from workbench.core.backend import backend_of, device_of, move
 from workbench.core.dispatch import no_grad
+from workbench.core.lending import share
 from workbench.core.value import Value, labelled, new
 from workbench.nn.parameter import is_lazy
 
@@ -90,6 +91,7 @@ def convert(module: Module, function: Convert) -> None:
             parameter._grad = None
             parameter._version += 1
             parameter.payload = value.payload
+            share(value, parameter)
             parameter._grad = gradient
     own.update(replaced)
 

@@ -10,6 +10,7 @@ from workbench.base.devices import Device
 from workbench.base.dims import Names, check_names
 from workbench.base.dtypes import as_dtype, get_default_dtype, is_dtype
 from workbench.base.errors import UninitializedError
+from workbench.core.lending import share
 from workbench.core.value import Abstract
 from workbench.tensor import Tensor
 from workbench.tensor.factories import empty
@@ -46,7 +47,10 @@ class Parameter(Tensor):
             )
         parameter = super().__new__(cls)
         parameter.payload = np.empty(0, np.float32) if data is None else data.payload
-        own = None if data is None else data._names
+        own = None
+        if data is not None:
+            own = data._names
+            share(data, parameter)
         parameter._names = check_names(names, len(parameter.payload.shape)) if names is not None else own
         if dim_labels is not None:
             parameter.dim_labels = dim_labels
@@ -100,6 +104,7 @@ class Buffer(Tensor):
         buffer.payload = np.empty(0, np.float32) if data is None else data.payload
         if data is not None:
             buffer._names, buffer._labels = data._names, data._labels
+            share(data, buffer)
         buffer.persistent = persistent
         return buffer
 

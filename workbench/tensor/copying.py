@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
+
 from workbench.base.errors import AutogradError
 from workbench.core.bases import VALUE_FIELDS
+from workbench.core.lending import lend, share
 from workbench.core.value import Value
 
 __all__ = ["Copying", "rebuild"]
 
 _OF_THE_MOMENT = VALUE_FIELDS | {
     "_origin",
+    "_lending",
     "_told",
     "_turned",
     "_former",
@@ -30,6 +34,8 @@ def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, sta
     value.payload = payload
     value._names = names
     value._requires_grad = requires_grad
+    if isinstance(payload, np.ndarray) and not payload.flags.owndata:
+        lend(value)  # a pickle whose buffers travel apart: the array lies in memory of who read it
     for key, one in state.items():
         setattr(value, key, one)
     return value
@@ -45,7 +51,9 @@ class Copying(Value):
         return state if self._labels is None else {**state, "_labels": self._labels}
 
     def __copy__(self) -> Any:
-        return rebuild(type(self), self.payload, self._names, self._requires_grad, self._state())
+        copied = rebuild(type(self), self.payload, self._names, self._requires_grad, self._state())
+        share(self, copied)
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self._grad_fn is not None:
@@ -65,4 +73,6 @@ class Copying(Value):
             raise AutogradError(
                 "a tensor that a recorded op made cannot be pickled, since its graph stays behind. Pickle x.detach()."
             )
+        if protocol >= 5:
+            lend(self)  # the memory itself may be handed to who writes the pickle
         return rebuild, (type(self), self.payload, self._names, self._requires_grad, self._state())

@@ -10,6 +10,7 @@ from workbench.base import dlpack
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DeviceError
 from workbench.core.backend import device_of, find
+from workbench.core.lending import lend
 from workbench.tensor.factories import array_by_protocol, finish, from_numpy, tensor
 from workbench.tensor.tensor import Tensor
 
@@ -117,7 +118,9 @@ def frombuffer(
             f"frombuffer: values of {size} bytes cannot begin at byte {offset} of this buffer: their address must be a "
             f"multiple of {target.alignment}. Copy the bytes first: buffer[{offset}:]"
         )
-    return finish(raw.view(target), None, requires_grad)
+    result = finish(raw.view(target), None, requires_grad)
+    lend(result)
+    return result
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

@@ -19,6 +19,7 @@ from workbench.base.source_location import calling_frame
 from workbench.base.symbolic_size import SymbolicFloat, SymbolicSize, plain
 from workbench.core import dispatch
 from workbench.core.backend import move
+from workbench.core.lending import lend
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
 from workbench.ops.shape import creation
@@ -168,7 +169,9 @@ def from_numpy(array: np.ndarray[Any, Any], *, names: Sequence[str | None] | Non
             f"given numpy array has strides {array.strides} that are no multiples of the element byte size "
             f"{array.itemsize}, or begins between two values. Copy the numpy array to reallocate the memory."
         )
-    return finish(array, names, False)
+    result = finish(array, names, False)
+    lend(result)
+    return result
 
 
 def _check_mask(array: Any) -> None:

@@ -11,6 +11,7 @@ from workbench.base import dlpack
 from workbench.base.errors import AutogradError, DeviceError, DTypeError
 from workbench.core import dispatch
 from workbench.core.backend import backend_of, device_of
+from workbench.core.lending import lend
 from workbench.core.value import Value, dims_of
 from workbench.ops import METHODS
 from workbench.ops.shape.movement import storage
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "array", "array_function", "array_ufunc", "contains", "data_ptr", "dlpack_capsule", "dlpack_device",
     "element_size", "formatted", "is_set_to", "item", "iterate", "length", "ndimension", "nelement", "numpy",
-    "reverse", "shares_storage", "to_complex", "to_float", "to_index", "to_int", "tolist", "truth",
+    "plain", "reverse", "shares_storage", "to_complex", "to_float", "to_index", "to_int", "tolist", "truth",
 ]  # fmt: skip
 
 UFUNCS = {
@@ -69,21 +70,22 @@ def numpy(self: Value, *, force: bool = False) -> np.ndarray[Any, Any]:
     Raises `AutogradError` while a gradient is wanted and `DeviceError` for values that are elsewhere, unless
     `force` asks for them all the same: off the tape, and copied to the CPU where they must be.
     """
-    if force:
-        return _plain(self)
-    if self._requires_grad:
+    if not force and self._requires_grad:
         raise AutogradError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    if backend_of(self.payload) is not None:
+    if not force and backend_of(self.payload) is not None:
         raise DeviceError(
             f"can't convert {device_of(self.payload)} device type tensor to numpy. Use Tensor.cpu() to copy the "
             "tensor to host memory first."
         )
-    return _plain(self)
+    array = plain(self)
+    lend(self)
+    return array
 
 
-def _plain(self: Value) -> np.ndarray[Any, Any]:
+def plain(self: Value) -> np.ndarray[Any, Any]:
+    """Return the values as an array to be read, off the tape and on the CPU; who may write takes `numpy`."""
     array = dispatch.numbers(self)
     if hasattr(array, "quantizer"):
         raise DTypeError(
@@ -94,12 +96,12 @@ def _plain(self: Value) -> np.ndarray[Any, Any]:
 
 def tolist(self: Tensor) -> Any:
     """Return the values as nested lists of Python numbers."""
-    return _readable(_plain(self)).tolist()
+    return _readable(plain(self)).tolist()
 
 
 def item(self: Tensor) -> Any:
     """Return the value of a tensor that has only one, as a Python number."""
-    array = _plain(self)
+    array = plain(self)
     if array.size != 1:
         raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
     return _readable(array).item()
@@ -125,7 +127,7 @@ def to_index(self: Tensor) -> int:
 
 
 def truth(self: Tensor) -> bool:
-    array = _plain(self)
+    array = plain(self)
     if array.size != 1:
         raise RuntimeError(
             f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()"
@@ -188,14 +190,19 @@ def data_ptr(self: Tensor) -> int:
 
     Raises `NoNumbersError` for a value without memory, `DeviceError` where the device does not say.
     """
+    lend(self)  # who has the address may write there
+    return _address(self)
+
+
+def _address(self: Tensor) -> int:
     array = self.payload
     if backend_of(array) is not None:
         interface = getattr(array, "__cuda_array_interface__", None)
         if interface is None:
             raise DeviceError(f"the device {str(device_of(array))!r} does not say where its memory is")
         return int(interface["data"][0])
-    plain = _codes(dispatch.numbers(self))
-    return int(plain.__array_interface__["data"][0]) if plain.size else 0
+    codes = _codes(dispatch.numbers(self))
+    return int(codes.__array_interface__["data"][0]) if codes.size else 0
 
 
 def is_set_to(self: Tensor, tensor: Any) -> bool:
@@ -212,7 +219,7 @@ def is_set_to(self: Tensor, tensor: Any) -> bool:
     return (
         a.dtype == b.dtype
         and a.shape == b.shape
-        and (not a.size or (self.data_ptr() == tensor.data_ptr() and a.strides == b.strides))
+        and (not a.size or (_address(self) == _address(tensor) and a.strides == b.strides))
     )
 
 
@@ -304,6 +311,8 @@ def dlpack_capsule(
         raise BufferError("a quantized tensor has no plain values: export dequantize() or int_repr()")
     if stream is not None:
         raise BufferError("values on the CPU have no stream: leave stream= away")
+    if not copy:
+        lend(self)
     return dlpack.export(array, **wishes)
 
 

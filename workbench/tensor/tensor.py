@@ -19,6 +19,7 @@ from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.bases import next_serial
 from workbench.core.inplace import overwrite, plainly, write
+from workbench.core.lending import share
 from workbench.core.mirrors import Mirrors
 from workbench.core.op import ops
 from workbench.core.origins import note_line
@@ -444,6 +445,7 @@ class Tensor(Methods, Operators, Copying):
                 owner._mirrors = Mirrors()  # of conjugates to come
             other._mirrors = owner._mirrors
             other._owner = None
+            share(owner, other)
         return other
 
     @data.setter
@@ -464,6 +466,7 @@ class Tensor(Methods, Operators, Copying):
                 "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"
             )
         self.payload = there
+        share(self, value)
 
     # --------------------------------------------------------------------------------- in-place changes
 

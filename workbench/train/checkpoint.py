@@ -22,6 +22,7 @@ from workbench.base.files import alone
 from workbench.interop.safetensors import load_file, read_metadata, save_file
 from workbench.interop.weights import CHECKPOINT
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 from workbench.train.errors import CheckpointError
 from workbench.train.serialization import pack, unpack
 
@@ -110,9 +111,7 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str], summary: Summar
 
 def _checksum(value: Any) -> int:
     """Return a checksum of values, type, sizes and what dims are called."""
-    array, names = (
-        (value.detach().cpu().numpy(), value.dim_labels) if isinstance(value, Tensor) else (value, None)
-    )
+    array, names = (plain(value), value.dim_labels) if isinstance(value, Tensor) else (value, None)
     kind = f"{array.dtype.str} {array.shape} {names if names and any(names) else None}"
     # As bytes, since nothing but NumPy knows bfloat16; memory is looked at where it is.
     values = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -11,6 +11,7 @@ from workbench.base.random import fork_rng
 from workbench.core import dispatch
 from workbench.nn import Module
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 from workbench.train.modes import buffers_of, put_back
 from workbench.train.output import tensors_in
 
@@ -22,7 +23,7 @@ Finding = tuple[str | None, str]
 
 def _told(value: Any) -> str | None:
     """Return how many values are not finite, in words; None where all are."""
-    array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+    array = plain(value) if isinstance(value, Tensor) else value
     # V is bfloat16, to NumPy.
     if array.dtype.kind not in "fcV" or np.isfinite(array).all():
         return None

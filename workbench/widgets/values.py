@@ -16,6 +16,8 @@ import numpy as np
 
 from workbench.base.errors import DeviceError, DTypeError, NoNumbersError
 from workbench.live.messages import Dim, Head, Picture, Slider, Statistics, TensorState
+from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = ["BINS", "EXACT", "Drawn", "draw", "statistics_of", "tensor_state", "values_of"]
 
@@ -45,7 +47,9 @@ def values_of(tensor: Any) -> Array | None:
     Values on a device are copied if they are few; None stands for the many, too.
     """
     try:
-        return np.asarray(tensor.detach().numpy())
+        # A picture only reads: it is no reason to take the memory for given out.
+        here = isinstance(tensor, Tensor) and tensor.is_cpu
+        return plain(tensor) if here else np.asarray(tensor.detach().numpy())
     except NoNumbersError:
         return None
     except DeviceError:

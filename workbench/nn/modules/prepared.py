@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench import kernels
 from workbench.core import dispatch
+from workbench.core.lending import Stamp
 from workbench.ops.nn.conv.convolution_ops import CONV2D
 from workbench.ops.nn.conv.window_geometry import Sizes
 
@@ -18,29 +19,23 @@ class PreparedConv2d:
     """Weights packed for inference, the values they were packed from, and the input shapes that were found to fit."""
 
     def __init__(self, layer: Any, padding: Any) -> None:
-        bias = layer.bias
-        self.weight = np.ascontiguousarray(layer.weight.payload).copy()
-        self.bias = None if bias is None else bias.payload.copy()
+        self.weight = _Numbers(layer.weight)
+        self.bias = None if layer.bias is None else _Numbers(layer.bias)
         self.settings = (layer.stride, padding, layer.dilation, layer.groups)
         self.shapes: set[tuple[int, ...]] = set()
         self.packed = kernels.pack_conv2d(
-            self.weight, self.bias,
+            self.weight.array, None if self.bias is None else self.bias.array,
             stride=layer.stride, padding=padding, dilation=layer.dilation, groups=layer.groups,
         )  # fmt: skip
         self.run = self.packed.run
 
     def holds(self, layer: Any, padding: Sizes) -> bool:
-        """Say whether the layer still has the values packed here.
-
-        They are compared: memory that is shared can be changed without this layer being told, and reading the
-        weights is cheaper than packing them, which is what inference without this does at every call.
-        """
+        """Say whether the layer still has the values packed here."""
         bias = layer.bias
         return (
             self.settings == (layer.stride, padding, layer.dilation, layer.groups)
-            and _same_bits(self.weight, layer.weight.payload)
-            and (self.bias is None) == (bias is None)
-            and (bias is None or _same_bits(self.bias, bias.payload))
+            and self.weight.are_those_of(layer.weight)
+            and (bias is None if self.bias is None else bias is not None and self.bias.are_those_of(bias))
         )
 
     def check(self, input: Any, layer: Any) -> None:
@@ -54,6 +49,28 @@ class PreparedConv2d:
         if len(self.shapes) > 64:
             self.shapes.clear()
         self.shapes.add(input.payload.shape)
+
+
+class _Numbers:
+    """A copy of the numbers of a value, which knows whether the value still has them."""
+
+    def __init__(self, value: Any) -> None:
+        self._stamp = Stamp(value)
+        self.array = np.ascontiguousarray(value.payload).copy()
+
+    def are_those_of(self, value: Any) -> bool:
+        """Say whether a value has these numbers.
+
+        As a rule its count of changes tells. Where others may write into its memory, or where it is another value (a
+        weight that is computed anew at each call), the numbers are compared: that is cheaper than packing them.
+        """
+        if self._stamp.holds(value):
+            return True
+        now = Stamp(value)  # before the numbers are read: who writes meanwhile is seen the next time
+        if not _same_bits(self.array, value.payload):
+            return False
+        self._stamp = now
+        return True
 
 
 def _same_bits(a: Any, b: Any) -> bool:

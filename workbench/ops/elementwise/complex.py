@@ -81,7 +81,7 @@ CONJ = unary(
     lambda c, g: conjugate(g),
     saves=NOTHING,
     dtype=PROMOTE,
-    properties=["linear"],
+    properties=["linear", "passes"],
 )
 
 

@@ -111,7 +111,7 @@ COPY = Op(
     saves=NOTHING,
     quantized=Absent("copy_ writes codes"),
     samples=lambda: [Sample((grid(3, 4), grid(3, 4, seed=1)), names=(("N", "C"), ("N", "C")))],
-    properties=frozenset({"linear", "moves"}),
+    properties=frozenset({"linear", "moves", "passes"}),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

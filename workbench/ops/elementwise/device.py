@@ -26,7 +26,7 @@ TO_DEVICE = Op(
     quantized=Absent("integer kernels are for the CPU"),
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 4),), {"device": "cpu"}, names=(("N", "C"),))],
-    properties=frozenset({"linear", "moves", "crossing"}),
+    properties=frozenset({"linear", "moves", "crossing", "passes"}),
     batch=as_it_is,
 )
 

@@ -178,7 +178,7 @@ _DEQUANTIZE = {
 
 
 def _dequantize(q: Any) -> Any:
-    return q.dequantize() if isinstance(q, QuantizedArray) else q
+    return q.dequantize() if isinstance(q, QuantizedArray) else q.copy()
 
 
 def _dequantize_codes(q: Any) -> Any:

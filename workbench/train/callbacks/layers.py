@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.nn import Module, ReLU
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 from workbench.train.payload import StripName
 
 __all__ = ["LayerWatch"]
@@ -56,10 +57,10 @@ class LayerWatch:
         self.close()
         for name, parameters in self._layers:
             for one in parameters:
-                self._before[id(one)] = one.detach().numpy().copy()
+                self._before[id(one)] = plain(one).copy()
             gradients = [one.grad for one in parameters if one.grad is not None]
             if gradients:
-                self._gradients[name] = math.sqrt(sum(_square(one.detach().numpy()) for one in gradients))
+                self._gradients[name] = math.sqrt(sum(_square(plain(one)) for one in gradients))
 
     def after_step(self) -> dict[StripName, dict[str, float]]:
         """Return ‖change‖ / ‖weights‖, the norm of the gradients, and the fraction of dead units, each by layer.
@@ -70,7 +71,7 @@ class LayerWatch:
         for name, parameters in self._layers:
             moved = size = 0.0
             for one in parameters:
-                old, now = self._before[id(one)], one.detach().numpy()
+                old, now = self._before[id(one)], plain(one)
                 moved += _square(now - old)
                 size += _square(old)
             if parameters:
@@ -102,7 +103,7 @@ def dead_fraction(output: Tensor) -> float:
     0.5
     """
     names = output._names
-    array = output.detach().numpy()
+    array = plain(output)
     # Units of images are their channels, those of rows and sequences come last.
     unit = names.index("C") if names and "C" in names else 1 if array.ndim > 3 else array.ndim - 1
     highest = array.max(axis=tuple(axis for axis in range(array.ndim) if axis != unit))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
@@ -51,7 +53,9 @@ def _unfold_dims(x: Dims, kernel: Sizes, **params: Sizes) -> Dims:
 def _unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     out = _positions(x.shape[2:], kernel, stride, padding, dilation)
     view = columns(x, kernel, stride, padding, dilation, out)
-    return view.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+    result = view.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+    # Windows of one value need no copy to lie in a row, and the result is written to by itself.
+    return result.copy() if np.may_share_memory(result, x) else result
 
 
 def _unfold_vjp(c: Call, g: Any) -> tuple[Any, ...]:
@@ -121,6 +125,7 @@ UNFOLD = Op(
         Sample((grid(2, 3, 4, 5),), _params((2, 3)), names=(LAYOUT[2],)),
         Sample((grid(1, 2, 5, 6),), _params((3, 2), 2, 1, 2)),
         Sample((grid(1, 2, 7),), _params((3,), 2)),
+        Sample((grid(1, 2, 3, 2),), _params((1, 1))),
     ],
     bad=lambda: [
         BadInput((grid(2, 3, 2, 2),), _params((3, 3)), DimensionError, "must be at least one"),
@@ -145,6 +150,7 @@ FOLD = Op(
         Sample((grid(2, 12, 9),), {"sizes": (4, 4), **_params((2, 2))}, names=(("N", None, None),)),
         Sample((grid(1, 12, 6),), {"sizes": (6, 6), **_params((3, 2), 2, 1, 2)}),
         Sample((grid(1, 5, 2),), {"sizes": (6,), **_params((5,))}),
+        Sample((grid(1, 2, 6),), {"sizes": (3, 2), **_params((1, 1))}),
     ],
     bad=lambda: [
         BadInput((grid(2, 13, 9),), {"sizes": (4, 4), **_params((2, 2))}, DimensionError, "to be divisible"),
