@@ -49,8 +49,8 @@ def explain(
 
     Without `targets` the class that the model prefers is explained, for each sample its own; without `method` it
     is explained by Integrated Gradients, whose rules of integration (``riemann_left``, …) are names of methods
-    too. `settings` are those of the method, such as ``n_steps``. The result is published on the topic
-    ``heatmap``, where views see it.
+    too. `settings` are those of the method, such as ``n_steps``. The result is published to
+    the views that show such results.
 
     Warns with `ConvergenceWarning` where a delta is over its tolerance.
 

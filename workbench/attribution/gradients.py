@@ -59,6 +59,7 @@ def gradients(
         index = select(output, question.target, rows, question.method)
         if not output.requires_grad:
             raise AutogradError(_UNCONNECTED.format(method=question.method))
+        # One pass back for all rows: none depends on another, so each gets the gradient of its own number.
         seed = np.zeros(output.shape, output.payload.dtype)
         seed[index] = 1
         found = autograd.grad(output, leaves, new(seed, output._names), allow_unused=True)

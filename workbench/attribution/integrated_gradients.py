@@ -108,6 +108,7 @@ class IntegratedGradients(Attribution):
 
 def _path(start: Array, end: Array, places: Array) -> Array:
     """Return the points at `places` on the way from `start` to `end`, [places · samples, …], place by place."""
+    # In the type of the inputs, or the model would be run in float64.
     at = places.astype(end.dtype).reshape(-1, *(1,) * end.ndim)
     return np.asarray((start + at * (end - start)).reshape(-1, *end.shape[1:]))
 

@@ -22,6 +22,7 @@ MOST_GAUSS = 2_000
 
 def _gausslegendre(n: int) -> Rule:
     places, weights = np.polynomial.legendre.leggauss(n)
+    # leggauss integrates over [-1, 1], the path runs from 0 to 1.
     return weights / 2, (places + 1) / 2
 
 

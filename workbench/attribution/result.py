@@ -60,6 +60,7 @@ class AttributionResult:
         scores = self.scores.detach().numpy().astype(np.float64)
         if scores.min() >= 0 and np.allclose(scores.sum(axis=1), 1, atol=1e-4):
             return scores
+        # Less the largest, so that nothing overflows.
         shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 

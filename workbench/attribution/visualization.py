@@ -137,6 +137,7 @@ def visualize_image_attr(
             op="visualize_image_attr",
         )
     if plt_fig_axis is None:
+        # Not by pyplot, which keeps every figure, and would show it a second time in a notebook.
         figure = Figure(figsize=fig_size)
         axes = figure.add_subplot()
     else:
@@ -156,6 +157,7 @@ def visualize_image_attr(
     if show_colorbar and drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.8)
     if title:
+        # A `$` in the name of a class begins no formula.
         axes.set_title(title, parse_math=False)
     return figure, axes
 

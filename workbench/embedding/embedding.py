@@ -95,7 +95,7 @@ class Embedding:
         return len(self.vectors)
 
     def project(self, method: str = "pca", dims: int = 3) -> Embedding:
-        """Find where the points lie in a picture of 2 or 3 dims, publish that on the topic ``scatter``, return self.
+        """Find where the points lie in a picture of 2 or 3 dims, publish that to the views, and return self.
 
         Raises:
             ValueError: there is no such method, dims are not 2 or 3, or points hold NaN or infinite values, which
@@ -120,6 +120,7 @@ class Embedding:
 
     def take(self, indices: Any) -> Embedding:
         """Return some of the points, by their numbers or by a mask, as an embedding of its own."""
+        # Whatever picks entries of an array (numbers, slices, a mask) picks points.
         chosen = np.arange(len(self))[np.asarray(indices)].reshape(-1)
         return Embedding(
             self.vectors[chosen],
@@ -144,6 +145,7 @@ class Embedding:
             if chosen == self._selected:
                 return
             self._selected = chosen
+        # Outside of the lock: who is told may select.
         self._tell()
 
     def listen(self, listener: Callable[[Embedding], None]) -> Callable[[], None]:

@@ -43,6 +43,7 @@ class DamagedProjectorError(ValueError):
 def _config_type() -> Any:
     """Return the type of the configuration's message, as TensorBoard declares it."""
     text, number, several = 9, 13, 3  # kinds of fields, in protobuf's numbers
+    # Under a name of our own: TensorBoard may declare the same messages in this process.
     file = descriptor_pb2.FileDescriptorProto(
         name="workbench/projector_config.proto", package="workbench.projector", syntax="proto3"
     )
@@ -70,6 +71,7 @@ def _config_type() -> Any:
                 one.type, one.type_name = 11, f".workbench.projector.{kind}"
             else:
                 one.type = kind
+    # In a pool of its own, for the same reason.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("workbench.projector.ProjectorConfig"))
@@ -162,6 +164,7 @@ def _write_vectors(path: Path, vectors: Array) -> None:
     rows = max(1, PART // vectors.shape[1])
     with path.open("w", encoding="ascii", newline="\n") as stream:
         for start in range(0, len(vectors), rows):
+            # Text of the shortest form that reads back as the same number.
             part = vectors[start : start + rows].astype("U32")
             stream.writelines("\t".join(row) + "\n" for row in part.tolist())
 
@@ -203,6 +206,7 @@ def read(logdir: str | Path) -> dict[str, Embedding]:
         raise FileNotFoundError(f"{root} holds no embeddings for the projector: there is no {CONFIG} in it")
     found: dict[str, Embedding] = {}
     for info in _read_config(root).embeddings:
+        # TensorBoard takes the path for a name where there is none.
         name = info.tensor_name or info.tensor_path
         if not info.tensor_path:
             raise DamagedProjectorError(
@@ -240,6 +244,7 @@ def _read_one(root: Path, info: Any, name: str) -> Embedding:
 
 def _inside(root: Path, named: str) -> Path:
     """Return the path that a configuration names; refuse one outside the log."""
+    # Resolved first: the path may go up, or through a link.
     path = (root / named).resolve()
     if not path.is_relative_to(root.resolve()):
         raise DamagedProjectorError(f"{root / CONFIG} names {named!r}, which lies outside the log's folder")
@@ -293,6 +298,7 @@ def _read_raw(path: Path, shape: tuple[int, ...]) -> Array:
 
 def _read_metadata(path: Path, count: int) -> dict[str, list[str]]:
     lines = [list(map(_unescape, line.split("\t"))) for line in _lines(path)]
+    # As TensorBoard: the first line has names only where there are several columns.
     names = lines.pop(0) if lines and len(lines[0]) > 1 else ["label"]
     if len(lines) != count:
         raise DamagedProjectorError(f"{path} holds {len(lines):,} rows for {count:,} vectors")

@@ -230,6 +230,7 @@ def _records(path: Path) -> Iterator[_Record]:
                 )
                 return
             data = stream.read(length)
+            # Its length was right, so reading goes on behind it.
             if masked_crc32c(data) != FOOTER.unpack(stream.read(FOOTER.size))[0]:
                 yield _Record(b"", f"{where}: this record is damaged (checksum), it is left out")
             else:

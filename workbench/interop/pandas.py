@@ -57,6 +57,7 @@ def _fit(name: object) -> bool:
 
 def _kind(column: Any) -> Any:
     """Return the type of a column; floats where an integer one has missing values."""
+    # pandas' own types of numbers, which know missing values, have NumPy's behind them.
     dtype = getattr(column.dtype, "numpy_dtype", column.dtype)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biufc":
         called = f"column {column.name!r}" if column.name is not None else "the values"

@@ -119,6 +119,7 @@ def read_pickle(stream: Stream, rules: Rules) -> Any:
             raise WeightsError(f"{short(code)} before {stream.tell()} is no opcode that is read")
         try:
             argument: Any = None
+            # Not by `pickletools`, which reads lines of any length.
             if opcode.name == "GLOBAL":
                 argument = (stream.line(), stream.line())
             elif opcode.arg is not None:
@@ -159,6 +160,7 @@ class _Machine:
         if len(self._stack) != 1 or self._marks:
             raise WeightsError("it ends with more or less than one value")
         check_result(self._stack[0])
+        # It may have been taken off the stack since; a file that names such things is refused all the same.
         if self._refused is not None:
             raise WeightsError(self._refused.reason)
         return self._stack[0]
@@ -166,6 +168,7 @@ class _Machine:
     # ------------------------------------------------------------------------------------ the stack
 
     def _pop(self) -> Any:
+        # What lies below the mark belongs to what is made later.
         if self._marks and self._marks[-1] == len(self._stack):
             raise IndexError
         return self._stack.pop()
@@ -281,6 +284,7 @@ class _Machine:
         state, target = self._pop(), self._top()
         if isinstance(target, Refused):
             return
+        # The one state that PyTorch sets: the versions of modules, on a state_dict.
         if isinstance(target, OrderedDict) and isinstance(state, dict) and list(state) == ["_metadata"]:
             target._metadata = state["_metadata"]  # type: ignore[attr-defined]
             return

@@ -40,6 +40,7 @@ def check_result(root: Any) -> None:
     """How deep values lie within those looked at; 0 for those that are being looked at."""
     counts: dict[int, int] = {}
     """How many values those looked at come to, where one that stands in several places counts in each."""
+    # A stack of our own, for values may lie deeper within each other than Python can call.
     pending: list[tuple[Any, Place, bool]] = [(root, None, False)]
     while pending:
         value, place, leaving = pending.pop()

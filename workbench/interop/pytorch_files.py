@@ -43,6 +43,7 @@ def load_pytorch(path: str | os.PathLike[str]) -> Any:
     stream, size = open_file(path)
     with stream:
         try:
+            # As far as the magic of a tar, which stands at 257.
             start = stream.read(512)
             stream.seek(0)
             if start.startswith(b"PK\3\4"):
@@ -69,8 +70,10 @@ def save_pytorch(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> No
     arrays, _ = arrays_of(tensors, "save_pytorch")
     classes = {dtype.numpy: name for name, dtype in STORAGES.items()}
     memories: dict[tuple[int, int, Any], tuple[str, Bytes]] = {}
+    # Written by hand, in protocol 2: the few opcodes that `torch.load` takes where it is to run nothing.
     parts = [b"\x80\x02", _global("collections", "OrderedDict"), b")R("]
     for key, array in arrays.items():
+        # Empty arrays have no memory by which they could be told apart.
         own = (array.ctypes.data if array.size else -len(memories), array.nbytes, array.dtype)
         number, _ = memories.setdefault(own, (str(len(memories)), array))
         count = array.size
@@ -88,7 +91,7 @@ def save_pytorch(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> No
             _number(0),
             b"(" + b"".join(map(_number, array.shape)) + b"t",
             b"(" + b"".join(map(_number, steps)) + b"t",
-            b"\x89",
+            b"\x89",  # asks for a gradient: no
             _global("collections", "OrderedDict"),
             b")RtR",
         ]
@@ -97,12 +100,14 @@ def save_pytorch(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> No
         archive.writestr(_entry_of("data.pkl"), b"".join(parts))
         archive.writestr(_entry_of("byteorder"), sys.byteorder)
         for number, array in memories.values():
+            # Told beforehand, as the size is not: a header without it holds no more than 2 GiB.
             with archive.open(_entry_of(f"data/{number}"), "w", force_zip64=True) as entry:
                 entry.write(cast(Any, array.reshape(-1).view(np.uint8)))
         archive.writestr(_entry_of("version"), "3\n")
 
 
 def _entry_of(name: str) -> zipfile.ZipInfo:
+    # Without the time, so that the same tensors make the same file.
     return zipfile.ZipInfo(f"archive/{name}")
 
 
@@ -193,6 +198,8 @@ class _Archive:
             raise WeightsError(f"entry {short(name)} has {entry.file_size} bytes where {size} are declared")
         if not 0 <= entry.header_offset <= self._size - 30:
             raise WeightsError(f"entry {short(name)} begins beyond the file")
+        # Read here, and not as the directory has it: PyTorch fills this header up, so that values are
+        # aligned.
         self._stream.seek(entry.header_offset)
         header = self._stream.read(30)
         begin = (

@@ -73,6 +73,7 @@ class TensorRules(Rules):
         self.storages: dict[str, Storage] = {}
 
     def find(self, name: str) -> Any:
+        # Where a storage was is of no matter: its values are read to the CPU.
         found = _KNOWN.get(name.replace("torch.cuda.", "torch.", 1) if name.endswith("Storage") else name)
         if found is not None:
             return found
@@ -136,6 +137,7 @@ def _check_bools(storage: Storage) -> None:
 
 
 def _is_size(value: Any) -> bool:
+    # Small enough that no product with the size of an item leaves 64 bits.
     return type(value) is int and 0 <= value < 2**59
 
 
@@ -177,9 +179,11 @@ def _rebuild_any(
             f"a tensor has sizes {short(size)}, strides {short(stride)} and begins at {short(offset)}"
         )
     last = offset + sum((count - 1) * step for count, step in zip(size, stride, strict=True))
+    # An empty tensor has no last value, and may begin where its storage ends.
     if 0 in size:
         last = offset - 1
     room = storage.memory.size // width
+    # NumPy multiplies the sizes of an empty array as well, but for those that are 0.
     if last >= room or offset > room or math.prod(filter(None, size)) * width >= 2**60:
         raise WeightsError(
             f"a tensor of sizes {short(size)} and strides {short(stride)} from {offset} on does not lie within "
@@ -191,6 +195,7 @@ def _rebuild_any(
             f"a tensor of sizes {short(size)} and strides {short(stride)} repeats {storage.memory.size} bytes until "
             f"they are {claimed}, more than the {MAXIMUM_REPEATED} that are allowed"
         )
+    # There may be no memory at all that it could lie in.
     if 0 in size:
         array = np.empty(size, target.numpy)
     else:

@@ -117,6 +117,7 @@ def _header_of(arrays: Mapping[str, np.ndarray[Any, Any]], metadata: dict[str, s
             "data_offsets": [start, end],
         }
     text = json.dumps(header, separators=(",", ":")).encode()
+    # Filled up, so that the values begin at a multiple of 8.
     text += b" " * (-len(text) % 8)
     if len(text) > MAXIMUM_HEADER:
         raise ValueError(
@@ -154,6 +155,7 @@ def arrays_of(
             raise TypeError(f"{op}: {key!r} is a {type(value).__name__}, not a tensor")
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         as_dtype(array.dtype)
+        # The format knows no other order, of bytes or of dims.
         arrays[key] = array if array.flags.c_contiguous else array.copy(order="C")
     return arrays, names
 
@@ -245,6 +247,7 @@ def _read_header(stream: BinaryIO, size: int) -> tuple[dict[str, str], list[_Ent
     if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
         raise WeightsError("the header's __metadata__ is not text by text")
     entries = [_read_entry(key, told, size - 8 - length) for key, told in header.items()]
+    # One behind the other and to the end, as the format asks: nothing else can be in the file.
     end = 0
     for one in sorted(entries, key=lambda one: (one.start, one.end)):
         if one.start != end:
@@ -296,6 +299,7 @@ def _read_entry(key: str, told: Any, room: int) -> _Entry:
     if not _sizes(shape) or len(shape) > MAXIMUM_DIMS:
         raise WeightsError(f"{called}: shape {short(shape)} is no list of at most {MAXIMUM_DIMS} sizes")
     found = TYPES[dtype]
+    # NumPy multiplies the sizes of an empty array as well, but for those that are 0.
     if math.prod(shape) * found.itemsize != end - start or math.prod(filter(None, shape)) >= 2**59:
         raise WeightsError(
             f"{called}: {found.name} {short(shape)} takes {math.prod(shape) * found.itemsize} bytes, "
@@ -335,6 +339,7 @@ def _read_tensor(stream: BinaryIO, begin: int, entry: _Entry, names: Any) -> Ten
     got = stream.readinto(array.reshape(-1).view(np.uint8))  # type: ignore[attr-defined]
     if got != array.nbytes:
         raise WeightsError(f"tensor {short(entry.key)} has {got} bytes where {array.nbytes} are declared")
+    # Compiled code takes it for granted.
     if entry.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise WeightsError(f"tensor {short(entry.key)} is bool and has bytes that are neither 0 nor 1")
     return from_numpy(array, names=names)

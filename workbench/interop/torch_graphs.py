@@ -108,6 +108,7 @@ def forward_of(theirs: Any, training: bool, tensor: Callable[[Any], Tensor]) -> 
     fixed = frozenset(name for name, one in defaults.items() if one is None or isinstance(one, bool | str))
     try:
         nodes = _trace(theirs, training, {name: defaults[name] for name in fixed})
+    # A number may decide the way, too; then all defaults are fixed.
     except TypeError:
         if len(fixed) == len(defaults):
             raise
@@ -121,6 +122,7 @@ def _trace(theirs: Any, training: bool, fixed: dict[str, Any]) -> list[Any]:
     fx = TORCH.fx
 
     class Tracer(fx.Tracer):  # type: ignore[misc,name-defined]
+        # Each module within is converted by itself, and called whole here.
         def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
             return True
 
@@ -130,9 +132,12 @@ def _trace(theirs: Any, training: bool, fixed: dict[str, Any]) -> list[Any]:
         for module in modes:
             module.training = training
         found = Tracer().trace(theirs, fixed or None)
+        # Tensors that stand in the program are put on the module by torch.fx; they are read here, and taken
+        # off below.
         for node in found.nodes:
             if node.op == "get_attr":
                 node.meta["value"] = operator.attrgetter(node.target)(theirs)
+    # Whatever the module's own code raises when it is given no numbers.
     except (TypeError, ValueError, RuntimeError, AttributeError, LookupError, AssertionError) as error:
         raise TypeError(
             f"torch.fx cannot trace its forward, and there is no such layer here: {type(error).__name__}: {error}"
@@ -142,6 +147,7 @@ def _trace(theirs: Any, training: bool, fixed: dict[str, Any]) -> list[Any]:
             module.training = mode
         for name in set(theirs.__dict__) - before:
             del theirs.__dict__[name]
+    # They check what `fixed` checks at each call.
     checks = [node for node in found.nodes if node.op == "call_function" and _is_check(node.target)]
     dropped = {*checks, *(one for node in checks for one in node.all_input_nodes if len(one.users) == 1)}
     return [node for node in found.nodes if node not in dropped or node.op == "placeholder"]
@@ -258,6 +264,7 @@ def _called(function: Any) -> str:
     return f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', repr(function))}"
 
 
+# Once: it needs PyTorch, and goes over all there is.
 @lru_cache(maxsize=1)
 def _functions() -> dict[int, Any]:
     """Return our functions by the identity of PyTorch's."""

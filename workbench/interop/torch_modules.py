@@ -50,6 +50,7 @@ def from_module(module: Any, names: Mapping[str, Names] | None = None) -> Module
         raise ValueError(
             f"from_module: names for {unknown[0]!r}, and the module has no such parameter or buffer"
         )
+    # Layers draw first values when they are made, of which the program's streams are to know nothing.
     with fork_rng():
         return _Conversion(given).module(module, "")
 
@@ -123,6 +124,7 @@ class _Conversion:
                 )
             else:
                 value = getattr(theirs, key)
+            # PyTorch has the parameter under the name of the setting.
             if key == "bias" and not isinstance(value, bool):
                 value = value is not None
             found[key] = self._setting(theirs, key, value, path)
@@ -217,6 +219,7 @@ def _known(theirs: Any) -> type[Module] | None:
     """Return our layer for `theirs`: of its class, or of the class whose `forward` it has unchanged."""
     kind: Any
     for kind in type(theirs).__mro__:
+        # A class that changes `forward` is that layer no longer.
         if getattr(kind, "forward", type(theirs).forward) is not type(theirs).forward:
             break
         found = getattr(nn, kind.__name__, None)

@@ -20,6 +20,7 @@ def from_torch(tensor: Any, *, names: Any = None) -> Tensor:
     """
     if not hasattr(tensor, "requires_grad") or not hasattr(tensor, "resolve_conj"):
         raise TypeError(f"from_torch: expected a torch.Tensor, got {type(tensor).__name__}")
+    # DLPack knows no values that are still to be conjugated or negated.
     result = from_dlpack(tensor.detach().resolve_conj().resolve_neg())
     if names is not None:
         result.rename_(*names)

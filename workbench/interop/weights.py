@@ -52,6 +52,7 @@ def load_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
             return {name: _own(array, name, path) for name, array in read_all(Path(path)).items()}
         except DataError as error:
             raise WeightsError(str(error)) from None
+    # As the length of a header these bytes could begin safetensors, too; then '{' follows at 8.
     if start.startswith((b"PK\3\4", b"\x80")) and start[8:9] != b"{":
         return _flat(pytorch_files.load_pytorch(path), path)
     for beginning, what in _OTHERS.items():

@@ -55,6 +55,7 @@ def find_browser() -> Path | None:
 
     Raises FileNotFoundError if ``WORKBENCH_BROWSER`` names a file that does not exist.
     """
+    # An empty variable is as good as none.
     if named := os.environ.get(VARIABLE):
         path = Path(named)
         if not path.is_file():

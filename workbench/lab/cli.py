@@ -91,6 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known, rest = parser.parse_known_args(arguments)
     if known.command == "lab":
         return _serve(known.notebook, rest)
+    # What is left over is an error for all commands but `lab`, which hands it on.
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if known.ops is not None:

@@ -97,6 +97,7 @@ def kernels(record: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[Find
 
 def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
     """How many threads kernels and NumPy's matrix products use, of how many cores."""
+    # Not all that the machine has: a container may use fewer.
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("kernels", "threads", "found", f"{info['threads']}, on {usable} of {os.cpu_count()} cores")
     blas = info["blas"]
@@ -130,6 +131,7 @@ def processor(info: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
 def _disabled(page: dict[str, Any]) -> list[str]:
     """Entries of JupyterLab's page config that switch off the extension or one of its plugins."""
     entries = page.get("disabledExtensions", {})
+    # JupyterLab has written it as a dict, and before that as a list.
     names = [name for name, off in entries.items() if off] if isinstance(entries, dict) else list(entries)
     return [name for name in names if name == EXTENSION or name.startswith(f"{EXTENSION}:")]
 
@@ -214,6 +216,7 @@ def versions() -> Iterator[Finding]:
 def optional() -> Iterator[Finding]:
     """Parts that are used where they are installed and missed by nothing else."""
     for name, use in _OPTIONAL.items():
+        # Looked for and not imported, which would take seconds.
         present = util.find_spec(name) is not None
         version = _version(name) or "found" if present else "not installed"
         yield Finding("optional", name, "found" if present else "absent", f"{version}; {use}")

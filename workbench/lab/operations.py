@@ -50,6 +50,7 @@ class Row:
 
 def _rules() -> list[str]:
     """Names of the fields of Op that may be Absent, read from its annotations."""
+    # As text, since annotations are not evaluated.
     return [item.name for item in dataclasses.fields(Op) if "Absent" in str(item.type)]
 
 
@@ -130,6 +131,7 @@ def _absences(found: Sequence[Row]) -> list[str]:
             count = f" ({len(names)} ops)" if len(names) > 3 else ""
             lines += textwrap.wrap(reason + count, _WIDTH, initial_indent="  ", subsequent_indent="  ")
             listed = ", ".join(names)
+            # What holds for most of the ops says more as one sentence than as a list of their names.
             if len(names) * 2 > len(found) and len(by_reason) > 1:
                 listed = "all that are not named above and have no ✓"
             lines += textwrap.wrap(listed, _WIDTH, initial_indent="      ", subsequent_indent="      ")

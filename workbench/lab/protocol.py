@@ -22,6 +22,7 @@ _PLAIN = {
 
 def _comment(text: str, indent: str = "") -> str:
     """A docstring as a TypeScript comment; reStructuredText's double backquotes become single ones."""
+    # What would end the comment is kept from ending it.
     lines = [line.strip() for line in text.replace("``", "`").replace("*/", "* /").strip().splitlines()]
     if len(lines) == 1:
         return f"{indent}/** {lines[0]} */\n"
@@ -44,6 +45,7 @@ def _type(node: ast.expr) -> str:
         case ast.Subscript(value=ast.Name(id="list"), slice=element):
             inner = _type(element)
             return (
+                # `readonly a | b[]` would be a, or a list of b.
                 f"readonly ({inner})[]"
                 if "|" in inner or inner.startswith("readonly")
                 else f"readonly {inner}[]"

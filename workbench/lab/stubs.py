@@ -55,6 +55,7 @@ class Stub:
 
     def word(self, name: str, scope: Mapping[str, Any]) -> str:
         """Return a name of an annotation as the stub spells it, and import it there."""
+        # The module's own names first: it may call something of its own `float`.
         found = scope[name] if name in scope else vars(builtins).get(name, _MISSING)
         if found is _MISSING:
             raise KeyError(f"an annotation says {name!r}, which its module does not know")
@@ -108,6 +109,7 @@ class Stub:
     ) -> str:
         signature = inspect.signature(form)
         result = self.annotation(signature.return_annotation, scope)
+        # The signature has it from the decorator, and without a type.
         parameters = [one for one in signature.parameters.values() if one.name != "out"]
         if out:
             several = "Sequence[Tensor]" if _is_tuple(signature.return_annotation, scope) else "Tensor"
@@ -163,6 +165,7 @@ def _default(value: Any) -> str:
     )
     if isinstance(value, tuple):
         plain = all(isinstance(one, int) for one in value)
+    # What cannot be written back, such as an object or infinity, is said to have a default.
     return repr(value) if plain and "inf" not in repr(value) else "..."
 
 
@@ -234,6 +237,7 @@ def _package() -> str:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             for alias in node.names:
                 name = alias.asname or alias.name
+                # Made by other functions, so their signatures come from the objects.
                 if node.module in FACTORIES:
                     factories[name] = getattr(workbench, name)
                 elif not name.startswith("_"):

@@ -93,6 +93,7 @@ def _text(value: str) -> str:
     plain = json.dumps(value, ensure_ascii=False)
     if "'" in value:
         return plain
+    # Prettier's choice of quotes, so that what is written is formatted already.
     return "'" + plain[1:-1].replace('\\"', '"') + "'"
 
 
@@ -216,6 +217,7 @@ def _order(name: str) -> tuple[int, str]:
 
 def _gathered(path: Path, offered: dict[str, list[str]]) -> str:
     """A module that imports names from others, behind the docstring that it has."""
+    # Not cleaned: the docstring goes back into the file as it stands there.
     doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False)
     lines = [f'"""{doc}"""\n\n{PYTHON}\nfrom __future__ import annotations\n\n']
     for module, names in sorted(offered.items()):

@@ -185,6 +185,7 @@ class BertEncoder(nn.Module):
             mean = features.mean(1)
         else:
             share = called((mask != 0).to(features.dtype), features, "N", "T").unsqueeze(-1)
+            # A text without words has no mean, and is not to become NaN.
             mean = (features * share).sum(1) / share.sum(1).clamp(min=1e-9)
         return nn.functional.normalize(mean, dim=-1)
 

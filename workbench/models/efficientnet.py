@@ -52,6 +52,7 @@ class _FarPadded(nn.Module):
 
 
 def _norm(channels: int) -> nn.BatchNorm2d:
+    # TensorFlow's settings, with which the published weights were trained.
     return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.01)
 
 

@@ -40,6 +40,7 @@ class Vocabulary:
     def __init__(self, words: Iterable[str], most: int | None = None, least: int = 1) -> None:
         counted = Counter(words)
         counted.pop(UNKNOWN, None)
+        # Equally frequent ones by the alphabet, so that one text always gives the same numbers.
         ordered = sorted(counted, key=lambda word: (-counted[word], word))
         kept = [word for word in ordered if counted[word] >= least]
         self.words = [UNKNOWN, *kept[: None if most is None else most - 1]]
@@ -89,6 +90,7 @@ class WordLanguageModel(nn.Module):
             )
         self.dropout = nn.Dropout(dropout)
         self.embedding = nn.Embedding(words, features)
+        # With a single layer there is nothing between layers, and the LSTM would warn.
         self.lstm = nn.LSTM(features, hidden, layers, dropout=dropout if layers > 1 else 0.0)
         self.decoder = nn.Linear(hidden, words)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)

@@ -80,6 +80,7 @@ class MobileNetV2(nn.Module):
     def __init__(self, classes: int = 1000, width: float = 1.0, dropout: float = 0.2) -> None:
         super().__init__()
         channels = divisible(32 * width)
+        # Never narrower: the paper leaves the last layer as it is at widths below 1.
         last = divisible(1280 * max(1.0, width))
         layers: list[Any] = [_ConvNormActivation(3, channels, 3, 2)]
         for expansion, wanted, count, stride in STAGES:

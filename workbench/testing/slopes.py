@@ -93,6 +93,7 @@ def _weighted(outs: tuple[Any, ...]) -> tuple[list[Any], Any]:
         if not out._requires_grad or out.dtype.kind not in "fcV":
             weights.append(None)
             continue
+        # Apart from 0 and from each other: in a plain sum gradients may cancel, and a wrong rule would pass.
         weight = np.random.default_rng(k).uniform(0.5, 1.5, out.shape)
         weights.append(weight)
         term = (out.rename(None) * new(weight)).sum() if out.ndim else out * float(weight)

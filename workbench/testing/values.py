@@ -43,6 +43,7 @@ def inputs_of(sample: Sample, requires_grad: bool = False) -> tuple[Any, ...]:
             continue
         names = sample.names[i] if sample.names is not None else None
         value = tensor(0.0)
+        # By its payload, since an input may be codes.
         value.payload = one
         value.names = names
         differentiable = requires_grad and one.dtype.kind == "f"

@@ -81,6 +81,7 @@ class ViewWidget(anywidget.AnyWidget):
     def __init__(self, model: ViewModel, **traits: Any) -> None:
         registry.know(model)
         state, buffers = encode_snapshot(model.view, model.snapshot())
+        # Read-only traits: only `set_trait` may give them a value.
         self.set_trait("view", model.view)
         self.set_trait("view_model", model.id)
         self.set_trait("kernel", KERNEL)
@@ -110,6 +111,7 @@ class ViewWidget(anywidget.AnyWidget):
 
     @property
     def _key(self) -> str:
+        # A widget's own model serves panels too: each has its own pace.
         return f"widget {id(self)}"
 
     def _changed(self) -> None:
@@ -123,6 +125,7 @@ class ViewWidget(anywidget.AnyWidget):
             self.send(vars(reply))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
+        # A widget that is made and never shown makes no pictures.
         if not self._displayed:
             self._displayed = True
             self.draw()
@@ -167,6 +170,7 @@ class _Ear:
 
     def __init__(self, model: ViewModel, source: object) -> None:
         self._model = weakref.ref(model)
+        # Both weakly: who publishes lives on, and this is among its listeners.
         self._source = weakref.ref(source)
 
     def __call__(self, source: object) -> None:

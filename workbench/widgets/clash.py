@@ -95,6 +95,7 @@ def _row(operand: ClashOperand, columns: int) -> str:
     if not dims:
         cells += f'<td style="{QUIET}">scalar</td>'
     return (
+        # JupyterLab stripes the rows of tables, which would read as a meaning here.
         f'<tr style="background:none"><th style="text-align:left;font-weight:600;vertical-align:top">'
         f"<code>{escape(operand.label)}</code>{more}</th>{cells}</tr>"
     )

@@ -27,6 +27,7 @@ def dim_colour(name: str | None) -> str:
         return FIXED["N"]
     if name in FIXED:
         return FIXED[name]
+    # A program that makes up names without end must not fill the memory with their colours.
     if name not in _seen and len(_seen) < 1000:
         _seen[name] = OTHERS[len(_seen) % len(OTHERS)]
     return _seen.get(name, OTHERS[0])

@@ -121,6 +121,7 @@ def _destinations(node: Node, position: int) -> list[int | None]:
     """
     dims = node.inputs[position].tensor.dims
     marks = tuple(f"dim_{i}" for i in range(len(dims.sizes)))
+    # Without names, so that no rule finds fault with those of the others.
     operands = [_bare(one) for one in node.inputs]
     operands[position] = Dims(marks, dims.sizes)
     found = _ask(node, operands)
@@ -142,6 +143,7 @@ def _by_size(node: Node, position: int, dim: int) -> int | None:
         bare = _bare(one)
         for j, own in enumerate(bare.sizes):
             named = name is not None and one.tensor.dims.labels[j] == name
+            # Of the operand itself only this dim; of others those that must grow with it.
             along = j == dim if i == position else named or len(bare.sizes) == 1
             if along and own == size:
                 bare = _sized(bare, j, size + 1)
@@ -168,6 +170,7 @@ def _ask(node: Node, operands: list[Dims]) -> Dims | None:
     """Return what the op's dims rule gives for other operands; None where it refuses them."""
     try:
         found: Any = node.callee.dims(*operands, **filled(node.params, lambda value: 0, hint_of))
+    # A rule refuses sizes in whatever way its op does.
     except (TypeError, ValueError, LookupError, RuntimeError):
         return None
     dims: Dims = found if node.callee.outputs == 1 else found[0]

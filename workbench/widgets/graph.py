@@ -59,6 +59,7 @@ class GraphModel(NodeSelectionModel):
 
     def show(self, graph: Graph) -> None:
         """Draw `graph` from now on; the picked node stays where it has one of that name."""
+        # Drawn before the lock is taken: it may be large.
         drawn = _Drawn(graph)
         with self._lock:
             self._graph, self._drawn = graph, drawn
@@ -91,6 +92,7 @@ class _Drawn:
         self._graph = graph
         self._left = MOST_NODES
         count = sum(1 for _ in graph.walk())
+        # What lies behind the cut is unknown, and so are the outputs that come from there.
         whole = count <= MOST_NODES
         self.made = time.time()
         self.missing = max(0, count - MOST_NODES)
@@ -130,6 +132,7 @@ class _Drawn:
             read = dict.fromkeys(node.values)
             for name, inner in zip(names, node.blocks, strict=False):
                 place = [*(scope or node.scope), f"{called(node.callee)} {node.name}", name]
+                # The scope of what holds it, its own call, and which of its blocks.
                 self.nodes += [_node("input", one, one.name, one.name, scope=place) for one in inner.inputs]
                 self._block(inner, place)
                 read.update(dict.fromkeys(values_in(inner.outputs)))

@@ -55,7 +55,9 @@ class HeatmapModel(ViewModel):
         self._made = time.time()
         self._result = result
         inputs, self._rows, self._columns = _pictures(result.inputs)
+        # Channels that are no colours (features of a layer, say) can only be averaged.
         self._inputs = inputs if inputs.shape[3] in COLOURS else inputs.mean(axis=3, keepdims=True)
+        # Attributions of channels add up: what a pixel has done is their sum.
         self._attributions = _pictures(result.attributions)[0].sum(axis=3)
         self._low, self._high = _range(self._inputs)
 
@@ -78,6 +80,7 @@ class HeatmapModel(ViewModel):
         if not 0 <= index < len(self._result):
             raise IndexError(_no_sample(len(self._result), index))
         with self._lock:
+            # Told only where it changes: views that follow each other come to rest here.
             if index == self._sample:
                 return
             self._sample = int(index)

@@ -145,6 +145,7 @@ class HistogramModel(ViewModel):
         return [self._rows[entry.name][1] for entry in entries]
 
     def _detail(self, entry: Entry | None) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:
+        # Without a histogram there is nothing to draw a range on.
         if entry is None or entry.evidence is None:
             return None, ()
         limits = entry.range()
@@ -171,6 +172,7 @@ class HistogramModel(ViewModel):
             bins=len(drawn.counts),
             low=low,
             high=high,
+            # With a scale for each channel, the coarsest.
             scale=float(np.max(scale)),
             zero_point=int(np.ravel(zero)[0]),
             clip_low=below,
@@ -211,6 +213,7 @@ class HistogramModel(ViewModel):
             try:
                 self._do(event)
             except QuantizationError as error:
+                # Kept as well as raised: a page that is drawn anew shows it too.
                 self._refusal = Refusal(_asked(event), str(error))
                 self.changed()
                 raise Refused(str(error)) from None
@@ -281,6 +284,7 @@ def _judge(entry: Entry) -> tuple[list[Candidate], list[CurvePoint]]:
     evidence, scheme = entry.evidence, entry.observer.scheme
     assert evidence is not None
     density, observer = evidence.density, entry.observer
+    # What the observer itself searches for is what it has found, and is not searched for again.
     own = NAMES.get(getattr(observer, "search", ""))
     ranges = {
         name: _force(entry, None) or (0.0, 0.0) if name == own else rule(density, scheme)
@@ -294,6 +298,7 @@ def _judge(entry: Entry) -> tuple[list[Candidate], list[CurvePoint]]:
         for name, ratio in zip(ranges, ratios, strict=True)
     ]
     widths, lows, highs, ratios = curve(density, scheme)
+    # A weight with a range a channel is judged by its channels, and not as one heap of values.
     if isinstance(evidence, ChannelValues):
         ratios = evidence.sqnrs(scheme, lows, highs)
     points = [
@@ -320,6 +325,7 @@ def _channels(entry: Entry) -> tuple[str | None, list[Channel]]:
     places = np.arange(low.size)
     if low.size > MOST_CHANNELS:
         even = np.linspace(0, low.size - 1, MOST_CHANNELS // 2).astype(int)
+        # Those that stand out first of all, and of the others as many, evenly.
         places = np.unique(np.concatenate([even, np.flatnonzero(outlier)[: MOST_CHANNELS // 2]]))
     return name, [Channel(int(i), float(low[i]), float(high[i]), bool(outlier[i])) for i in places]
 
@@ -327,6 +333,7 @@ def _channels(entry: Entry) -> tuple[str | None, list[Channel]]:
 def _outliers(sizes: Any) -> Any:
     """Which sizes are far above the others: five robust deviations, and half as much again as the median."""
     middle = np.median(sizes)
+    # 1.4826 makes of the median deviation what is a standard deviation of normal values.
     spread = 1.4826 * np.median(np.abs(sizes - middle))
     return (sizes > middle + 5 * spread) & (sizes > 1.5 * middle)
 
@@ -342,6 +349,7 @@ def _sentence(entry: Entry, change: Change) -> str:
     ratios = [evidence.sqnr(scheme, *limits) for limits in (before, after)]
     clips = [sum(evidence.density.clipped(*scheme.widened(*limits))) for limits in (before, after)]
     more = clips[1] - clips[0]
+    # A ten-thousandth of a per cent is below what the words can say.
     if abs(more) >= 5e-6:
         deed = f"clipping {percent(abs(more))} {'more' if more > 0 else 'less'}"
     else:
@@ -367,6 +375,7 @@ def _force(entry: Entry, override: Range | None) -> Range | None:
 def model_of(calibration: Calibration) -> HistogramModel:
     """Return the view model of `calibration`, the same one at every call while somebody draws it."""
     held = _models.get(id(calibration))
+    # An id is given again, so it is looked whether this is really the one.
     if held is None or held.calibration is not calibration:
         held = _models[id(calibration)] = HistogramModel(calibration)
     return held

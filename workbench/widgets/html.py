@@ -166,6 +166,7 @@ def _paint(mosaic: Array, gaps: Array, picture: Picture) -> bytes:
         high = max(-low, high)
         low = -high
     with np.errstate(invalid="ignore"):
+        # In halves: the width between the largest numbers is not finite.
         share = np.nan_to_num(np.clip((mosaic / 2 - low / 2) / (high / 2 - low / 2), 0, 1))
     wrong = np.isnan(mosaic).any(axis=-1)
     if picture.channels in (3, 4):

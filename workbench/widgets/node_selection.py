@@ -40,6 +40,7 @@ class NodeSelectionModel(ViewModel):
         if event.id is not None and event.id not in self._known():
             raise Refused(f"there is no node {event.id!r} in this picture")
         with self._lock:
+            # Without a change there is nothing to tell: two views that follow each other come to rest here.
             if event.id == self._selected:
                 return
             self._selected = event.id

@@ -27,6 +27,7 @@ def encode_png(pixels: Array, palette: Array | None = None) -> bytes:
     b'\x89PNG'
     """
     height, width = pixels.shape[:2]
+    # The format's numbers for colours with opacity, and for places in a palette.
     colour_type, channels = (6, 4) if palette is None else (3, 1)
     rows = np.zeros((height, 1 + width * channels), np.uint8)  # each row: filter 0, then its pixels
     rows[:, 1:] = pixels.reshape(height, -1)

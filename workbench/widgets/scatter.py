@@ -66,6 +66,7 @@ class ScatterModel(ViewModel):
         self._metric: Metric = "cosine"
         self._drawn: _Drawn | None = None
         self._near: tuple[object, list[Neighbour], Refusal | None] = (None, [], None)
+        # What this view has told the others last.
         self._selected = embedding.selected
         reference = weakref.ref(self)
 
@@ -130,6 +131,7 @@ class ScatterModel(ViewModel):
         if self._near[0] != key:
             found: list[Neighbour] = []
             refusal = None
+            # The others are not drawn, and have no neighbours that are.
             if selected and selected[0] < count:
                 try:
                     near = neighbours(self._embedding.vectors[:count], selected[0], NEIGHBOURS, metric)
@@ -183,6 +185,7 @@ class _Drawn:
         if embedding.codes is not None and len(embedding.categories) <= MOST_CATEGORIES:
             self.categories = [label[:LONGEST] for label in embedding.categories]
             self.buffers += (embedding.codes[: self.count].astype("<u2").tobytes(),)
+        # Labels that are too many for colours can still be read as a column.
         elif embedding.labels is not None:
             self.columns = {embedding.label_name: embedding.labels, **self.columns}
         if embedding.thumbnails is not None:

@@ -75,6 +75,7 @@ class TrainingModel(ViewModel):
     def changed(self) -> None:
         """Tell every listener; of a training that has ended the picture is kept first."""
         curves = self._curves()
+        # Once it has ended the training may go at any time, and this is the last chance to look.
         if curves is not None and curves.trainer is not None and not curves.trainer.control.active:
             self._look()
         super().changed()
@@ -118,6 +119,7 @@ class TrainingModel(ViewModel):
             ],
             advice=_advice(found, self._curves()),
         )
+        # Peaks are still to be looked for, so another picture is due although nothing changes.
         if not found.complete:
             self.changed()
         return Snapshot(state, tuple(buffers))
@@ -232,6 +234,7 @@ class TrainingWidget(HearingWidget):
     def __init__(
         self, curves: LiveCurves, others: Mapping[str, History] | None = None, **traits: Any
     ) -> None:
+        # Comparisons are this widget's own; without them all widgets and the panel share one model.
         model = TrainingModel(curves, others=others) if others else model_of(curves)
         super().__init__(model, curves, **traits)
 
@@ -291,6 +294,7 @@ def _by_their_names(trainers: Iterable[Any]) -> dict[str, Any]:
 def _curves_of(trainer: Trainer) -> LiveCurves:
     curves = next(one for one in trainer.callbacks if isinstance(one, LiveCurves))
     if curves.trainer is None:
+        # Before its first `fit`, so that it can be shown before it begins.
         curves.trainer = trainer
     return curves
 

@@ -52,8 +52,10 @@ def values_of(tensor: Any) -> Array | None:
         return plain(tensor) if here else np.asarray(tensor.detach().numpy())
     except NoNumbersError:
         return None
+    # A device with few values: a copy of them is cheap.
     except DeviceError:
         return tensor.numpy(force=True) if tensor.nbytes <= MOST_FETCHED else None
+    # Codes have no numbers without their scale: what is drawn is the codes.
     except DTypeError:
         return np.asarray(tensor.int_repr().numpy())
 
@@ -110,6 +112,7 @@ def _fewer_dims(array: Array) -> Array:
         else:
             shape.append(size)
             strides.append(stride)
+    # Read only: several entries may share their memory.
     return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=False)
 
 
@@ -179,6 +182,7 @@ def _plan(dims: Sequence[Dim]) -> Plan:
     """Choose the picture: images where names say so, else by how many dims have more than one entry."""
     axis = {dim.name: index for index, dim in enumerate(dims) if dim.name is not None}
     if "H" in axis and "W" in axis:
+        # Only where names say so: a stack of matrices looks the same as images.
         channel = axis.get("C")
         colours = channel is not None and dims[channel].size in IMAGE_CHANNELS
         return Plan("images", axis["H"], axis["W"], channel if colours else None, axis.get("N"))
@@ -199,6 +203,7 @@ def draw(
     if array.size == 0:
         return None
     plan = _plan(dims)
+    # Images first, at a modest size each; then each gets what is left.
     tiles = 1 if plan.tile is None else min(MOST_TILES, dims[plan.tile].size, _affordable(dims, plan, most))
     first = _first_entries(dims, plan, chosen, tiles)
     picked = _picked(dims, plan, most // (tiles * (1 if plan.channel is None else dims[plan.channel].size)))
@@ -214,6 +219,7 @@ def draw(
     )
     order = [axis for axis in (plan.tile, plan.row, plan.column, plan.channel) if axis is not None]
     rest = [axis for axis in range(len(dims)) if axis not in order]
+    # What is left over has one entry each, so it may stand anywhere.
     part = _real(array[index]).transpose([*rest, *order])
     sizes = [
         1 if axis is None else part.shape[len(rest) + order.index(axis)]
@@ -241,6 +247,7 @@ def _picture(
         width=sizes[2],
         channels=sizes[3],
         low=low,
+        # A constant has no width, and the map needs one.
         high=high if high > low else low + 1.0,
         signed=plan.kind != "images" and low < 0 < high,
         values_buffer=0,
@@ -264,6 +271,7 @@ def _picked(dims: Sequence[Dim], plan: Plan, most: int) -> dict[int, slice]:
     if plan.kind == "images":
         height, width = (dims[axis].size for axis in axes)
         step = max(1, math.isqrt(height * width // max(1, most)))
+        # The root is of whole pixels, and rounding both sides up may leave too many.
         while math.ceil(height / step) * math.ceil(width / step) > most and step < max(height, width):
             step += 1
         return {axis: slice(0, dims[axis].size, step) for axis in axes}

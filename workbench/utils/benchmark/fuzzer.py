@@ -110,6 +110,7 @@ class FuzzedTensor:
             return None
         order = np.arange(ndim)
         if ndim > 1 and stream.random() >= self.probability_contiguous:
+            # Until it is not in order: that share was drawn already.
             while (order == np.arange(ndim)).all():
                 order = stream.permutation(ndim)
         array = _values(stream, tuple(raw[i] for i in order), dtype.numpy).transpose(np.argsort(order))

@@ -148,6 +148,7 @@ class CallgrindStats:
         )
 
 
+# Counting is switched on around the runs alone: what Python does to begin would drown them.
 _SCRIPT = """
 import ctypes, pickle, sys
 with open(sys.argv[1], "rb") as handle:

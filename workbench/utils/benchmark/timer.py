@@ -73,6 +73,7 @@ class Timer:
 
     def _run(self, number: int) -> float:
         # timeit switches the garbage collector off meanwhile.
+        # A clock may stand still over a short block, and nothing can be divided by 0.
         return max(self._timer.timeit(number), 1e-9)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
@@ -80,6 +81,7 @@ class Timer:
         if number < 1:
             raise ValueError(f"number must be at least 1, got {number}")
         with _threads(self._spec.num_threads):
+            # The first runs fill caches, here and in the machine.
             self._run(max(number // 100, 2))
             return Measurement(number, [self._run(number)], self._spec)
 
