@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/host';
 import { RangeControl } from '../src/histogram/control';
 import { accuracyText, arrange } from '../src/histogram/list';
@@ -68,6 +68,10 @@ describe('ranges', () => {
 });
 
 describe('a hand on a range', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   it('is ahead of Python until the next state after the answer', async () => {
     const { made, sent } = control();
     made.move({ low: -1, high: 2 }, false);
@@ -79,6 +83,17 @@ describe('a hand on a range', () => {
     expect(sent.map(event => event.final)).toEqual([false, true]);
     made.accept({ ...detail, high: 2.9 });
     expect(made.range.high).toBe(2.9);
+    made.destroy();
+  });
+
+  it('is not overruled by the patience of its last movement', async () => {
+    vi.useFakeTimers();
+    const { made } = control();
+    made.move({ low: -1, high: 2 }, true);
+    await vi.advanceTimersByTimeAsync(1000);
+    made.move({ low: -1, high: 3 }, false);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(made.range.high).toBe(3);
     made.destroy();
   });
 

@@ -13,7 +13,9 @@ import {
   searchPoints,
   stylePoints
 } from '../src/scatter/cloud';
+import { Choice } from '../src/scatter/choice';
 import { claim } from '../src/scatter/overlay';
+import { Side } from '../src/scatter/side';
 import { columnWidths, wrap } from '../src/shapes/clash';
 import { flows, layoutRow } from '../src/shapes/flowLayout';
 import { linePath } from '../src/shapes/plot';
@@ -21,6 +23,8 @@ import { rowText } from '../src/shapes/flow';
 import { sparkPath } from '../src/shapes/tensor';
 import { Scale } from '../src/common/scales';
 import { textWidth } from '../src/common/text';
+
+type Point = [number, number, number];
 
 const operand = (
   label: string,
@@ -288,6 +292,61 @@ describe('the cloud', () => {
     expect(searchPoints(cloud, '3')).toEqual([3]);
     expect(searchPoints(cloud, '99')).toEqual([]);
     expect(searchPoints(cloud, '')).toEqual([]);
+    expect(searchPoints(cloud, '#seven')).toEqual([]);
+  });
+
+  it('is picked within reach where it lies at the back', () => {
+    const styles = stylePoints(cloud, { hidden: new Set(), bright: new Set() }, false, '#1976d2');
+    const p = projection({ ...startCamera(3), yaw: Math.PI / 2, pitch: 0 }, 640, 480);
+    const place = (point: number) =>
+      project(p, ...([0, 1, 2].map(at => cloud.positions[point * 3 + at]!) as Point));
+    const back = place(0)[2] < place(1)[2] ? 0 : 1;
+    expect(place(back)[2]).toBeLessThan(-0.5);
+    const away = place(back)[0] - place(1 - back)[0] < 0 ? -5.9 : 5.9;
+    expect(pick(cloud, styles, p, place(back)[0] + away, place(back)[1], 6)).toBe(back);
+  });
+
+  it('takes no selected points that are not drawn, even where Python refuses others', () => {
+    const choice = new Choice();
+    const given = { ...state, selected: [1, 9] };
+    choice.follow(given);
+    expect(choice.points).toEqual([1]);
+    choice.take([2], cloud.count);
+    choice.giveIn(given);
+    expect(choice.points).toEqual([1]);
+  });
+
+  it('hides nothing of other labels', () => {
+    const hidden: number[][] = [];
+    const nothing = () => undefined;
+    const side = new Side({
+      search: () => 0,
+      filter: ids => hidden.push([...ids]),
+      choose: nothing,
+      clear: nothing,
+      metric: nothing,
+      point: nothing
+    });
+    const shown = {
+      ...state,
+      metric: 'cosine',
+      neighbours: [],
+      columns: [],
+      rows: [],
+      selected: []
+    } as ScatterState;
+    side.update(shown, cloud, [], false);
+    side.element.querySelector<HTMLElement>('[data-label=seven]')!.click();
+    expect(hidden.at(-1)).toEqual([0]);
+    side.update(shown, cloud, [], true);
+    expect(hidden.at(-1)).toEqual([0]);
+    side.update(shown, { ...cloud, names: ['a', 'b', 'c'], sizes: [1, 2, 1] }, [], false);
+    expect(hidden.at(-1)).toEqual([]);
+    const many = { ...cloud, names: Array.from({ length: 501 }, (_, at) => `label ${at}`) };
+    side.update(shown, many, [], false);
+    side.element.querySelector<HTMLElement>('[data-label="label 3"]')!.click();
+    side.update(shown, many, [], true);
+    expect(hidden.at(-1)).toEqual([3]);
   });
 
   it('stays under the pointer while zooming', () => {

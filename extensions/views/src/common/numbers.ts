@@ -16,7 +16,7 @@ export function figure(value: number | null | undefined): string {
     return Number.isNaN(value) ? 'NaN' : value > 0 ? 'inf' : MINUS + 'inf';
   }
   const size = Math.abs(value);
-  if (value === 0 || Object.is(value, -0)) {
+  if (value === 0) {
     return '0';
   }
   if (Number.isInteger(value) && size < 1e5) {
@@ -27,7 +27,7 @@ export function figure(value: number | null | undefined): string {
     return withMinus(`${digits}e${Number(exponent)}`);
   }
   if (size >= 100) {
-    return withMinus(value.toFixed(size >= 1000 ? 0 : 0));
+    return withMinus(value.toFixed(0));
   }
   return withMinus(value.toPrecision(3));
 }
@@ -48,6 +48,7 @@ const PREFIXES = ['', 'K', 'M', 'G', 'T', 'P'];
 export function si(value: number, unit = ''): string {
   let step = 0;
   let size = Math.abs(value);
+  // From here on it would be written as 1000.
   while (step < PREFIXES.length - 1 && size >= 999.5) {
     size /= 1000;
     step += 1;
@@ -61,6 +62,7 @@ export function si(value: number, unit = ''): string {
 export function bytes(value: number): string {
   let step = 0;
   let size = value;
+  // From here on it would be written as 1024.
   while (step < PREFIXES.length - 1 && size >= 1023.5) {
     size /= 1024;
     step += 1;
@@ -81,10 +83,11 @@ export function percent(fraction: number | null | undefined): string {
   if (size < 0.005) {
     return '< 0.01 %';
   }
+  // Nor does what is left: 99.97 % is not 100 %.
   if (value < 100 && value >= 99.95) {
     return value >= 99.995 ? '> 99.99 %' : `${value.toFixed(2)} %`;
   }
-  const digits = size < 1 ? 2 : size < 10 ? 2 : 1;
+  const digits = size < 10 ? 2 : 1;
   return `${withMinus(value.toFixed(digits).replace(/\.?0+$/, ''))} %`;
 }
 
@@ -136,7 +139,7 @@ export function duration(seconds: number): string {
     : `${Math.floor(minutes / 1440)} d ${Math.round((minutes % 1440) / 60)} h`;
 }
 
-/** A whole number with thin spaces between thousands. */
+/** A whole number with commas between thousands. */
 export function grouped(value: number): string {
   return withMinus(Math.round(value).toString()).replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -147,6 +150,7 @@ export function parse(text: string): { readonly value: number } | { readonly pro
   if (plain === '') {
     return { problem: 'nothing was typed; type a number such as −1.5' };
   }
+  // Not by `Number` alone, to which an empty text is 0 and 0x10 is 16.
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : Number.NaN;
   if (!Number.isFinite(value)) {
     return { problem: `“${text.trim().slice(0, 40)}” is not a finite number; type one such as −1.5 or 2e−3` };

@@ -53,10 +53,13 @@ export class RangeControl {
     if (!detail) {
       return;
     }
+    // Where the hand began, in case it ends where no range is.
     this.start ??= this.range;
     const problem = whyNot(next);
     this.refusal = problem && `Refused: ${problem}.`;
     this.local = next;
+    // The hand is at it again: what was to end the last movement must not end this one.
+    clearTimeout(this.timer);
     this.settling = false;
     if (!problem) {
       this.transmit(detail.id, next, done);
@@ -113,6 +116,7 @@ export class RangeControl {
   }
 
   private settle(mine: Range | null, reply: Answer | void): void {
+    // The hand has moved on: this is the answer to an older range.
     if (this.local !== mine) {
       return;
     }
@@ -120,6 +124,7 @@ export class RangeControl {
     if (reply && !reply.accepted) {
       this.forget();
     } else {
+      // Accepted, and the state that shows it is still under way: until then the hand's range stands.
       this.settling = true;
       this.timer = setTimeout(() => {
         this.forget();

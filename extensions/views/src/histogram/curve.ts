@@ -43,6 +43,7 @@ export function drawCurve(
   const x = new Scale(Math.min(...widths), Math.max(...widths), LEFT, width - RIGHT);
   const least = Math.min(...figures);
   const most = Math.max(...figures);
+  // A little room above, for the ring around the optimum.
   const y = new Scale(least, most + (most - least || 1) * 0.12, HEIGHT - BOTTOM, TOP);
   const sqnrTicks = ticks(least, most, 3);
   for (const tick of sqnrTicks) {
@@ -86,8 +87,9 @@ export function drawCurve(
       'stroke-linejoin': 'round'
     })
   );
-  candidates.forEach((candidate, index) => {
-    const at = detail.candidates.indexOf(candidates[index]!);
+  candidates.forEach(candidate => {
+    // Its colour goes by its place among all candidates, as on its button.
+    const at = detail.candidates.indexOf(candidate);
     svg.append(
       s(
         'circle',

@@ -2,7 +2,7 @@
 import type { Answer } from '../host';
 import type { ModelFigures, ObserverRow } from '../protocol';
 import { Aim } from '../common/aim';
-import { h, replace, s, setText } from '../common/dom';
+import { h, replace, s } from '../common/dom';
 import { decibels, percent, signed } from '../common/numbers';
 import { Segments } from '../common/parts';
 import { clamp } from '../common/scales';
@@ -146,6 +146,7 @@ export class ObserverList {
       h('span', { class: 'wb-list-sqnr' }, decibels(row.sqnr), bar)
     ];
     let element = known?.element;
+    // The element stays, and with it its place.
     if (element) {
       replace(element, ...children);
     } else {
@@ -154,6 +155,7 @@ export class ObserverList {
         {
           class: 'wb-list-row',
           role: 'option',
+          // Several widgets may share a page, and ids are the page's.
           id: `wb-observer-${this.built.size}-${Math.random().toString(36).slice(2, 7)}`,
           'data-id': row.id,
           'data-testid': 'wb-observer'
@@ -186,6 +188,7 @@ export class ObserverList {
     const at = this.shown.findIndex(row => row.id === this.selected);
     const row = this.rows.children[at];
     if (row instanceof HTMLElement && at >= 0) {
+      // Not by scrollIntoView, which would scroll the notebook, too.
       const { offsetTop, offsetHeight } = row;
       const from = this.rows.offsetTop;
       if (
@@ -220,10 +223,4 @@ export function accuracyText(model: ModelFigures): string {
     return text;
   }
   return `${text} (${signed((model.accuracy - model.float_accuracy) * 100, 1)})`;
-}
-
-/** Sets the text of a figure and its exact value. */
-export function setFigure(element: HTMLElement, text: string, title: string): void {
-  setText(element, text);
-  element.title = title;
 }

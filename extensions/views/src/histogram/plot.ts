@@ -52,11 +52,6 @@ export class RangePlot {
     this.element.append(this.svg);
   }
 
-  /** Whether a person holds a handle. */
-  get held(): boolean {
-    return this.dragging !== null;
-  }
-
   /** Lets go without telling: the observer under the hand is no longer the one that was grabbed. */
   release(): void {
     this.dragging = null;
@@ -86,6 +81,7 @@ export class RangePlot {
   private handle(end: End): RangePlot['ends']['low'] {
     const line = s('line', { 'stroke-width': 2 });
     const grip = s('rect', { class: 'wb-grip', width: 10, height: 28, rx: 4 });
+    // Wider than the line that is seen, for a hand.
     const zone = s('rect', { width: 24, fill: 'transparent' });
     const text = s('text', { 'font-size': 11, 'font-weight': 600, 'text-anchor': 'middle' });
     const group = s(
@@ -108,6 +104,7 @@ export class RangePlot {
     group.addEventListener('pointerup', event => this.up(end, event));
     group.addEventListener('pointercancel', event => this.up(end, event));
     group.addEventListener('keydown', event => this.key(end, event));
+    // A key that is held repeats: the movement ends when it is let go.
     group.addEventListener('keyup', event => {
       if (this.state && /^(Arrow|Page|Home|End)/.test(event.key)) {
         this.events.move(end, this.events.current()[end], true);
@@ -129,6 +126,7 @@ export class RangePlot {
       return;
     }
     const box = this.svg.getBoundingClientRect();
+    // Where it was taken hold of, so that the handle does not jump under the pointer.
     this.offset = event.clientX - box.left - this.x.at(this.events.current()[end]);
     this.dragging = end;
     this.frozen = { low: this.x.low, high: this.x.high };
@@ -145,6 +143,7 @@ export class RangePlot {
 
   private up(end: End, event: PointerEvent): void {
     if (this.dragging === end) {
+      // A drag that the browser breaks off ends where it was.
       const value = event.type === 'pointerup' ? this.valueAt(event) : this.events.current()[end];
       this.release();
       this.events.move(end, value, true);
@@ -196,6 +195,7 @@ export class RangePlot {
       'stroke-width': 1.5
     });
     setAttributes(zone, { x: at - 12, y: TOP - 14, height: base - TOP + 14 });
+    // Two texts that would meet stand apart.
     const both = Math.abs(this.x.at(range.high) - this.x.at(range.low)) < 96;
     const anchor = both ? (end === 'low' ? 'end' : 'start') : 'middle';
     setAttributes(text, {

@@ -14,7 +14,7 @@ export class Choice {
   follow(state: ScatterState): void {
     if (!this.waiting || sameNumbers(state.selected, this.points)) {
       this.waiting = false;
-      this.points = state.selected.filter(point => point < state.count);
+      this.giveIn(state);
     }
   }
 
@@ -34,9 +34,9 @@ export class Choice {
     return current;
   }
 
-  /** Takes what Python has, after a refusal. */
+  /** Takes what Python has, as far as it is drawn. */
   giveIn(state: ScatterState): void {
-    this.points = state.selected;
+    this.points = state.selected.filter(point => point < state.count);
   }
 
   /** The points with one more, or without it where it was among them. */

@@ -104,6 +104,7 @@ export function normalise(
       positions[point * 3 + axis] = value;
       finite &&= Number.isFinite(value);
     }
+    // One coordinate that is not finite takes the place from the whole point.
     if (!finite) {
       positions.fill(Number.NaN, point * 3, point * 3 + 3);
       lost += 1;
@@ -176,7 +177,7 @@ export function pick(
 ): number | null {
   const { positions } = cloud;
   let best: number | null = null;
-  let least = reach;
+  let least = Infinity;
   for (let point = 0; point < cloud.count; point++) {
     if (styles[point * 4 + 3] === HIDDEN) {
       continue;
@@ -238,15 +239,13 @@ export function searchPoints(cloud: Cloud, text: string): number[] {
     cloud.names.flatMap((name, index) => (name.toLowerCase().includes(plain) ? [index] : []))
   );
   const exactly = cloud.names.findIndex(name => name.toLowerCase() === plain);
+  // A whole label means only itself: `cat` is not `category`.
   if (exactly >= 0) {
     named.clear();
     named.add(exactly);
   }
   const found: number[] = [];
-  if (named.size === 0 && number >= 0 && number < cloud.count) {
-    return [number];
-  }
-  if (plain.startsWith('#') && number < cloud.count) {
+  if (number >= 0 && number < cloud.count && (named.size === 0 || plain.startsWith('#'))) {
     return [number];
   }
   cloud.categories?.forEach((category, point) => {

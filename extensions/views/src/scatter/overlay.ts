@@ -1,7 +1,7 @@
 /** What is drawn over the cloud: names of the labels, rings around the selection, the rectangle of a drag. */
 import type { Theme } from '../common/theme';
 import { project, type Projection } from './camera';
-import { BRIGHT, HIDDEN, nameOf, type Cloud } from './cloud';
+import { HIDDEN, nameOf, type Cloud } from './cloud';
 
 /** What to draw. */
 export interface OverlayState {
@@ -95,6 +95,7 @@ function ring(
   width: number
 ): void {
   context.beginPath();
+  // 7 is more than a whole turn.
   context.arc(x, y, radius, 0, 7);
   context.lineWidth = width;
   context.strokeStyle = colour;
@@ -111,6 +112,7 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
       ring(context, at[0], at[1], state.radius * 1.5 * at[3] + 2, ink, 1);
     }
   }
+  // More rings say nothing more, and take long.
   for (const point of state.selected.slice(0, 2000)) {
     const at = place(state, point);
     if (at) {
@@ -137,6 +139,7 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
     context.fillRect(left, top, right - left, bottom - top);
     context.strokeStyle = theme.accent;
     context.lineWidth = 1;
+    // In the middle of pixels, or the line would be two grey ones.
     context.strokeRect(left + 0.5, top + 0.5, right - left, bottom - top);
   }
 }
@@ -150,6 +153,7 @@ function drawNames(
 ): void {
   const { cloud, projection, hidden } = state;
   const order = cloud.names.map((_, index) => index).sort((a, b) => cloud.sizes[b]! - cloud.sizes[a]!);
+  // With more, the picture would be all names.
   for (const index of order.slice(0, 60)) {
     if (!hidden.has(index) && cloud.sizes[index]! > 0) {
       const [x, y] = project(
@@ -161,14 +165,4 @@ function drawNames(
       text(context, cloud.names[index]!, x, y, theme, taken, 500, state.colours[index]);
     }
   }
-}
-
-/** Whether anything stands out now, so that the rest is dimmed. */
-export function anyBright(styles: Uint8Array): boolean {
-  for (let at = 3; at < styles.length; at += 4) {
-    if (styles[at] === BRIGHT) {
-      return true;
-    }
-  }
-  return false;
 }

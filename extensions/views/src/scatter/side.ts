@@ -19,6 +19,7 @@ export interface SideEvents {
 }
 
 const MOST_SHOWN = 60;
+const MOST_LABELS = 500;
 
 /** The panel. */
 export class Side {
@@ -86,6 +87,7 @@ export class Side {
         this.field.value = '';
         this.search(false);
       }
+      // Keys of a field are no shortcuts of the view, nor of the notebook around it.
       event.stopPropagation();
     });
   }
@@ -123,18 +125,19 @@ export class Side {
     if (key === this.key) {
       return;
     }
-    const same = this.legend.children.length === cloud.names.length;
+    const names = cloud.names.slice(0, MOST_LABELS);
+    const same = this.legend.children.length === names.length;
     this.key = key;
     replace(
       this.legend,
-      ...cloud.names
-        .slice(0, 500)
-        .map((name, index) => this.legendEntry(name, index, cloud.sizes[index] ?? 0, dark))
+      ...names.map((name, index) => this.legendEntry(name, index, cloud.sizes[index] ?? 0, dark))
     );
-    if (!same) {
-      this.hidden = new Set();
+    if (same) {
+      this.markLegend();
+    } else {
+      // Other labels: what was hidden of the last ones would be hidden with nothing to say so.
+      this.setHidden(new Set());
     }
-    this.markLegend();
   }
 
   private legendEntry(name: string, index: number, count: number, dark: boolean): HTMLElement {

@@ -57,6 +57,8 @@ export class FlowPicture implements Act<FlowState> {
     'aria-label': 'Ops, in the order they run',
     'data-testid': 'wb-flow'
   });
+  /** Several widgets may share a page, and ids are the page's. */
+  private readonly name = `wb-flow-${Math.random().toString(36).slice(2, 8)}`;
   private readonly listeners = new Listeners();
   private state: FlowState | null = null;
   private rows: HTMLElement[] = [];
@@ -196,7 +198,7 @@ export class FlowPicture implements Act<FlowState> {
       {
         class: 'wb-flow-row',
         role: 'option',
-        id: `wb-flow-${index}`,
+        id: `${this.name}-${index}`,
         'data-node': row.node,
         'data-testid': 'wb-flow-row'
       },

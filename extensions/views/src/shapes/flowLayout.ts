@@ -52,6 +52,7 @@ export function operandLabel(operand: FlowOperand): string {
 export function layoutRow(row: FlowRow, available: number): RowLayout {
   const all = [...row.inputs, row.output];
   const longest = (scale: number): number => Math.max(...all.map(operand => run(lengths(operand, scale))));
+  // The largest scale at which the longest run fits; if there is none all bars are squeezed.
   const scale = [7, 5, 3, 1, 0].find(candidate => longest(candidate) <= available) ?? 0;
   const squeeze = Math.min(1, available / Math.max(1, longest(scale)));
   const bars: PlacedBar[] = [];
@@ -80,7 +81,7 @@ export function layoutRow(row: FlowRow, available: number): RowLayout {
     x += put(operand, index) + OPERAND_GAP;
   });
   x = 0;
-  y += row.inputs.length > 0 ? LABEL + BAR_HEIGHT + RIBBON - LABEL : 0;
+  y += row.inputs.length > 0 ? BAR_HEIGHT + RIBBON : 0;
   const outputTop = y;
   put(row.output, -1);
   // The output's label stands behind its bars, where no ribbon passes.

@@ -16,11 +16,6 @@ export class Window {
     return this.chosen !== null;
   }
 
-  /** Whether there is something to go back to. */
-  get undoable(): boolean {
-    return this.past.length > 0;
-  }
-
   /** What to show of all steps. A part stays where it is while new steps come. */
   of(all: Steps): Steps {
     const { chosen } = this;
@@ -50,6 +45,7 @@ export class Window {
   /** Goes back to what was shown before. */
   undo(): boolean {
     const before = this.past.pop();
+    // `null` is something to go back to: all steps.
     if (before === undefined) {
       return false;
     }
