@@ -50,6 +50,7 @@ class FrontLink implements IFrontLink {
     if (!context || context.isDisposed) {
       return NO_NOTEBOOK;
     }
+    // Ready without a kernel: somebody has shut it down.
     return context.hasNoKernel || context.isReady ? NO_KERNEL : STARTING;
   }
 }

@@ -9,6 +9,7 @@ const PLACES = ['', 'notebooks/'];
 /** Where the first notebook lies below the folder that is served; null if it is not there. */
 async function findFirst(app: JupyterFrontEnd): Promise<string | null> {
   for (const place of PLACES) {
+    // A folder that is not there is no fault: it may lie in the other place.
     const folder = await app.serviceManager.contents.get(place, { content: true }).catch(() => null);
     const entries = (folder?.content ?? []) as readonly { readonly name: string }[];
     if (entries.some(entry => entry.name === FIRST)) {

@@ -35,6 +35,7 @@ class Notice extends Widget {
     if (this.front.link !== this.link) {
       this.endLink?.();
       this.link = this.front.link;
+      // Without a model it is the link itself that has changed.
       this.endLink = this.link?.listen(model => model === null && this.refresh()) ?? null;
     }
     this.refresh();
@@ -70,6 +71,7 @@ function linkWords(link: KernelLink): readonly [string, string] {
 
 function codeButton(code: string): HTMLElement {
   const button = h('button', { type: 'button', class: 'wb-panel-code', title: 'Copy' }, code);
+  // Over plain HTTP, or without permission, there is no clipboard. The code can be selected all the same.
   button.addEventListener('click', () => void navigator.clipboard?.writeText(code).catch(() => undefined));
   return button;
 }

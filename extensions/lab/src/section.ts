@@ -198,12 +198,14 @@ export class ViewSection extends Widget {
       ...[...all].reverse().map(entry => ({ value: entry.model, text: titleOf(entry) }))
     ];
     const options = [...this.choice.options];
+    // Only where it has changed: the list closes when its options are replaced.
     if (options.length !== wanted.length || wanted.some((one, at) => one.value !== options[at]?.value)) {
       replace(this.choice, ...wanted.map(one => h('option', { value: one.value }, one.text)));
     } else {
       wanted.forEach((one, at) => setText(options[at] as Node, one.text));
     }
     this.choice.hidden = all.length < 2;
+    // What was chosen is gone.
     if (shown === null || shown.model !== this.chosen) {
       this.chosen = NEWEST;
     }

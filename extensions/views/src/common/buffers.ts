@@ -30,6 +30,7 @@ function reading<A extends Numbers>(
   return (buffers, index, length, what) => {
     const bytes = bytesOf(buffers, index, what);
     return checked(
+      // Bytes that make no whole element are left out.
       new kind(bytes.buffer, 0, Math.floor(bytes.byteLength / kind.BYTES_PER_ELEMENT)),
       length,
       what

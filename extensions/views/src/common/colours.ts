@@ -135,6 +135,7 @@ export function luminance([red, green, blue]: Rgb): number {
 /** Black or white, whichever reads better on the colour. */
 export function inkOn(colour: string): string {
   const light = luminance(rgb(colour));
+  // Contrast as WCAG has it, with black and with white.
   return (light + 0.05) / 0.05 > 1.05 / (light + 0.05) ? '#000000' : '#ffffff';
 }
 
@@ -168,7 +169,8 @@ export type MapName = 'viridis' | 'signed' | 'grey';
 /** A colour map as a table of 256 colours, red green blue by turns; `dark` only matters to the signed map. */
 export function colourTable(name: MapName, dark = false, paper?: Rgb): Uint8ClampedArray {
   const signed = dark
-    ? SIGNED_DARK.map((colour, index) => (index === 3 && paper ? paper : colour))
+    ? // On a dark theme zero looks like the paper that it stands on.
+      SIGNED_DARK.map((colour, index) => (index === 3 && paper ? paper : colour))
     : SIGNED_LIGHT;
   const stops = name === 'viridis' ? VIRIDIS : name === 'grey' ? GREY : signed;
   const table = new Uint8ClampedArray(256 * 3);

@@ -132,5 +132,6 @@ export function download(name: string, data: Blob): void {
   document.body.appendChild(link);
   link.click();
   link.remove();
+  // Not at once: some browsers begin to read only after this.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -86,6 +86,7 @@ export function openMenu(
     menu.remove();
     button.setAttribute('aria-expanded', 'false');
     document.removeEventListener('pointerdown', outside, true);
+    // What was clicked outside keeps the focus that it took.
     if (
       back instanceof HTMLElement &&
       (document.activeElement === document.body || !document.activeElement)
@@ -135,6 +136,7 @@ export function openMenu(
   menu.style.left = `${clamp(box.right - menu.offsetWidth, 4, innerWidth - menu.offsetWidth - 4)}px`;
   menu.style.top = `${box.bottom + menu.offsetHeight + 4 > innerHeight ? Math.max(4, box.top - menu.offsetHeight - 4) : box.bottom + 4}px`;
   button.setAttribute('aria-expanded', 'true');
+  // While it is captured: on its way back a part of a view may stop it.
   document.addEventListener('pointerdown', outside, true);
   focusable[0]?.focus();
   return close;

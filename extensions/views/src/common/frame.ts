@@ -31,12 +31,14 @@ export class Frame {
 
 /** Calls back, once a frame, when an element has another size. */
 export function watchSize(element: HTMLElement, changed: () => void): () => void {
+  // jsdom has none.
   if (typeof ResizeObserver === 'undefined') {
     return () => undefined;
   }
   let width = -1;
   let height = -1;
   const observer = new ResizeObserver(() => {
+    // Whole pixels only: a redraw that changes a fraction of one would be called back without end.
     if (element.clientWidth !== width || element.clientHeight !== height) {
       width = element.clientWidth;
       height = element.clientHeight;
@@ -126,6 +128,7 @@ export class Latest<T, R> {
       answer => (waiter: Waiter<R>) => waiter.resolve(answer),
       (reason: unknown) => (waiter: Waiter<R>) => waiter.reject(reason)
     );
+    // Patience may have run out since, and another value be on its way.
     if (this.under === timer) {
       next();
     }

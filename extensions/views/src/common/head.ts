@@ -59,6 +59,7 @@ export class HeadLine {
   ) {
     this.status = h(
       'span',
+      // Never read out: it changes every second.
       { class: 'wb-head-status', 'data-testid': 'wb-status', role: 'status', 'aria-live': 'off' },
       this.dot,
       this.age

@@ -108,6 +108,7 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
       this.state = state;
       this.complain('');
     } catch (error) {
+      // Anything else is a fault of ours, which must not be hidden.
       if (!(error instanceof StateError)) {
         throw error;
       }
@@ -193,6 +194,7 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   }
 
   private redraw(): void {
+    // Outside of the page nothing has a size.
     if (this.state !== null && this.element.isConnected && !this.press.holds) {
       this.focus.during(() => this.draw());
     }

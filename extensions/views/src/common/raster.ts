@@ -83,9 +83,11 @@ export function fitCanvas(
   width: number,
   height: number
 ): CanvasRenderingContext2D {
+  // Nobody sees more than three to a pixel, and memory grows with their square.
   const ratio = Math.min(3, globalThis.devicePixelRatio || 1);
   const wide = Math.max(1, Math.round(width * ratio));
   const tall = Math.max(1, Math.round(height * ratio));
+  // Setting the size clears a canvas and takes new memory, even where it stays the same.
   if (canvas.width !== wide || canvas.height !== tall) {
     canvas.width = wide;
     canvas.height = tall;

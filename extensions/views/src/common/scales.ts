@@ -37,6 +37,7 @@ export function tickStep(low: number, high: number, count: number): number {
 /** Round values inside [low, high], about `count` of them. */
 export function ticks(low: number, high: number, count: number): number[] {
   const step = tickStep(low, high, count);
+  // A little more than nothing, so that rounding does not cost the tick at an end.
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   const values: number[] = [];

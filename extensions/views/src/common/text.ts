@@ -4,6 +4,7 @@
 export function textWidth(text: string, size = 11): number {
   let width = 0;
   for (const letter of text) {
+    // From ⺀ on letters are about as wide as tall.
     width += /[il.,:;|' ]/.test(letter) ? 0.32 : /[mwMW@%]/.test(letter) ? 0.92 : letter > '⺀' ? 1.05 : 0.62;
   }
   return width * size;

@@ -9,6 +9,7 @@ function styleHome(node: Node): ParentNode & Node {
 
 /** Puts a style sheet where `node` stands, once; a newer text of the same name replaces it. */
 export function useStyle(node: Node, name: string, css: string): void {
+  // In the head in any case: tooltips and menus hang on the body, outside of a widget's root.
   for (const home of new Set([styleHome(node), document.head])) {
     const present = home.querySelector(`style[data-workbench="${name}"]`);
     if (!present) {

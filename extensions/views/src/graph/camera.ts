@@ -94,6 +94,7 @@ export class HandCamera {
     }
     event.preventDefault();
     const box = this.field.getBoundingClientRect();
+    // Firefox counts lines where others count pixels.
     const lines = event.deltaMode === 1 ? 16 : 1;
     this.zoom(
       Math.exp(-clamp(event.deltaY * lines, -120, 120) * 0.004),
@@ -114,8 +115,10 @@ export class HandCamera {
     }
     const x = event.clientX - this.pan.x;
     const y = event.clientY - this.pan.y;
+    // A hand trembles: so much is still a click.
     if (!this.pan.moved && Math.hypot(x - this.camera.x, y - this.camera.y) > 4) {
       this.pan.moved = true;
+      // Only now, for a captured press would be no click on what lies under it.
       this.field.setPointerCapture(event.pointerId);
       this.field.toggleAttribute('data-drag', true);
     }

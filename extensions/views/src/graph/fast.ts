@@ -194,11 +194,13 @@ function finish(
     }
     // A long edge runs beside what lies between its ends.
     let right = -Infinity;
+    // Bounded: an edge over thousands of ranks must not look at all that lies between.
     for (let row = first; row <= Math.min(last, first + 60); row++) {
       for (const node of rows[row]!) {
         right = Math.max(right, x[node]! - least + nodes[node]!.width / 2);
       }
     }
+    // Edges of different lengths run beside each other, not on top.
     const lane = right + 14 + ((last - first) % 5) * 5;
     width = Math.max(width, lane + 4);
     return [

@@ -54,6 +54,7 @@ export class Gestures {
   }
 
   private click(event: MouseEvent): void {
+    // Without this the page would jump to where the field begins.
     this.field.focus({ preventScroll: true });
     if (this.hand.panned || (event.target as Element).closest('.wb-minimap, .wb-graph-zoom')) {
       return;
@@ -84,6 +85,7 @@ export class Gestures {
     const { x, y, scale } = this.hand.camera;
     const onNode = (event.target as Element).closest('[data-node], .wb-g-folded');
     const point = { x: (event.clientX - box.left - x) / scale, y: (event.clientY - box.top - y) / scale };
+    // So small, edges are nearer to each other than anybody can point.
     this.events.hover(onNode || scale < 0.3 ? null : routeAt(layout, point, 7 / scale));
   }
 

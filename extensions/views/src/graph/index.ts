@@ -117,6 +117,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (this.page.parentNode !== this.content) {
       replace(this.content, this.page);
     }
+    // As text, since every state comes with objects of its own.
     const shape = JSON.stringify([
       state.nodes.map(node => [node.id, node.scope]),
       state.edges.map(edge => [edge.source, edge.target])

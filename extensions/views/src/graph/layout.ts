@@ -24,6 +24,7 @@ const DAGRE_LIMIT = 220;
 
 const PAD = 14;
 const TITLE = 24;
+// Begin with a character that no id has, so that no node is taken for a gate.
 const ENTRY = '\u0000in';
 const EXIT = '\u0000out';
 
@@ -85,6 +86,7 @@ interface Level {
 }
 
 function key(source: string, target: string): string {
+  // No id has this character, so no two pairs share a key.
   return `${source}\u0001${target}`;
 }
 
@@ -140,6 +142,7 @@ function steps(tree: Tree, edge: SeenEdge): (readonly [string, string, string])[
     result.push([scope.id, source, EXIT]);
     source = scopeItem(scope);
   }
+  // The way in is found from the inside out, and gone the other way round.
   const entering: (readonly [string, string, string])[] = [];
   let target = edge.target;
   for (const scope of down) {
@@ -183,6 +186,7 @@ function dagreLevel(
     return made.points ?? [places.get(edge.source)!, places.get(edge.target)!];
   });
   const size = graph.graph() as { readonly width?: number; readonly height?: number };
+  // dagre counts nodes and labels into the width, and not the bends of edges.
   const right = Math.max(1, ...routes.flatMap(points => points.map(point => point.x)));
   return { places, routes, width: Math.max(size.width ?? 1, right), height: Math.max(1, size.height ?? 1) };
 }
@@ -298,6 +302,7 @@ function route(
     const level = levels.get(scope)!;
     const origin = origins.get(scope)!;
     const bends = level.layout.routes[level.edgeIndex.get(key(source, target))!]!;
+    // The first and the last lie on rims, or at a gate, where the path goes straight on.
     for (const bend of bends.slice(1, -1)) {
       points.push({ x: origin.x + bend.x, y: origin.y + bend.y });
     }
@@ -318,6 +323,7 @@ export function routePath(points: readonly Placed[]): string {
     const middle = (from.y + to.y) / 2;
     return `M${text(from)}C${from.x.toFixed(1)} ${middle.toFixed(1)} ${to.x.toFixed(1)} ${middle.toFixed(1)} ${text(to)}`;
   }
+  // From middle to middle between bends, each bend pulling its piece: smooth where pieces meet.
   let path = `M${text(points[0]!)}`;
   for (let index = 1; index < points.length - 1; index++) {
     const bend = points[index]!;

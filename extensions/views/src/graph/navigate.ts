@@ -45,6 +45,7 @@ export function walk(layout: GraphLayout, from: string | null, key: string): str
   for (const box of closed) {
     const across = (box.x + box.width / 2 - middle) * side;
     const down = Math.abs(box.y + box.height / 2 - here.y - here.height / 2);
+    // What is nearly beside counts, and one step down weighs as much as three across.
     if (across > 4 && down < Math.max(60, across) && across + 3 * down < least) {
       least = across + 3 * down;
       best = box.item.id;
@@ -67,6 +68,7 @@ export function routeAt(layout: GraphLayout, point: Placed, reach: number): Rout
   for (const route of layout.routes) {
     const first = route.points[0]!;
     const last = route.points.at(-1)!;
+    // Bends lie between the ends: most edges are ruled out without a look at them.
     if (point.y < Math.min(first.y, last.y) - reach || point.y > Math.max(first.y, last.y) + reach) {
       continue;
     }

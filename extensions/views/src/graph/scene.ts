@@ -35,6 +35,7 @@ export class Scene {
   readonly svg = s('svg', { class: 'wb-svg', role: 'presentation' });
   private readonly world = s('g');
   private readonly scopes = s('g');
+  // All edges are one path: browsers draw one long path far faster than thousands of short ones.
   private readonly edges = s('path', { class: 'wb-g-edges', 'vector-effect': 'non-scaling-stroke' });
   private readonly heads = s('path', { class: 'wb-g-heads' });
   private readonly lit = s('path', { class: 'wb-g-lit', 'vector-effect': 'non-scaling-stroke' });
@@ -76,6 +77,7 @@ export class Scene {
       return;
     }
     this.world.setAttribute('transform', `translate(${camera.x} ${camera.y}) scale(${camera.scale})`);
+    // With a margin, so that nothing appears at the very rim while the picture moves.
     const window = {
       left: -camera.x / camera.scale - 60,
       top: -camera.y / camera.scale - 60,
@@ -296,6 +298,7 @@ export class Scene {
   }
 
   private drawFar(layout: GraphLayout, colouring: Colouring): void {
+    // One path for each colour, however many nodes have it.
     const paths = new Map<string, string>();
     for (const box of layout.boxes.values()) {
       if (!isOpen(box)) {

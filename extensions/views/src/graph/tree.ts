@@ -50,6 +50,7 @@ export function background(state: Pick<GraphState, 'nodes' | 'edges'>): Set<stri
   for (const edge of state.edges) {
     sources.set(edge.target, [...(sources.get(edge.target) ?? []), edge.source]);
   }
+  // Until nothing is added: the order of nodes promises nothing.
   for (let grew = true; grew;) {
     grew = false;
     for (const node of state.nodes) {
@@ -89,6 +90,7 @@ export function buildTree(state: Pick<GraphState, 'nodes' | 'edges'>, hidden: Re
     }
   }
   const edges = state.edges.filter(edge => nodes.has(edge.source) && nodes.has(edge.target));
+  // Counted into every scope around it, drawn or not: a folded one tells how much it holds.
   for (const node of state.nodes) {
     for (let depth = node.kind === 'parameter' ? 1 : Infinity; depth <= node.scope.length; depth++) {
       const scope = scopes.get(node.scope.slice(0, depth).join('.'));
@@ -104,6 +106,7 @@ export function buildTree(state: Pick<GraphState, 'nodes' | 'edges'>, hidden: Re
 
 /** A scope around a single op is noise: the op moves up. */
 function flatten(scope: Scope, scopes: Map<string, Scope>, home: Map<string, Scope>): Scope {
+  // Over a copy: scopes leave the list on the way.
   for (const inner of [...scope.scopes]) {
     flatten(inner, scopes, home);
     if (inner.scopes.length === 0 && inner.nodes.length <= 1) {
@@ -193,6 +196,7 @@ export function openAtFirst(tree: Tree, most: number): Set<string> {
   let open = new Set<string>();
   let level = tree.root.scopes;
   while (level.length > 0) {
+    // A stack stays folded: open, it would hide just that its blocks are alike.
     const next = new Set([...open, ...level.filter(scope => scope.repeats === 1).map(scope => scope.id)]);
     if (countSeen(tree.root, next) > most) {
       return open;

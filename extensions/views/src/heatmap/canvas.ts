@@ -62,6 +62,7 @@ export class HeatCanvases {
     }
     this.paint(state, tone, theme);
     const fit = Math.min(side / state.width, side / state.height);
+    // Whole multiples, so that all cells are the same size; only what must shrink takes any scale.
     this.scale = fit >= 1 ? Math.max(1, Math.floor(fit)) : fit;
     const width = state.width * this.scale;
     const height = state.height * this.scale;
@@ -70,6 +71,7 @@ export class HeatCanvases {
       [this.heat, this.heatBitmap!]
     ] as const) {
       const context = fitCanvas(canvas, width, height);
+      // Shrunk without smoothing, whole rows would be left out.
       context.imageSmoothingEnabled = this.scale < 1;
       context.drawImage(image, 0, 0, width, height);
       this.drawCursor(context, theme);
@@ -137,6 +139,7 @@ export class HeatCanvases {
     const shift = (size - this.scale) / 2;
     const x = this.cursor.column * this.scale - shift;
     const y = this.cursor.row * this.scale - shift;
+    // Light on dark, so that it is seen on any cell.
     context.lineWidth = 3;
     context.strokeStyle = '#000000';
     context.strokeRect(x, y, size, size);
@@ -160,6 +163,7 @@ export class HeatCanvases {
       return;
     }
     if (step) {
+      // So that the first arrow to the right leads to the first column.
       const at = this.cursor ?? { row: 0, column: -step[1] };
       const far = event.shiftKey ? 5 : 1;
       this.go({

@@ -239,6 +239,7 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       ),
       map.element
     );
+    // Later: what it writes to is set once this has returned.
     queueMicrotask(() => this.writeTone());
     return { element, map: map.input };
   }
@@ -262,6 +263,7 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       this.next,
       this.sampleCount
     );
+    // The stepper is put in anew, which takes the focus from its field.
     const focused = document.activeElement;
     replace(
       this.target,
@@ -388,6 +390,7 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
     this.writeSample(state);
     this.sampleField.value = String(sample);
     void this.sender.push({ type: 'sample', index: sample }).then(answer => {
+      // By now another one may be wanted.
       if (this.wanted === sample) {
         this.wanted = null;
       }

@@ -32,6 +32,7 @@ export class Candidates {
     }
     this.element.dataset['key'] = key;
     const best = Math.max(...detail.candidates.map(candidate => candidate.sqnr ?? -Infinity));
+    // A button that is replaced loses the focus.
     const focused = this.element.contains(document.activeElement)
       ? document.activeElement?.getAttribute('data-name')
       : null;

@@ -238,6 +238,7 @@ export class DetailPane {
 
   private writeRefusal(state: HistogramState): void {
     const fromPython = state.refusal ? `Refused: ${state.refusal.reason}` : '';
+    // What was put away stays away while Python's state still holds it.
     const text = this.control.refusal || (fromPython === this.dismissed ? '' : fromPython);
     if (!fromPython) {
       this.dismissed = '';
@@ -252,6 +253,7 @@ export class DetailPane {
     this.redraw();
   }
 
+  // In a field this takes back what was typed.
   private key(event: KeyboardEvent): void {
     if (
       (event.ctrlKey || event.metaKey) &&

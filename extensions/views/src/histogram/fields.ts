@@ -47,6 +47,7 @@ export class RangeFields {
       } else if (event.key === 'Enter') {
         this.typed(end);
       }
+      // Keys of a field are no shortcuts of the view, nor of the notebook around it.
       event.stopPropagation();
     });
     return input;
@@ -54,6 +55,7 @@ export class RangeFields {
 
   private typed(end: End): void {
     const input = this.inputs[end];
+    // Enter, and the change event that follows it, would ask twice.
     if (input.value === input.dataset['shown']) {
       return;
     }
@@ -77,6 +79,7 @@ export class RangeFields {
     for (const end of ['low', 'high'] as const) {
       const input = this.inputs[end];
       const text = figure(range[end]);
+      // What was refused stays, to be mended.
       if (input.getAttribute('aria-invalid') === 'true' && this.control.refusal) {
         continue;
       }

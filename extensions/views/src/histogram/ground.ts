@@ -90,7 +90,9 @@ function drawBars(ground: Ground): void {
   const { across, under, height, theme } = ground;
   const { counts, detail, log, range } = ground.state;
   const base = height - BOTTOM;
+  // Not spread into Math.max: a million bins are more arguments than a call takes.
   const most = counts.reduce((a, b) => Math.max(a, b), 0);
+  // One more, so that nothing is 0 and a single value can be seen.
   const size = (count: number): number => (log ? Math.log10(1 + count) : count);
   const y = new Scale(0, size(most) || 1, base, TOP + 8);
   const label = (count: number): void => {
@@ -109,6 +111,7 @@ function drawBars(ground: Ground): void {
     : ticks(0, most, 3).filter(count => count > 0);
   marks.forEach(label);
   const width = (detail.observed_high - detail.observed_low) / Math.max(1, counts.length);
+  // Two paths, and not an element for each of a million bins.
   const inside = bars(ground, width, y, size, base, value => value >= range.low && value <= range.high);
   const outside = bars(ground, width, y, size, base, value => value < range.low || value > range.high);
   const blue = theme.dark ? '#4aa3df' : '#0072b2';
@@ -145,6 +148,7 @@ function bars(
     const right = clamp(across.at(start + (bin + group) * width), LEFT, across.to);
     if (right > left) {
       const gap = right - left > 3 ? 0.6 : 0;
+      // A bin with anything in it is never invisible.
       const top = Math.min(base - 0.8, y.at(size(count)));
       path += `M${left.toFixed(2)} ${base}V${top.toFixed(2)}H${(right - gap).toFixed(2)}V${base}z`;
     }
@@ -158,6 +162,7 @@ function drawZones(ground: Ground): void {
   const { detail, counts, range, stale } = ground.state;
   const observed = { low: detail.observed_low, high: detail.observed_high };
   const local = clipped(counts, observed, range);
+  // Python's figures are exact; until they are there the bins have to do.
   const fractions = stale ? local : { low: detail.clip_low, high: detail.clip_high };
   const base = height - BOTTOM;
   const draw = (end: End, from: number, to: number): void => {
@@ -166,6 +171,7 @@ function drawZones(ground: Ground): void {
     if (right - left < 1) {
       return;
     }
+    // Lines of its own, so that an exported picture needs no patterns.
     let hatch = '';
     for (let at = left - (base - TOP); at < right; at += 8) {
       const start = Math.max(at, left);

@@ -53,6 +53,7 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     }
     const { detail } = state;
     if (detail) {
+      // Written so that what is no number is refused, too.
       if (!(detail.bins >= 0) || detail.bins > MOST_BINS) {
         throw new StateError(`${grouped(detail.bins)} bins are more than a view can show`);
       }

@@ -36,6 +36,7 @@ export interface Projection {
 
 /** The projection of a camera onto `width` by `height` pixels. */
 export function projection(camera: Camera, width: number, height: number): Projection {
+  // Angles go with the depth: from straight above, the first two dims are right and up.
   const round = 1 - camera.flat;
   const [cy, sy] = [Math.cos(camera.yaw * round), Math.sin(camera.yaw * round)];
   const [cp, sp] = [Math.cos(camera.pitch * round), Math.sin(camera.pitch * round)];
@@ -69,6 +70,7 @@ export function project(
 ): readonly [number, number, number, number] {
   const r = p.rows;
   const depth = r[6]! * x + r[7]! * y + r[8]! * z;
+  // Never through the eye: what is near does not grow without end.
   const size = 1 / Math.max(0.2, 1 - depth * p.perspective);
   return [
     p.centerX + (r[0]! * x + r[1]! * y + r[2]! * z) * p.unit * size,
@@ -98,6 +100,7 @@ export function zoomAt(
 /** The radius of a point in pixels: many points are small ones. */
 export function pointRadius(count: number, camera: Camera): number {
   const base = count <= 300 ? 5.5 : count <= 2000 ? 4 : count <= 12_000 ? 2.9 : count <= 50_000 ? 2 : 1.5;
+  // Points grow, but less than what lies between them, so that zooming tells them apart.
   return base * clamp(camera.zoom ** 0.35, 0.7, 3.2);
 }
 

@@ -43,6 +43,7 @@ export class Gestures {
     this.listeners.on(field, 'pointerup', event => this.up(event));
     this.listeners.on(field, 'pointercancel', event => this.cancel(event));
     this.listeners.on(field, 'pointerleave', () => events.leave());
+    // The right button shifts the picture.
     this.listeners.on(field, 'contextmenu', event => event.preventDefault());
     this.listeners.on(field, 'wheel', event => this.wheel(event), { passive: false });
     this.listeners.on(field, 'keydown', event => this.key(event));
@@ -55,10 +56,12 @@ export class Gestures {
 
   private at(event: MouseEvent): readonly [number, number] {
     const box = this.field.getBoundingClientRect();
+    // Inside of the border, where the canvas begins.
     return [event.clientX - box.left - this.field.clientLeft, event.clientY - box.top - this.field.clientTop];
   }
 
   private down(event: PointerEvent): void {
+    // The middle button belongs to the browser, and so do those that go back and forth.
     if (event.button > 2 || event.button === 1) {
       return;
     }
@@ -71,6 +74,7 @@ export class Gestures {
           ? 'pan'
           : 'turn';
     this.press = { x, y, lastX: x, lastY: y, mode, moved: false };
+    // Without this the page would jump to where the field begins.
     this.field.focus({ preventScroll: true });
     this.field.setPointerCapture(event.pointerId);
     event.preventDefault();
@@ -83,6 +87,7 @@ export class Gestures {
       this.events.hover(x, y);
       return;
     }
+    // A hand trembles: so much is still a click.
     if (!press.moved && Math.hypot(x - press.x, y - press.y) < 4) {
       return;
     }
@@ -99,6 +104,7 @@ export class Gestures {
       this.events.moveCamera({
         ...camera,
         yaw: camera.yaw + dx * 0.008,
+        // Not quite to the pole: beyond it the picture would stand on its head.
         pitch: clamp(camera.pitch + dy * 0.008, -1.55, 1.55)
       });
     }
@@ -141,6 +147,7 @@ export class Gestures {
     }
     event.preventDefault();
     const [x, y] = this.at(event);
+    // Firefox counts lines where others count pixels.
     const lines = event.deltaMode === 1 ? 16 : 1;
     const factor = Math.exp(-clamp(event.deltaY * lines, -120, 120) * 0.004);
     this.events.moveCamera(

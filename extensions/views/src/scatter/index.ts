@@ -91,6 +91,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     });
     this.wrong.element.after(this.refusal.element);
     this.chooseRenderer();
+    // Only the page's shared context can be lost.
     if (this.stage.kind === 'webgl') {
       this.listeners.add(watchContext(() => this.chooseRenderer()));
     }
@@ -241,6 +242,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   private hover(x: number, y: number): void {
     this.pointer = [x, y];
+    // Once a frame at most, and for the last place only: all points are looked through.
     requestAnimationFrame(() => {
       if (this.pointer?.[0] === x && this.pointer[1] === y) {
         this.pointAt(this.pointUnder(x, y));

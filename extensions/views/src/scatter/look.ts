@@ -44,6 +44,7 @@ export class Look {
   step(): void {
     if (this.turn) {
       const t = Math.min(1, (performance.now() - this.turn.start) / TURN_MILLISECONDS);
+      // Slower towards its end, as things come to rest.
       this.camera = between(this.turn.from, this.turn.to, t * (2 - t));
       if (t >= 1) {
         this.turn = null;

@@ -87,6 +87,7 @@ export class CanvasRenderer implements Renderer {
     const { positions, count } = cloud;
     const { rows: r, perspective, unit, centerX, centerY } = shot.projection;
     const { x, y, depth, size, styles } = this;
+    // Sorted by counting, in time that grows with the points alone: every frame does it.
     const starts = new Uint32Array(DEPTH_STEPS + 2);
     const step = new Uint16Array(count);
     for (let point = 0; point < count; point++) {
@@ -96,6 +97,7 @@ export class CanvasRenderer implements Renderer {
       }
       const [px, py, pz] = [positions[point * 3]!, positions[point * 3 + 1]!, positions[point * 3 + 2]!];
       const near = r[6]! * px + r[7]! * py + r[8]! * pz;
+      // As `project` and the shader have it.
       const scale = 1 / Math.max(0.2, 1 - near * perspective);
       const across = centerX + (r[0]! * px + r[1]! * py + r[2]! * pz) * unit * scale;
       const down = centerY - (r[3]! * px + r[4]! * py + r[5]! * pz) * unit * scale;
@@ -195,6 +197,7 @@ function disc(
   const right = Math.min(width - 1, Math.ceil(x + radius));
   const top = Math.max(0, Math.floor(y - radius));
   const bottom = Math.min(height - 1, Math.ceil(y + radius));
+  // Small discs would be all rim.
   const rim = radius > 2.2 ? (radius * 0.74) ** 2 : Infinity;
   for (let row = top; row <= bottom; row++) {
     const down = row + 0.5 - y;
@@ -207,6 +210,7 @@ function disc(
       }
       const shade = away > rim ? 0.8 : 1;
       const to = (row * width + column) * 4;
+      // Put over what is there by hand: putImageData does not blend.
       const below = data[to + 3]! / 255;
       const keep = below * (1 - cover);
       const total = cover + keep;

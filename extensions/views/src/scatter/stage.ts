@@ -87,6 +87,7 @@ export class Stage {
       ratio: this.canvas.width / width,
       radius,
       pictures,
+      // Far points fade where there is a far.
       fog: 0.5 * (1 - camera.flat),
       paper: theme.paper
     });
@@ -102,6 +103,7 @@ export class Stage {
         near: shown.choice.near(shown.state),
         pointed: shown.pointed,
         hidden: shown.hidden,
+        // Where something stands out, names would cover it.
         labels: shown.labels && cloud.categories !== null && selected.length === 0 && shown.found.size === 0,
         box: shown.box,
         colours: cloud.names.map((_, index) => categoryColour(index, theme.dark))
@@ -121,6 +123,7 @@ export class Stage {
     const { choice, theme } = shown;
     const bright =
       choice.points.length > 0 ? new Set([...choice.points, ...choice.near(shown.state)]) : shown.found;
+    // A theme may give its accent in words that only CSS understands.
     const accent = parseColour(theme.accent);
     const plain = accent ? hex(accent) : '#1976d2';
     this.styles = stylePoints(shown.cloud, { hidden: shown.hidden, bright }, theme.dark, hex(rgb(plain)));

@@ -5,6 +5,8 @@
 import type { Cloud } from './cloud';
 import { darkGround, type Renderer, type Shot } from './renderer';
 
+// Drawn in two passes: what hides others, with depth, and then the dimmed points, which are clear. A point of
+// the other pass is put outside of the picture, for a shader cannot leave a vertex out.
 const VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec4 style;
@@ -24,6 +26,7 @@ void main() {
   gl_PointSize = mine ? max(1.0, 2.0 * radius * size * (mode > 2.5 ? 1.5 : 1.0)) : 0.0;
 }`;
 
+// Colours are multiplied by their opacity at the end, as the canvas has them (`premultipliedAlpha`).
 const FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 colour; in float depth; flat in vec2 corner; flat in float mode;
@@ -75,6 +78,7 @@ interface SharedContext {
   readonly watchers: Set<() => void>;
 }
 
+// By name, in the whole page: each widget comes with a copy of this module.
 const SHARED = Symbol.for('workbench.webgl.1');
 type Page = typeof globalThis & { [SHARED]?: SharedContext };
 
@@ -99,6 +103,7 @@ function compile(gl: WebGL2RenderingContext): {
     gl.attachShader(program, shader);
   }
   gl.linkProgram(program);
+  // A context that is lost links nothing, which is no fault of the shader.
   if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
     throw new ShaderError(`the shader was refused: ${gl.getProgramInfoLog(program)}`);
   }
@@ -126,6 +131,7 @@ function sharedContext(): SharedContext | null {
   }
   const shared: SharedContext = { canvas, gl, ...compile(gl), lost: false, watchers: new Set() };
   canvas.addEventListener('webglcontextlost', event => {
+    // Without this the browser would not give it back.
     event.preventDefault();
     shared.lost = true;
     shared.watchers.forEach(watcher => watcher());
@@ -201,6 +207,7 @@ class WebglRenderer implements Renderer {
       this.strokes = darkGround(pixels);
       this.texture = gl.createTexture();
       gl.bindTexture(gl.TEXTURE_2D, this.texture);
+      // A row of bytes may begin anywhere; by itself WebGL takes it to begin at every fourth.
       gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
       gl.texImage2D(
         gl.TEXTURE_2D,
@@ -266,6 +273,7 @@ class WebglRenderer implements Renderer {
       gl.depthMask(true);
     }
     gl.bindVertexArray(null);
+    // WebGL counts rows from below: the picture stands at the bottom of the canvas.
     context.drawImage(canvas, 0, canvas.height - height, width, height, 0, 0, shot.width, shot.height);
   }
 
@@ -281,6 +289,7 @@ class WebglRenderer implements Renderer {
     const { projection: p, ratio } = shot;
     const pictures = shot.pictures && this.texture !== null;
     const radius = (pictures ? Math.max(9, shot.radius * 3.4) : shot.radius) * ratio;
+    // Row by row: by itself WebGL takes columns.
     gl.uniformMatrix3fv(uniforms.rotation, true, p.rows);
     gl.uniform1f(uniforms.perspective, p.perspective);
     gl.uniform2f(uniforms.unit, (2 * p.unit) / shot.width, (2 * p.unit) / shot.height);

@@ -19,6 +19,7 @@ export function wrap(text: string, width: number, most: number, size = ORIGIN_SI
   let line = '';
   for (const word of text.split(/\s+/).filter(Boolean)) {
     const longer = line ? `${line} ${word}` : word;
+    // A word that is wider than a line has one of its own, and is shortened there.
     if (textWidth(longer, size) <= width || !line) {
       line = longer;
     } else {
@@ -110,6 +111,7 @@ function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
     'data-testid': 'wb-clash-svg'
   });
   const rings: { readonly x: number; readonly y: number; readonly below: number }[] = [];
+  // Put in last: bars lie over the joins, whose places are known only after them.
   const front = s('g');
   let y = 8;
   for (const operand of state.operands) {

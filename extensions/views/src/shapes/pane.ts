@@ -89,6 +89,7 @@ export class RasterPane implements Pane {
     private readonly redraw: () => void
   ) {
     const wrong: number[] = [];
+    // Enough to walk through; a tensor full of NaN is not to fill the memory.
     for (let index = 0; index < values.length && wrong.length < 10_000; index++) {
       if (!Number.isFinite(values[index])) {
         wrong.push(index);
@@ -142,6 +143,7 @@ export class RasterPane implements Pane {
       return;
     }
     const { channels } = this.picture;
+    // By cells: a pixel of which three channels are wrong is one place.
     const start = (index: number): number => Math.floor(index / channels) * channels;
     const next = this.wrongCells.find(index => start(index) > this.lastWrong) ?? this.wrongCells[0]!;
     this.lastWrong = start(next);
@@ -256,6 +258,7 @@ export class RasterPane implements Pane {
       const [x, y] = this.cellCorner(this.cursor);
       const size = Math.max(scale, 5);
       const shift = (size - scale) / 2;
+      // Colour on light or dark, so that it is seen on any cell.
       context.lineWidth = 3;
       context.strokeStyle = theme.dark ? '#000000' : '#ffffff';
       context.strokeRect(x - shift, y - shift, size, size);

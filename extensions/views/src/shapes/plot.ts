@@ -86,6 +86,7 @@ export class LinePane implements Pane {
   draw(width: number, theme: Theme): void {
     const { picture, values } = this;
     const wide = clamp(width, 120, 720);
+    // A constant has no height of its own.
     const pad = (picture.high - picture.low) * 0.04 || 0.5;
     const x = (this.x = new Scale(0, Math.max(1, values.length - 1), LEFT, wide - 8));
     const y = new Scale(picture.low - pad, picture.high + pad, HEIGHT - BOTTOM, TOP);

@@ -60,6 +60,7 @@ export class TensorPicture implements Act<TensorState> {
   }
 
   accept(state: TensorState, buffers: readonly DataView[]): void {
+    // First of all: what cannot be drawn leaves the picture that is there.
     const pane = state.picture ? this.makePane(state.picture, buffers) : null;
     this.pane?.destroy();
     this.pane = pane;
@@ -91,6 +92,7 @@ export class TensorPicture implements Act<TensorState> {
 
   private makePane(picture: PictureState, buffers: readonly DataView[]): Pane | null {
     const count = picture.tiles * picture.height * picture.width * picture.channels;
+    // Written so that what is no number is refused, too.
     if (!(count >= 0) || count > MOST_VALUES) {
       throw new StateError(`a picture of ${grouped(count)} values is larger than a view can show`);
     }
@@ -195,6 +197,7 @@ export class TensorPicture implements Act<TensorState> {
   private writeSliders(sliders: readonly Slider[]): void {
     const picture = this.state?.picture;
     const key = JSON.stringify(sliders.map(slider => [slider.axis, slider.dim])) + String(picture?.tiles);
+    // A slider that is being moved has to stay the same element.
     if (key !== this.sliderKey) {
       this.sliderKey = key;
       replace(this.sliders, ...sliders.map(slider => this.sliderRow(slider)));
@@ -286,6 +289,7 @@ export class TensorPicture implements Act<TensorState> {
       : index;
     if (range && field && shown) {
       range.value = String(index);
+      // Not over what is being typed.
       if (document.activeElement !== field) {
         field.value = String(index);
       }

@@ -78,6 +78,7 @@ export function logTicks(low: number, high: number, count: number): number[] {
     (_, index) => Math.floor(Math.log10(low)) + index
   );
   const inside = (digits: readonly number[], every: number): number[] =>
+    // Through text: 3 * 1e-5 is 0.000030000000000000004.
     powers
       .filter(power => power % every === 0)
       .flatMap(power => digits.map(digit => Number(`${digit}e${power}`)))

@@ -145,6 +145,7 @@ export class Chart {
       return;
     }
     const lines = data.lines
+      // The name of a run that is put away is empty.
       .filter(line => line.run === 0 || setting.runs[line.run])
       .sort((a, b) => a.run - b.run);
     this.runs = setting.runs;
@@ -259,6 +260,7 @@ export class Chart {
   private range(setting: Setting, log: boolean): readonly [number, number] {
     const apart = new Set(this.spikes);
     const loud = this.drawn.map(one => within(one.steps, one.values, setting));
+    // Spikes of the curve behind may leave the picture: they would flatten all the rest.
     const quiet = this.drawn.flatMap(({ line, raw }) => {
       const calm = line.values.map((value, index) => (apart.has(line.steps[index]!) ? Number.NaN : value));
       return raw ? Array.from(within(line.steps, calm, setting)) : [];
@@ -285,6 +287,7 @@ export class Chart {
     svg.append(
       s('path', { d, ...common, 'stroke-width': wide, 'stroke-dasharray': dashes, 'data-curve': line.part })
     );
+    // A value an epoch is a point, and a value by itself makes no line.
     if ((line.ends.length === 0 && steps.length <= MOST_DOTS) || steps.length === 1) {
       for (let index = 0; index < steps.length; index++) {
         const across = x.at(steps[index]!);
@@ -347,6 +350,7 @@ export class Chart {
     const spike = this.spikes.find(step => step > (this.seen ?? -Infinity)) ?? this.spikes[0];
     if (undo) {
       this.host.undo();
+      // With these, keys are the browser's.
     } else if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     } else if (event.key === 's' && spike !== undefined) {

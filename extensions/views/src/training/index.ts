@@ -96,6 +96,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     };
     super(root, host, identity, options);
     this.listeners.on(this.element, 'keydown', event => {
+      // In a field a slash is a slash.
       const typing = event.target instanceof HTMLInputElement;
       if (event.key === '/' && !typing && this.tools.find()) {
         event.preventDefault();
@@ -129,6 +130,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     this.writeLayers();
     this.scroll.hidden = data.length === 0;
     this.nothing.hidden = data.length > 0;
+    // Only where it says something else, so that a selection in it stays.
     if (data.length === 0 && this.nothing.dataset['status'] !== state.status) {
       this.nothing.dataset['status'] = state.status;
       replace(
@@ -167,6 +169,7 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
     const base = this.large.hidden ? this.small : this.large;
     return {
       svg: () => {
+        // Charts that were never in sight have not been drawn yet.
         this.drawCharts(this.setting(state), true);
         return drawSheet({ base, charts: shown, strip }, this.theme);
       },

@@ -128,6 +128,7 @@ export function drawSpikes(field: Field, spikes: readonly TrainingSpike[], taken
   const colour = categoryColour(5, theme.dark);
   const bySize = spikes
     .filter(spike => shown(field, spike.step))
+    // What is usual may be 0.
     .sort((a, b) => b.value / (b.usual || 1) - a.value / (a.usual || 1));
   for (const spike of bySize) {
     const at = x.at(spike.step);

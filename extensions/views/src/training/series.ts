@@ -32,6 +32,7 @@ export interface ChartData {
 /** A curve of a run with its buffers. */
 export function decode(curve: TrainingCurve, buffers: readonly DataView[], run = 0): Line {
   const { points, stretches } = curve;
+  // Written so that what is no number is refused, too.
   if (!(points >= 0 && points <= MOST_POINTS && stretches >= 0 && stretches <= MOST_POINTS)) {
     throw new StateError(`a curve of ${points} points and ${stretches} stretches cannot be drawn`);
   }
@@ -75,6 +76,7 @@ export function arrange(lines: readonly Line[]): ChartData[] {
  */
 export function smooth(line: Line, weight: number): Float64Array {
   const result = new Float64Array(line.ends.length);
+  // The first one is whole; the last may be a part.
   const whole = line.counts[0] ?? 1;
   let total = 0;
   let mass = 0;

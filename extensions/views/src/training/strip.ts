@@ -52,10 +52,13 @@ export function toned({ strip, values }: Layers): {
   if (strip.name === 'dead units') {
     return { low: 0, high: 1, log: false, values };
   }
+  // Typed arrays are sorted as numbers; only others are sorted as text.
   const positive = values.filter(value => value > 0).sort();
   const low = positive[Math.floor(positive.length / 100)] ?? 1e-6;
   const high = positive.at(-1) ?? 1;
+  // At least a decade, or noise would look like a difference.
   const from = Math.log10(Math.min(low, high / 10));
+  // 0 is the lowest colour, and what was not measured has none.
   const logs = values.map(value => (value > 0 ? Math.log10(value) : value === 0 ? from : Number.NaN));
   return { low: from, high: Math.log10(high), log: true, values: logs };
 }
@@ -154,6 +157,7 @@ export class Strip {
     }
     const { strip } = layers;
     const rows = strip.layers.length;
+    // Whole pixels, while there are enough of them.
     this.rowHeight = clamp(Math.floor(TALLEST / rows) || TALLEST / rows, 1, 17);
     const longest = Math.max(...this.names.map(name => textWidth(middleOut(name, 28), 10.5)));
     this.left = Math.round(clamp(longest + 8, 46, width * 0.36));

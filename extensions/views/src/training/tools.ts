@@ -172,6 +172,7 @@ export class Tools {
         swatch,
         h('span', {}, name)
       );
+      // The run that the view belongs to is always drawn.
       toggle.disabled = run === 0;
       toggle.setAttribute('aria-pressed', String(!this.hidden.has(run)));
       toggle.addEventListener('click', () => {

@@ -140,6 +140,7 @@ class Shown<S, E> {
       const reason = this.link.status === 'absent' ? 'kernel restarted' : this.link.brief;
       return { kind: 'disconnected', reason };
     }
+    // A kernel that was restarted has the same connection: only its process tells.
     if (this.link.processId !== this.model.get('kernel')) {
       return { kind: 'disconnected', reason: 'kernel restarted' };
     }
@@ -152,6 +153,7 @@ class Shown<S, E> {
       return this.own.send(target, event, this.model.get('kernel')); // waits for the running cell: this front end has no other way
     }
     const status = this.status();
+    // While the link is lost, or not there yet, it keeps what is sent.
     const may = this.link !== null && ['open', 'lost', 'connecting'].includes(this.link.status);
     if (!this.link || !may || (this.link.status === 'open' && status.kind === 'disconnected')) {
       const reason = status.kind === 'disconnected' ? status.reason : 'no kernel';
@@ -188,6 +190,7 @@ class Shown<S, E> {
 export function door<S, E>(mount: Mount<S, E>): Door {
   return {
     render({ model, el }) {
+      // A notebook that was saved may hold widgets of another version.
       const version = model.get('version');
       if (version !== PROTOCOL_VERSION) {
         const words = `This picture was made by another version of the workbench (its messages are version ${version}, `;

@@ -71,6 +71,7 @@ export class LinkedHost implements Host<never> {
 
   /** Tells the view why something was refused that nobody waits for any more. */
   refuse(reason: string): void {
+    // Over a copy: who is called may let go.
     for (const callback of [...this.refusedCallbacks]) {
       callback(reason);
     }
@@ -79,6 +80,7 @@ export class LinkedHost implements Host<never> {
   /** Tells the view that its status, or what waits, may have changed. */
   refresh(): void {
     const status = this.status;
+    // As text, since every status is an object of its own.
     const text = JSON.stringify([status, this.waiting]);
     if (text !== this.told) {
       this.told = text;

@@ -30,6 +30,7 @@ export interface Manager {
       setMetadata?(name: string, value: unknown): void;
     };
   };
+  // There is no public way to ask whether JupyterLab saves widgets.
   readonly _settings?: { readonly saveState?: boolean };
   get_state_sync?(options: { drop_defaults: boolean }): Saved;
 }
@@ -66,6 +67,7 @@ function store(manager: Manager): void {
 
 /** Saves our widgets whenever the notebook of `manager` is saved. */
 export function keepPictures(manager: Manager | undefined): void {
+  // By name, in the whole page: each widget comes with a copy of this module.
   const key = Symbol.for('workbench.kept');
   const page = globalThis as unknown as Record<symbol, WeakSet<Manager> | undefined>;
   const known = (page[key] ??= new WeakSet());

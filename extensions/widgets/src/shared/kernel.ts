@@ -107,6 +107,7 @@ export async function findThread(kernel: Kernel): Promise<string | null> {
     return kernel.supportsSubshells ? claimThread(kernel) : null;
   }
   const unable = kernel.info.then(() =>
+    // A promise that never ends leaves it to the other one.
     kernel.supportsSubshells ? new Promise<null>(() => undefined) : null
   );
   return Promise.race([unable, claimThread(kernel)]);
