@@ -167,6 +167,11 @@ class Lab:
         self._await_application()
         self.page.wait_for_function(KERNEL_READY, timeout=START)
 
+    def visit(self, path: str) -> None:
+        """Leave this page for that of a notebook, as a person would who types its address."""
+        self.page.goto(f"{self.server.url}/lab/tree/{path}?token={self.server.token}", timeout=START)
+        self._await_application()
+
     def _await_application(self) -> None:
         self.page.wait_for_function("() => window.jupyterapp !== undefined", timeout=START)
         self.page.evaluate("async () => { await window.jupyterapp.restored; }")

@@ -148,7 +148,11 @@ function remember(key: string, value: string): void {
 /** Asks which comms of a target the kernel has, in a thread that a running cell does not hold up. */
 export async function commIds(kernel: Kernel, target: string, thread: string | null): Promise<string[]> {
   const content = await ask(kernel, 'shell', 'comm_info_request', { target_name: target }, thread);
-  return Object.keys((content as { comms?: object }).comms ?? {});
+  const { comms } = content as { comms?: object };
+  if (comms === undefined) {
+    throw new Error('the kernel did not say which comms it has'); // that it has none would end what waits
+  }
+  return Object.keys(comms);
 }
 
 /** A comm that this page opens, served by a given thread of the kernel. */
