@@ -15,7 +15,8 @@ from workbench.core.op import Op
 
 __all__ = [
     "BOTTOM", "IN_FORCE", "Interpreter", "State", "below", "computes_only", "enable_grad", "ends_here", "enter", "find",
-    "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "tell_drawn", "top", "without",
+    "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "tell_drawn", "tell_noise",
+    "top", "without",
 ]  # fmt: skip
 
 
@@ -153,6 +154,17 @@ def tell_drawn(seed: int, generator: Any) -> None:
         if drew is not None:
             drew(seed, generator)
             return
+
+
+def tell_noise(kind: str, sizes: Any, dtype: Any, arguments: Any, keywords: Any, generator: Any) -> Any:
+    """Ask the topmost interpreter with a method ``noise`` for a value in place of numbers to draw; None for no such."""
+    link = _get().top
+    while link is not None:
+        interpreter, link = link
+        asked = getattr(interpreter, "noise", None)
+        if asked is not None:
+            return asked(kind, sizes, dtype, arguments, keywords, generator)
+    return None
 
 
 def without(kind: type) -> Any:

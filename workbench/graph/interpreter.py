@@ -42,16 +42,17 @@ def run(
     graph: Graph,
     *inputs: Any,
     observe: Observer | None = None,
-    seeds: Mapping[str, int] | None = None,
+    seeds: Mapping[str, Any] | None = None,
     owner: Any = None,
 ) -> Any:
     """Run `graph` on tensors, and return what the traced function would return, to the bit.
 
     Sizes may differ from those of the trace where the ops and the graph's guards allow it. Several threads may run one
-    graph at once. With `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds by
-    name; others are drawn from the default generator, so that a run draws what the function would draw. Afterwards the
-    parameters in `Graph.updates` have their new numbers; `run_apart` returns those instead. With `owner`, parameters
-    and modules are those which that module has now under their paths, not those that the graph holds.
+    graph at once. With `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds,
+    and numbers that are drawn, by name; others are drawn from the default generator, so that a run draws what the
+    function would draw. Afterwards the parameters in `Graph.updates` have their new numbers; `run_apart` returns those
+    instead. With `owner`, parameters and modules are those which that module has now under their paths, not those that
+    the graph holds.
 
     Raises `DimensionError` where inputs are missing, have other names or another number of dims than the trace, or
     where sizes are such that the traced function would have done something else; `DTypeError` where an input is of
@@ -65,7 +66,7 @@ def run(
 
 
 def run_apart(
-    graph: Graph, *inputs: Any, seeds: Mapping[str, int] | None = None, owner: Any = None
+    graph: Graph, *inputs: Any, seeds: Mapping[str, Any] | None = None, owner: Any = None
 ) -> tuple[Any, dict[str, Any]]:
     r"""Run `graph` and change nothing: return its result, and by name what its parameters would become.
 
@@ -103,7 +104,7 @@ class _Run:
         """What the sizes of the inputs are in this run."""
 
     def all(
-        self, inputs: tuple[Any, ...], seeds: Mapping[str, int]
+        self, inputs: tuple[Any, ...], seeds: Mapping[str, Any]
     ) -> tuple[Any, dict[str, tuple[Any, Any]]]:
         """Return the result, and for the parameters that change their tensors and the new values."""
         graph = self.graph
@@ -124,7 +125,12 @@ class _Run:
                 f"the graph has the seeds {names}, and {sorted(set(seeds) - set(names))} were given"
             )
         for value in graph.seeds:
-            self.known[value] = seeds[value.name] if value.name in seeds else seed_from()
+            if value.name in seeds:
+                _check(graph, value, seeds[value.name])
+                self.known[value] = seeds[value.name]
+            else:
+                drawn = graph.noise.get(value)
+                self.known[value] = seed_from() if drawn is None else drawn.drawn(self.size)
         outputs = self.block(graph)
         after = {value.name: (self.known[value], self.known[new]) for value, new in graph.updates.items()}
         return outputs[0] if graph.single else outputs, after

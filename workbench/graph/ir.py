@@ -28,6 +28,7 @@ from workbench.graph.blocks import (
     filled,
     values_in,
 )
+from workbench.graph.draws import Noise
 from workbench.graph.rules import results
 from workbench.graph.types import TensorType, Type, type_of
 
@@ -54,7 +55,10 @@ class Graph(SubGraph):
     functions: dict[str, SubGraph] = field(default_factory=dict)
     """Functions that nodes call, by their names."""
     seeds: list[Value] = field(default_factory=list)
-    """Seeds of what is drawn: inputs that a run draws from the default generator, in order, where none is given."""
+    """Seeds of what is drawn, and what is drawn: inputs that a run draws from the default generator, in order, where
+    none is given."""
+    noise: dict[Value, Noise] = field(default_factory=dict)
+    """Those of them that are no seeds, but the numbers themselves: how they are drawn."""
     updates: dict[Value, Value] = field(default_factory=dict)
     """Parameters whose numbers are others after a run, such as running statistics, and the values that they take."""
     guards: list[Guard] = field(default_factory=list)
@@ -108,6 +112,7 @@ class Graph(SubGraph):
                 value.type = replace(value.type, fixed=fixed)
             else:
                 value.type = replace(value.type, sizes=found)
+        self.noise = {value: one.over(sizes.settle) for value, one in self.noise.items()}
         for node, _ in self.walk():
             node.inputs, node.params = filled((node.inputs, node.params), _itself, sizes.settle)
 
@@ -201,6 +206,7 @@ class Graph(SubGraph):
         other.parameters = {twins.new(value): tensor for value, tensor in self.parameters.items()}
         other.constants = {twins.new(value): tensor for value, tensor in self.constants.items()}
         other.seeds = [twins.new(value) for value in self.seeds]
+        other.noise = {twins.known(value): one for value, one in self.noise.items()}
         other.modules = dict(self.modules)
         other.functions = {name: twins.functions[one] for name, one in self.functions.items()}
         twins.fill(self, other)

@@ -34,7 +34,7 @@ def text(graph: Graph) -> str:
     head = [f"assert {one.written(sizes)}{comment(one.source)}" for one in graph.guards]
     head += [f"{value!r} = parameter()" for value in graph.parameters]
     head += [f"{value!r} = constant()" for value in graph.constants]
-    head += [f"{value!r} = seed()" for value in graph.seeds]
+    head += [f"{value!r} = seed({_drawn(graph, value, sizes)})" for value in graph.seeds]
     tail = [f"update %{value.name} = %{after.name}" for value, after in graph.updates.items()]
     return "\n\n".join([*parts, _function(graph, head, tail)])
 
@@ -47,6 +47,17 @@ def _function(function: SubGraph, head: list[str], tail: list[str]) -> str:
     return "\n".join([f"{function.name}({inputs}):", *(f"  {line}" for line in body)])
 
 
+def _drawn(graph: Graph, value: Value, sizes: Sizes) -> str:
+    """Return how a value is drawn: nothing where it is a seed."""
+    drawn = graph.noise.get(value)
+    return "" if drawn is None else _arguments(drawn.operands, drawn.keywords, sizes)
+
+
+def _arguments(operands: tuple[Any, ...], keywords: dict[str, Any], sizes: Sizes) -> str:
+    found = [_operand(one, sizes) for one in operands]
+    return ", ".join([*found, *(f"{key}={_operand(value, sizes)}" for key, value in keywords.items())])
+
+
 def _lines(block: Block, sizes: Sizes) -> Iterator[str]:
     for node in block.nodes:
         yield from _node(node, sizes)
@@ -54,11 +65,10 @@ def _lines(block: Block, sizes: Sizes) -> Iterator[str]:
 
 def _node(node: Node, sizes: Sizes) -> Iterator[str]:
     made = ", ".join(repr(one) for one in node.outputs)
-    arguments = [_operand(one, sizes) for one in node.inputs]
-    arguments += [f"{key}={_operand(value, sizes)}" for key, value in node.params.items()]
+    arguments = _arguments(node.inputs, node.params, sizes)
     writes = f" writes {', '.join(f'%{one.name}' for one in node.writes)}" if node.writes else ""
     colon = ":" if node.blocks else ""
-    yield f"{made} = {called(node.callee)}({', '.join(arguments)}){writes}{colon}{where(node)}"
+    yield f"{made} = {called(node.callee)}({arguments}){writes}{colon}{where(node)}"
     kind = kind_of(node.callee)
     if kind is None or len(kind.blocks) != len(node.blocks):
         raise GraphError(

@@ -35,6 +35,7 @@ MORE_IMPORTS = {
     "linalg": "from workbench import linalg",
     "math": "import math",
     "nn": "from workbench import nn",
+    "noise": "from workbench.ops.random.noise import noise",
     "operator": "import operator",
     "seed_from": "from workbench.ops.random.counter_based import seed_from",
     "special": "from workbench import special",
@@ -90,7 +91,7 @@ def python_text(graph: Graph) -> str:
 
 def _words(graph: Graph) -> set[str]:
     """Return the first words of the functions that are called by name."""
-    found = {"seed_from"} if graph.seeds else set()
+    found = {"noise" if value in graph.noise else "seed_from" for value in graph.seeds}
     for function in (graph, *graph.functions.values()):
         for node, _ in walk(function):
             if isinstance(node.callee, NamedFunction):
@@ -104,7 +105,9 @@ def _whole(graph: Graph, words: set[str]) -> str:
     writer.names |= {value: f"constants[{value.name!r}]" for value in graph.constants}
     head = writer.guards(graph)
     head += [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
-    head += [f'{writer.define(value)}: "{value.type}" = seed_from()' for value in graph.seeds]
+    head += [
+        f'{writer.define(value)}: "{value.type}" = {writer.drawn(graph, value)}' for value in graph.seeds
+    ]
     before = ["parameters", "constants", *(["modules"] if graph.modules else [])]
 
     def tail() -> Iterator[str]:
@@ -128,6 +131,11 @@ class _Writer:
     def guards(self, graph: Graph) -> list[str]:
         """Return what must hold of sizes, a line each."""
         return [f"assert {one.written(self._sizes)}{comment(one.source)}" for one in graph.guards]
+
+    def drawn(self, graph: Graph, value: Value) -> str:
+        """Return the call that draws a seed, or numbers."""
+        drawn = graph.noise.get(value)
+        return "seed_from()" if drawn is None else f"noise({self._arguments(drawn.operands, drawn.keywords)})"
 
     def define(self, value: Value) -> str:
         """Return what a value is called from here on."""
@@ -163,7 +171,7 @@ class _Writer:
             yield from typed
             yield from self._if(node) if node.callee is Control.IF else self._loop(node)
             return
-        call = f"{self._called(node.callee)}({self._arguments(node)}){where(node)}"
+        call = f"{self._called(node.callee)}({self._arguments(node.inputs, node.params)}){where(node)}"
         targets = [self.define(one) for one in node.outputs]
         if len(typed) == 1:
             yield f"{typed[0]} = {call}"
@@ -176,9 +184,9 @@ class _Writer:
             return callee.name
         return called(callee) if isinstance(callee, NamedFunction | LeafModule) else f"ops.{callee.name}"
 
-    def _arguments(self, node: Node) -> str:
-        keywords = (f"{key}={self._operand(value)}" for key, value in node.params.items())
-        return ", ".join([*map(self._operand, node.inputs), *keywords])
+    def _arguments(self, operands: Iterable[Any], keywords: dict[str, Any]) -> str:
+        pairs = (f"{key}={self._operand(value)}" for key, value in keywords.items())
+        return ", ".join([*map(self._operand, operands), *pairs])
 
     def _if(self, node: Node) -> Iterator[str]:
         targets = ", ".join(self._identifier(one.name) for one in node.outputs)

@@ -121,7 +121,15 @@ class _Function:
                 annotation=kind,
                 value=ast.Call(func=ast.Name(id="seed_from"), args=[]),
             ):
-                reader.seed(name, self._annotation(kind)[0])
+                reader.seed(name, self._annotation(kind)[0], (), {})
+            case ast.AnnAssign(
+                target=ast.Name(id=name),
+                annotation=kind,
+                value=ast.Call(func=ast.Name(id="noise"), args=[_, *_]) as call,
+            ):
+                operands = tuple([self._operand(one) for one in call.args])
+                keywords = reader.keywords(call, self._value)
+                reader.seed(name, self._annotation(kind)[0], operands, keywords)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=ast.Call() as call):
                 written, writes = self._annotation(kind)
                 self._call([Value(name, written)], call, writes, self._after(statement))

@@ -12,6 +12,7 @@ from workbench.base.size_guards import Guard, SizeScope
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.graph.blocks import Block, GraphError, LeafModule, Node, SubGraph, Value
+from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import read_guard, read_operand
 from workbench.graph.sizes import is_symbolic
@@ -137,9 +138,18 @@ class Reader:
         held = self.graph.parameters if kind == "parameter" else self.graph.constants
         held[self.define(Value(name, type))] = self.tensors[name]
 
-    def seed(self, name: str, type: Type) -> None:
-        """Take a seed."""
-        self.graph.seeds.append(self.define(Value(name, type)))
+    def seed(self, name: str, type: Type, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Take a seed, or numbers that are drawn as `operands` say."""
+        value = self.define(Value(name, type))
+        if operands or keywords:
+            try:
+                drawn = Noise.read(operands, keywords)
+            except GraphError as error:
+                raise self.refuse(f"is not understood: {error}") from None
+            if isinstance(type, TensorType) and type.accepts(drawn.type):
+                value.type = drawn.type
+            self.graph.noise[value] = drawn
+        self.graph.seeds.append(value)
 
     def update(self, name: str, after: str) -> None:
         """Take in what a parameter becomes."""

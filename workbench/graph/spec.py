@@ -94,8 +94,17 @@ def _check_graph(graph: Graph, scope: _Scope) -> None:
         if not given.accepts(value.type):
             raise GraphError(f"{value.name} is written as {value.type} and its tensor is {given}")
     for value in graph.seeds:
-        if value.type != INT:
+        drawn = graph.noise.get(value)
+        if drawn is None and value.type != INT:
             raise GraphError(f"the seed {value.name} is {value.type}, and seeds are int")
+        if drawn is not None:
+            scope.check_operand(f"what draws {value.name}", (drawn.operands, drawn.keywords))
+            if not value.type.accepts(drawn.type):
+                raise GraphError(
+                    f"{value.name} is written as {value.type}, and what is drawn is {drawn.type}"
+                )
+    if not set(graph.noise) <= set(graph.seeds):
+        raise GraphError("the graph says how something is drawn that is none of its seeds")
     scope.check_nodes(graph)
     _check_returned(graph, scope, "the graph")
     for value, after in graph.updates.items():

@@ -7,39 +7,70 @@ says in `Graph.updates` what a run makes of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.base.random import default_generator
+from workbench.base.size_expressions import hint_of
 from workbench.core.value import Abstract
 from workbench.graph.blocks import GraphError, Value
+from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
+from workbench.graph.operand_text import written
 from workbench.graph.types import INT
 from workbench.ops.random.counter_based import seed_from
+from workbench.ops.random.noise import numbers_drawn
 
 __all__ = ["Draws", "Held"]
 
 
+OWN_GENERATOR = (
+    "the traced function draws from a generator of its own, which a graph does not hold: let it draw from the default "
+    "one, or draw outside and pass the numbers as an input"
+)
+
+
 class Draws:
-    """The seeds that a function draws while it is traced."""
+    """The seeds and numbers that a function draws while it is traced."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._start = default_generator.get_state()
         self._values: dict[int, Value] = {}
         """By the number that was drawn: the same number is the same seed, as where a checkpoint draws it again."""
+        self._noise: dict[Any, Value] = {}
+        """By where in the stream it begins, and what it is."""
+        self._again: list[Callable[[], Any]] = []
+        """Draws everything once more, in order."""
 
     def drew(self, seed: int, generator: Any) -> None:
         """Take a seed in; refuse one that does not come from the default generator."""
         if generator is not default_generator:
-            raise GraphError(
-                "the traced function draws from a generator of its own, which a graph does not hold: let it draw from "
-                "the default one, or draw outside and pass the numbers as an input"
-            )
+            raise GraphError(OWN_GENERATOR)
         if seed not in self._values:
             self._values[seed] = Value(self._graph.fresh("seed"), INT)
             self._graph.seeds.append(self._values[seed])
+            self._again.append(seed_from)
+
+    def noise(self, drawn: Noise, generator: Any) -> Value:
+        """Return the value that stands for numbers; the generator goes on as if they were drawn."""
+        if generator is not default_generator:
+            raise GraphError(OWN_GENERATOR)
+        now = drawn.over(hint_of)
+        key = repr(generator.get_state()), written(drawn.operands, str), repr(drawn.keywords)
+
+        def draw() -> None:
+            numbers_drawn(default_generator, now.kind, now.sizes, now.dtype, now.arguments, now.keywords)
+
+        draw()
+        if key not in self._noise:
+            value = self._noise[key] = Value(self._graph.fresh(drawn.kind.strip("_")), drawn.type)
+            self._graph.seeds.append(value)
+            self._graph.noise[value] = drawn
+            self._again.append(draw)
+        return self._noise[key]
 
     def value_of(self, parameter: Any) -> Any:
         """Return the seed that a parameter of a call is, as a value of the graph; any other parameter as it is."""
@@ -50,11 +81,11 @@ class Draws:
         return bool(self._values) and any(type(one) is int and one in self._values for one in params.values())
 
     def take_back(self) -> bool:
-        """Give the generator its state back, and say whether more than seeds was drawn."""
+        """Give the generator its state back, and say whether more was drawn than the graph knows."""
         after = default_generator.get_state()
         default_generator.set_state(self._start)
-        for _ in self._values:
-            seed_from()
+        for draw in self._again:
+            draw()
         more = default_generator.get_state() != after
         default_generator.set_state(self._start)
         return more

@@ -155,10 +155,11 @@ def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
     written, where = line[callee.end() : end], rest["where"] or ""
     word = callee["word"]
     if word in ("parameter", "constant", "seed"):
-        if len(made) != 1 or written or stack:
+        if len(made) != 1 or (written and word != "seed") or stack:
             raise reader.refuse(f"is not understood: {line[:80]}")
         if word == "seed":
-            reader.seed(made[0].name, made[0].type)
+            operands, keywords = _arguments(reader, written)
+            reader.seed(made[0].name, made[0].type, tuple(operands), keywords)
         else:
             reader.hold(word, made[0].name, made[0].type)
         return

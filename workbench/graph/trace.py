@@ -22,6 +22,7 @@ from workbench.core.op import Op, ops
 from workbench.core.tape import leaf_of
 from workbench.core.value import Abstract, dims_of, labelled, new
 from workbench.graph.blocks import GraphError, Node, Value
+from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
 from workbench.graph.sizes import kept, meets, shown, today
 from workbench.graph.state import Draws, Held
@@ -117,6 +118,12 @@ class Tracer:
     def drew(self, seed: int, generator: Any) -> None:
         """Make an input of the graph of a seed that the function draws."""
         self.draws.drew(seed, generator)
+
+    def noise(self, kind: str, sizes: Any, dtype: Any, arguments: Any, keywords: Any, generator: Any) -> Any:
+        """Make an input of the graph of numbers that the function draws."""
+        parts = kept((tuple(sizes), arguments, keywords), self.sizes)
+        value = self.draws.noise(Noise(kind, parts[0], dtype, parts[1], parts[2]), generator)
+        return new(Traced(value, self))
 
     def result(self, result: Any, inside: bool = False) -> Any:
         """Return what the function returns with values of the graph in the place of tensors."""
@@ -236,7 +243,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     An example is a tensor, of which only dims and type are used, or the sizes by name, which means float32:
     ``trace(model, {"N": 64, "C": 1, "H": 28, "W": 28})``. Parameters and buffers of a module keep their dotted names;
     every other tensor that the function meets becomes a constant, a copy. What the function changes in its module is in
-    `Graph.updates`, and seeds that it draws are in `Graph.seeds`; neither happens while it is traced.
+    `Graph.updates`, and what it draws at random is in `Graph.seeds`; neither happens while it is traced.
 
     A graph runs for other sizes than those of the trace: a size is an expression over those of the inputs, and what is
     computed with it, as in ``x.reshape(x.shape[0], -1)``, follows. Where the function decides something by a size, as
@@ -244,9 +251,9 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     not hold. Python's control flow is followed as it goes: a loop over the entries of a dim is unrolled, for so many.
 
     Raises:
-        GraphError: the function does what a graph cannot repeat: it draws random numbers otherwise than by a seed,
-            changes numbers of its module otherwise than by ops, leaves gradients with ``backward()``, or returns
-            something else than tensors.
+        GraphError: the function does what a graph cannot repeat: it draws from a generator of its own, or otherwise
+            than by `workbench.rand` and its like, changes numbers of its module otherwise than by ops, leaves gradients
+            with ``backward()``, or returns something else than tensors.
         NoNumbersError: the function asks a traced tensor for numbers, as ``if x.sum() > 0`` does.
 
     >>> import workbench as wb

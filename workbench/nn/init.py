@@ -21,8 +21,8 @@ from workbench.base.random import Generator, default_generator
 from workbench.core.backend import device_of, move
 from workbench.core.value import dims_of
 from workbench.nn.spatial_names import require_size
+from workbench.ops.random.noise import evenly
 from workbench.tensor import Tensor
-from workbench.tensor.random import evenly
 
 __all__ = [
     "calculate_fan", "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",

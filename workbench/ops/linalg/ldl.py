@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.index_types import check_index
-from workbench.core.op import Absent, DTypeRule, Op, Sample, ops
+from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.linalg import lapack, lapack_factors
@@ -43,6 +43,13 @@ class LDLFactorsWithInfo(NamedTuple):
 
 
 def _ldl_dims(a: Dims, hermitian: bool, check: bool) -> tuple[Dims, Dims, Dims]:
+    # LAPACK would go past the end of another matrix: here is the last place that every call comes by.
+    if len(a.sizes) < 2 or a.sizes[-1] != a.sizes[-2]:
+        raise DimensionError(
+            f"linalg_ldl_factor: A must be batches of square matrices, got {list(a.sizes)}.",
+            op="linalg_ldl_factor",
+            operands=(a.operand("A"),),
+        )
     return (
         Dims((*a.names[:-2], None, None), a.sizes),
         Dims((*a.names[:-2], None), a.sizes[:-1]),
@@ -75,6 +82,11 @@ LDL_FACTOR: Op = matrix_op(
     samples=lambda: [
         Sample((square(3),), {"hermitian": False, "check": True}, names=(("N", None),)),
         Sample((grid(2, 3, 3),), {"hermitian": True, "check": False}, names=(("B", "N", None),)),
+    ],
+    bad=lambda: [
+        BadInput(
+            (grid(6, 3),), {"hermitian": False, "check": True}, DimensionError, "batches of square matrices"
+        )
     ],
 )
 

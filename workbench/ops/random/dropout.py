@@ -11,13 +11,15 @@ import numpy as np
 
 from workbench.base.dims import dim_index
 from workbench.base.errors import DimensionError
-from workbench.base.random import Generator, default_generator
+from workbench.base.random import Generator
 from workbench.core.inplace import write
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.random.counter_based import seed_from
+from workbench.ops.random.noise import noise
+from workbench.ops.shape.creation import arange
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -249,13 +251,15 @@ def gumbel_softmax(
     """
     dims = dims_of(logits)
     axis = dim_index(dims, dim, "gumbel_softmax")
-    noise = (generator or default_generator).numpy.gumbel(size=dims.sizes)
-    noisy = ops.div(ops.add(logits, new(np.asarray(noise).astype(_float(logits)))), float(tau))
+    drawn = noise("gumbel", dims.sizes, _float(logits), generator=generator)
+    noisy = ops.div(ops.add(logits, drawn), float(tau))
     soft = ops.softmax(noisy, dim=axis)
     if not hard:
         return soft
     top = ops.argmax(soft, dim=(axis,), keepdim=True)
-    places = new(np.arange(dims.sizes[axis]).reshape((-1,) + (1,) * (len(dims.sizes) - axis - 1)))
-    drawn = ops.to(ops.eq(top, places), dtype=soft.payload.dtype)
+    count = dims.sizes[axis]
+    places = arange(0, count, 1, np.dtype(np.int64))
+    along = ops.reshape(places, sizes=(count, *(1,) * (len(dims.sizes) - axis - 1)))
+    hit = ops.to(ops.eq(top, along), dtype=soft.payload.dtype)
     # The value of the draw, the gradient of the soft one.
-    return ops.add(ops.detach(ops.sub(drawn, soft)), soft)
+    return ops.add(ops.detach(ops.sub(hit, soft)), soft)

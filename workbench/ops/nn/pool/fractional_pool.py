@@ -11,12 +11,12 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.random import default_generator
+from workbench.base.symbolic_size import scaled
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import (
     LAYOUT,
     Sizes,
@@ -28,6 +28,7 @@ from workbench.ops.nn.conv.window_geometry import (
 )
 from workbench.ops.nn.pool.pool_ops import VALUES_AND_INDICES, has_nan, keep_larger, lowest
 from workbench.ops.offer import offered
+from workbench.ops.random.noise import noise
 
 
 def _column(n: int, axis: int) -> int:
@@ -162,7 +163,7 @@ def _targets(spatial: Sizes, output_size: Any, output_ratio: Any, op: str) -> Si
         ratios = (output_ratio,) * n if isinstance(output_ratio, int | float) else tuple(output_ratio)
         if len(ratios) != n:
             raise ValueError(f"{op} requires output_ratio to either be a single number or {n} of them.")
-        sizes = tuple(int(size * ratio) for size, ratio in zip(spatial, ratios, strict=True))
+        sizes = tuple(scaled(size, ratio) for size, ratio in zip(spatial, ratios, strict=True))
     if any(one < 0 for one in sizes):
         raise DimensionError(f"negative output size {list(sizes)}.", op=op)
     return sizes
@@ -184,10 +185,8 @@ def _pool(
     x, added = batched(input, n, op)
     sizes = dims_of(x).sizes
     if random_samples is None:
-        drawn = default_generator.numpy.random(
-            (*sizes[:2], n), np.float64 if dtype == np.float64 else np.float32
-        )
-        random_samples = new(drawn.astype(dtype, copy=False))
+        kind = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+        random_samples = ops.to(noise("rand", (*sizes[:2], n), kind), dtype=dtype)
     elif random_samples.payload.dtype != dtype:
         raise DTypeError(
             f"{op}: Expect _random_samples to have the same dtype as input, {dtype}; got {random_samples.payload.dtype}"
