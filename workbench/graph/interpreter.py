@@ -15,6 +15,7 @@ from workbench.core.inplace import write
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
 from workbench.core.value import dims_of
+from workbench.graph.arguments import taken_apart
 from workbench.graph.binding import bound, check_guards
 from workbench.graph.blocks import (
     Block,
@@ -45,7 +46,7 @@ def run(
     seeds: Mapping[str, Any] | None = None,
     owner: Any = None,
 ) -> Any:
-    """Run `graph` on tensors, and return what the traced function would return, to the bit.
+    """Run `graph` on what the traced function takes, and return what that would return, to the bit.
 
     Sizes may differ from those of the trace where the ops and the graph's guards allow it. Several threads may run one
     graph at once. With `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds,
@@ -108,6 +109,8 @@ class _Run:
     ) -> tuple[Any, dict[str, tuple[Any, Any]]]:
         """Return the result, and for the parameters that change their tensors and the new values."""
         graph = self.graph
+        if graph.takes:
+            inputs = taken_apart(graph.takes, inputs, graph.name)
         if len(inputs) != len(graph.inputs):
             raise DimensionError(
                 f"the graph takes {len(graph.inputs)} inputs ({', '.join(one.name for one in graph.inputs)}), "

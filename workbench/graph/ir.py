@@ -46,6 +46,8 @@ class Graph(SubGraph):
     graph changes for good, the buffers of its module, stands in `updates`.
     """
 
+    takes: tuple[Any, ...] = ()
+    """What a run is given: tuples, lists and dicts with the inputs in them, in order; where empty, just the inputs."""
     parameters: dict[Value, Any] = field(default_factory=dict)
     """Tensors of the module that was traced, parameters and buffers, under their dotted names."""
     constants: dict[Value, Any] = field(default_factory=dict)
@@ -210,6 +212,7 @@ class Graph(SubGraph):
         other.modules = dict(self.modules)
         other.functions = {name: twins.functions[one] for name, one in self.functions.items()}
         twins.fill(self, other)
+        other.takes = filled(self.takes, twins.known)
         other.updates = {twins.known(value): twins.known(one) for value, one in self.updates.items()}
         other.guards = list(self.guards)
         other._names = dict(self._names)

@@ -31,7 +31,8 @@ def text(graph: Graph) -> str:
     """
     parts = [_function(one, [], []) for one in graph.functions.values()]
     sizes = size_names(graph.inputs, _named)
-    head = [f"assert {one.written(sizes)}{comment(one.source)}" for one in graph.guards]
+    head = [f"takes {_operand(graph.takes, sizes)}"] if graph.takes else []
+    head += [f"assert {one.written(sizes)}{comment(one.source)}" for one in graph.guards]
     head += [f"{value!r} = parameter()" for value in graph.parameters]
     head += [f"{value!r} = constant()" for value in graph.constants]
     head += [f"{value!r} = seed({_drawn(graph, value, sizes)})" for value in graph.seeds]

@@ -55,6 +55,7 @@ _TAKEN = frozenset(
         "constants",
         "modules",
         "slice",
+        "takes",
         "complex",
         "list",
     }
@@ -103,7 +104,7 @@ def _whole(graph: Graph, words: set[str]) -> str:
     writer = _Writer(graph, words)
     writer.names |= {value: f"parameters[{value.name!r}]" for value in graph.parameters}
     writer.names |= {value: f"constants[{value.name!r}]" for value in graph.constants}
-    head = writer.guards(graph)
+    head = writer.takes(graph) + writer.guards(graph)
     head += [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
     head += [
         f'{writer.define(value)}: "{value.type}" = {writer.drawn(graph, value)}' for value in graph.seeds
@@ -127,6 +128,12 @@ class _Writer:
         self._values = {one.name for one in made(function)}
         self.names: dict[Value, str] = {}
         self._sizes = size_names(function.inputs, lambda value: value.name)
+
+    def takes(self, graph: Graph) -> list[str]:
+        """Return how the arguments of the traced function were put together."""
+        if not graph.takes:
+            return []
+        return [f"takes = {written(graph.takes, lambda value: self._identifier(value.name), self._sizes)}"]
 
     def guards(self, graph: Graph) -> list[str]:
         """Return what must hold of sizes, a line each."""

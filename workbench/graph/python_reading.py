@@ -114,6 +114,8 @@ class _Function:
             case ast.AnnAssign(target=ast.Subscript() as target, annotation=kind, value=None):
                 place, name = self._held(target)
                 reader.hold(place, name, self._annotation(kind)[0])
+            case ast.Assign(targets=[ast.Name(id="takes")], value=ast.Tuple() as takes):
+                reader.take_apart(self._operand(takes))
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=None):
                 self.waiting[name] = self._annotation(kind)
             case ast.AnnAssign(

@@ -49,7 +49,14 @@ class Reader:
         """Begin a function. What was read before is one that it may call."""
         if self.returned:
             before = self.graph
-            if before.held() or before.seeds or before.updates or before.modules or before.guards:
+            if (
+                before.held()
+                or before.seeds
+                or before.updates
+                or before.modules
+                or before.guards
+                or before.takes
+            ):
                 raise self.refuse(
                     f"comes after {before.name}, which holds something and is not the last function"
                 )
@@ -108,6 +115,12 @@ class Reader:
         if isinstance(value.type, TensorType):
             value.type = symbolic(value.name, value.type)
         self.graph.inputs.append(self.define(value))
+
+    def take_apart(self, takes: Any) -> None:
+        """Take in how a run puts the inputs together."""
+        if self.graph.takes or not isinstance(takes, tuple) or not takes:
+            raise self.refuse("says a second time what the graph takes, or says it of no arguments")
+        self.graph.takes = takes
 
     def require(self, tree: ast.expr, find: Callable[[ast.expr], Value | None], source: str) -> None:
         """Take in what must hold of sizes."""

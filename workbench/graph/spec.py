@@ -89,6 +89,10 @@ def _check_guard(graph: Graph, guard: Guard) -> None:
 def _check_graph(graph: Graph, scope: _Scope) -> None:
     for value in graph.given():
         scope.define(value)
+    if graph.takes:
+        scope.check_operand("what the graph takes", graph.takes)
+        if list(values_in(graph.takes)) != list(graph.inputs):
+            raise GraphError("what the graph takes has not just its inputs in it, each once and in order")
     for value, tensor in graph.held().items():
         given = type_of(tensor)
         if not given.accepts(value.type):

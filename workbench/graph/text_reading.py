@@ -139,6 +139,10 @@ def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
     if update is not None and not stack:
         reader.update(update[1], update[2])
         return
+    if line.startswith("takes ") and not stack:
+        tree, find = _expression(reader, line.removeprefix("takes "))
+        reader.take_apart(reader.operand(tree, find))
+        return
     if line.startswith("assert ") and not stack:
         condition, _, source = line.removeprefix("assert ").partition("  # ")
         tree, find = _expression(reader, condition)

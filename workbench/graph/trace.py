@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from workbench.base import events
-from workbench.base.dims import Names, check_names
-from workbench.base.dtypes import float32
-from workbench.base.errors import DTypeError, NoNumbersError
+from workbench.base.dims import Names
+from workbench.base.errors import NoNumbersError
 from workbench.base.size_guards import SizeScope
 from workbench.base.source_location import calling_frame, place
-from workbench.base.symbolic_size import SymbolicNumber, hint
+from workbench.base.symbolic_size import SymbolicNumber
 from workbench.core import scope
 from workbench.core.dispatch import apply, find, grad_enabled, interpreting, without_numbers
 from workbench.core.op import Op, ops
 from workbench.core.tape import leaf_of
 from workbench.core.value import Abstract, dims_of, labelled, new
-from workbench.graph.blocks import GraphError, Node, Value
+from workbench.graph.arguments import input_names, stand_in, structure, tensors_in
+from workbench.graph.blocks import GraphError, Node, Value, filled
 from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
 from workbench.graph.sizes import kept, meets, shown, today
@@ -31,7 +30,7 @@ from workbench.tensor import Tensor
 
 __all__ = ["Traced", "trace"]
 
-Example = Tensor | Mapping[str, int]
+Example = Tensor | Mapping[str, int] | Sequence[Any] | Mapping[Any, Any]
 
 
 class Traced(Abstract):
@@ -241,7 +240,8 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     """Return the graph of `function` (a function of tensors, or a module) for inputs like `examples`.
 
     An example is a tensor, of which only dims and type are used, or the sizes by name, which means float32:
-    ``trace(model, {"N": 64, "C": 1, "H": 28, "W": 28})``. Parameters and buffers of a module keep their dotted names;
+    ``trace(model, {"N": 64, "C": 1, "H": 28, "W": 28})``. It may be a tuple, list or dict of tensors: these are inputs,
+    and a run is given what is put together the same way. Parameters and buffers of a module keep their dotted names;
     every other tensor that the function meets becomes a constant, a copy. What the function changes in its module is in
     `Graph.updates`, and what it draws at random is in `Graph.seeds`; neither happens while it is traced.
 
@@ -264,7 +264,6 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
       %sum : f32[N:2] = sum(%mul, dim=(1,), keepdim=False)  # ...
       return %sum
     """
-    stand_ins = [_stand_in(example, number) for number, example in enumerate(examples)]
     module = function if hasattr(function, "named_modules") else None
     name = type(function).__name__ if module is not None else getattr(function, "__name__", "graph")
     graph = Graph(name=name)
@@ -273,11 +272,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     tracer = Tracer(graph, module)
     for name, _ in tracer.held.values():
         graph.fresh(name)
-    for example, name in zip(stand_ins, _input_names(function, module, len(examples)), strict=True):
-        name = graph.fresh(name)
-        value = Value(name, symbolic(name, type_of(example)))
-        graph.inputs.append(value)
-        example.payload = Traced(value, tracer)
+    stand_ins = _stand_ins(tracer, input_names(function, module, len(examples)), examples)
     tracking = scope.tracking(module) if module is not None else nullcontext()
     with tracer, tracer.sizes, _unchanged(tracer), tracking:
         with interpreting(tracer):
@@ -332,22 +327,33 @@ def _line_of(error: BaseException) -> str:
     return line
 
 
-def _stand_in(example: Any, number: int) -> Tensor:
-    """Return a tensor with the dims and the type of an example."""
-    if isinstance(example, Mapping):
-        names = check_names(tuple(example), len(example))
-        sizes = tuple(example.values())
-        if any(type(size) is not int or size < 0 for size in sizes):
-            raise DTypeError(f"sizes are whole numbers from 0; example {number} has {dict(example)}")
-        result: Tensor = new(Abstract(sizes, float32.numpy), names)
-        return result
-    if not isinstance(example, Tensor):
-        raise DTypeError(
-            f"trace takes tensors, or sizes by name, as examples; number {number} is {type(example).__name__}"
-        )
-    sizes = tuple(map(hint, example.payload.shape))
-    result = new(Abstract(sizes, example.payload.dtype), example._names)
-    return result.requires_grad_(example.requires_grad)
+def _stand_ins(tracer: Tracer, names: list[str], examples: tuple[Any, ...]) -> list[Any]:
+    """Return what the function is called with, and make inputs of the tensors in it."""
+    graph = tracer.graph
+
+    def value_of(example: Any, name: str) -> Value:
+        name = graph.fresh(name)
+        graph.inputs.append(Value(name, symbolic(name, type_of(example))))
+        return graph.inputs[-1]
+
+    made: list[Any] = []
+    takes: list[Any] = []
+    for number, (example, name) in enumerate(zip(examples, names, strict=True)):
+        whole = isinstance(example, tuple | list | dict) and any(True for _ in tensors_in(example))
+        if not whole:
+            example = stand_in(example, number)
+        tensors: list[Any] = [stand_in(one, number) for one in tensors_in(example)] if whole else [example]
+        takes.append(structure(example, name, value_of))
+        for one, value in zip(tensors, graph.inputs[-len(tensors) :], strict=True):
+            one.payload = Traced(value, tracer)
+        made.append(structure(example, name, _next_of(iter(tensors))))
+    if any(not isinstance(one, Value) for one in takes):
+        graph.takes = filled(tuple(takes), lambda value: value)
+    return made
+
+
+def _next_of(tensors: Iterator[Tensor]) -> Callable[[Any, str], Tensor]:
+    return lambda example, name: next(tensors)
 
 
 def _same(copy: Any, payload: Any) -> bool:
@@ -362,14 +368,3 @@ def _held(module: Any) -> dict[int, tuple[str, Tensor]]:
         return {}
     named = [*module.named_parameters(), *module.named_buffers()]
     return {id(one.payload): (name, one) for name, one in named if not isinstance(one.payload, Abstract)}
-
-
-def _input_names(function: Any, module: Any, count: int) -> list[str]:
-    """Return the names of the function's parameters; those of ``*inputs`` are numbered."""
-    try:
-        found = inspect.signature(module.forward if module is not None else function).parameters.values()
-    except (TypeError, ValueError):  # built-in functions have no signature
-        found = ()  # type: ignore[assignment]
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [one.name for one in found if one.kind in positional]
-    return [names[i] if i < len(names) else "x" for i in range(count)]
