@@ -10,7 +10,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,7 +27,20 @@ from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import asks, before, changed, check_recorded, refresh, root_of
 
-__all__ = ["follows", "in_place", "overwrite", "plainly", "reshaping", "taking_out", "writable", "write"]
+__all__ = [
+    "OutRule",
+    "follows",
+    "in_place",
+    "overwrite",
+    "plainly",
+    "reshaping",
+    "taking_out",
+    "writable",
+    "write",
+]
+
+OutRule = Literal["exact", "exact pair"]
+"""What type a tensor given as ``out=`` has to have: the result's own, always or where there are several results."""
 
 
 def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool = False) -> Tensor:
@@ -333,11 +346,15 @@ class _SignatureWithOut(inspect.Signature):
         return self._whole().replace(**changes)  # type: ignore[no-any-return]
 
 
-def taking_out(name: str, function: Callable[..., Any], room: str = "workbench") -> Callable[..., Any]:
+def taking_out(
+    name: str, function: Callable[..., Any], room: str = "workbench", rule: bool | OutRule = True
+) -> Callable[..., Any]:
     """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into.
 
-    `room` is the module that offers it, where pickle finds it.
+    `room` is the module that offers it, where pickle finds it; `rule` is what types are taken.
     """
+    if rule is not True and rule not in get_args(OutRule):
+        raise ValueError(f"{name}: {rule!r} is no rule for the type of out=; there are {get_args(OutRule)}")
 
     @functools.wraps(function)
     def with_out(*arguments: Any, out: Any = None, **keywords: Any) -> Any:
@@ -349,11 +366,11 @@ def taking_out(name: str, function: Callable[..., Any], room: str = "workbench")
                 raise TypeError(f"{name}: out must be a tuple of {len(result)} tensors")
             # All are checked before the first is written.
             for one in zip(out, result, strict=True):
-                _check_out(*one, name)
+                _check_out(*one, name, exact=rule is not True)
             for into, one in zip(out, result, strict=True):
                 _write_out(into, one, name)
             return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
-        _check_out(out, result, name)
+        _check_out(out, result, name, exact=rule == "exact")
         if type(out.payload) is np.ndarray:
             check_sources(out.payload, _operands(arguments, keywords), name, apart)
         return _write_out(out, result, name)
@@ -373,13 +390,18 @@ def _operands(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Iterator[
             yield one
 
 
-def _check_out(out: Any, result: Any, name: str) -> None:
+def _check_out(out: Any, result: Any, name: str, exact: bool) -> None:
     if not isinstance(out, Value):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if dispatch.grad_enabled() and (out._requires_grad or result._requires_grad):
         raise AutogradError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad. Leave out= away, or compute inside no_grad()."
+        )
+    if exact and out.payload.dtype != result.payload.dtype:
+        raise DTypeError(
+            f"{name}(): Expected out tensor to have dtype {dtype_of(result.payload).name}, but got "
+            f"{dtype_of(out.payload).name} instead. Give a tensor of that type, or cast what comes out."
         )
     if not can_cast(dtype_of(result.payload), dtype_of(out.payload)):
         raise DTypeError(

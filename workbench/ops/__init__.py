@@ -53,7 +53,7 @@ def _offered(place: Place) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for one in offers():
         if one.place == place:
-            found[one.name] = taking_out(one.name, one.function, room) if one.out else one.function
+            found[one.name] = taking_out(one.name, one.function, room, one.out) if one.out else one.function
             if one.in_place:
                 found[f"{one.name}_"] = _in_place(one)
             if one.inplace_view:

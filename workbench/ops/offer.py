@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
+from workbench.core.inplace import OutRule
 from workbench.core.op import Op
 from workbench.core.typing import Operand, Tensor
 
@@ -25,6 +26,7 @@ _IN_PLACE: tuple[Place, ...] = ("workbench", "Tensor", "nn.functional")
 _OUT: tuple[Place, ...] = ("workbench", "linalg", "fft", "special")
 """Where PyTorch's functions take ``out=``."""
 _Offered = TypeVar("_Offered", bound=Any)
+_Out = bool | OutRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,9 @@ class Offer:
     """A function, a property of tensors, or a class."""
     file: str
     """The module that declares it."""
-    out: bool = False
-    """Does it take ``out=``, the tensor to write the result into?"""
+    out: bool | OutRule = False
+    """Does it take ``out=``, the tensor to write the result into? Casting where that is safe, or where a rule is named
+    as that says."""
     in_place: bool = False
     """Is there a ``<name>_`` beside it, which writes into the first operand's memory?"""
     inplace_view: bool = False
@@ -62,17 +65,18 @@ def offered(
     *places: Place,
     name: str = "",
     aliases: Sequence[str] = (),
-    out: bool = False,
+    out: _Out = False,
     in_place: bool | Place = False,
     inplace_view: bool = False,
 ) -> Callable[[_Offered], _Offered]:
     """Declare that people can call the function below, at `places`: as a function and a method where none is given.
 
     `name` is what they call it there (its own name by default), and `aliases` are further names. With `out` it takes
-    ``out=`` wherever it is a function. With `in_place` there is a ``<name>_`` beside it that writes into the first
-    operand's memory, or beside one of them where a place is given. With `inplace_view` there is a method ``<name>_``
-    that makes the operand the view which the function returns. Declarations can be stacked. Two things of one name at
-    one place are refused.
+    ``out=`` wherever it is a function; its type must be one that the result can be cast to, or with ``out="exact"``
+    the result's own, with ``out="exact pair"`` where there are several results. With `in_place` there is a ``<name>_``
+    beside it that writes into the first operand's memory, or beside one of them where a place is given. With
+    `inplace_view` there is a method ``<name>_`` that makes the operand the view which the function returns.
+    Declarations can be stacked. Two things of one name at one place are refused.
 
     >>> from workbench.ops import offered
     >>> @offered("nn.functional")
@@ -98,7 +102,7 @@ def offer(
     *places: Place,
     name: str = "",
     aliases: Sequence[str] = (),
-    out: bool = False,
+    out: _Out = False,
     in_place: bool | Place = False,
 ) -> None:
     """Declare that people can call an elementwise op: with its operands and nothing else.
@@ -126,7 +130,7 @@ def _enter(
     name: str,
     places: Sequence[Place],
     *,
-    out: bool,
+    out: _Out,
     in_place: bool | Place,
     inplace_view: bool = False,
 ) -> None:
@@ -146,7 +150,7 @@ def _enter(
             place,
             function,
             file,
-            out=out and place in _OUT,
+            out=out if place in _OUT else False,
             in_place=place == in_place if isinstance(in_place, str) else in_place and place in _IN_PLACE,
             inplace_view=inplace_view and place == "Tensor",
         )

@@ -63,7 +63,7 @@ def _added(op: str, input: Tensor, product: Tensor, alpha: Scalar, beta: Scalar)
     return ops.add(_scaled(input, beta), product)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @rounded_once
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add a matrix product: y = β·input + α·(a @ b). Names of `input` unify with those of the product.
@@ -78,7 +78,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
     return _added("addmm", input, ops.matmul(mat1, mat2), alpha, beta)
 
 
-@offered(out=True, in_place=True)
+@offered(out="exact", in_place=True)
 @rounded_once
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add the product of a matrix and a vector: y = β·input + α·(A @ x).
@@ -111,7 +111,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: 
     return _added("addr", input, product, alpha, beta)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @rounded_once
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add matrix products of two batches: y[b] = β·input[b] + α·(a[b] @ c[b]).
@@ -124,7 +124,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, 
     return _added("baddbmm", input, ops.matmul(batch1, batch2), alpha, beta)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @rounded_once
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """Add the sum of the matrix products of two batches: y = β·input + α·Σ_b a[b] @ c[b].

@@ -89,7 +89,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return ops.squeeze(result, dim=(0,)) if first else result
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def chain_matmul(*matrices: Tensor | Sequence[Tensor]) -> Tensor:
     """Product of matrices, in the order that needs the fewest multiplications; see `linalg.multi_dot`.
 

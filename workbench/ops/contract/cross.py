@@ -39,7 +39,7 @@ def _cross(op: str, input: Any, other: Any, dim: int | str) -> Tensor:
     )
 
 
-@offered("linalg", name="cross", out=True)
+@offered("linalg", name="cross", out="exact")
 def linalg_cross(input: Tensor, other: Tensor, *, dim: Dim = -1) -> Tensor:
     """Cross product of vectors of three values along a dim: y = a × b. Other dims broadcast.
 
@@ -50,7 +50,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: Dim = -1) -> Tensor:
     return _cross("linalg.cross", input, other, dim)
 
 
-@offered(out=True)
+@offered(out="exact")
 def cross(input: Tensor, other: Tensor, dim: Dim | None = None) -> Tensor:
     """Cross product along a dim, or without one along the first that has size 3; see `linalg.cross`.
 

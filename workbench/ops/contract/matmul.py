@@ -268,7 +268,7 @@ LINEAR = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-@offered("workbench", "Tensor", "linalg", out=True)
+@offered("workbench", "Tensor", "linalg", out="exact")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product over the last two dims, batches at the left: y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n].
 

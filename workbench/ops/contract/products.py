@@ -33,7 +33,7 @@ def check_same_dtype(message: str, a: Any, b: Any) -> None:
         )
 
 
-@offered(out=True)
+@offered(out="exact")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix product of two matrices: y[n, p] = Σ_m a[n, m]·b[m, p].
 
@@ -47,7 +47,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return ops.matmul(input, mat2)
 
 
-@offered(out=True)
+@offered(out="exact")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix and a vector: y[n] = Σ_m a[n, m]·x[m].
 
@@ -91,7 +91,7 @@ def _check_vectors(op: str, input: Any, other: Any) -> None:
     check_same_dtype(f"{op} : expected both vectors to have same dtype, but found", input, other)
 
 
-@offered(out=True)
+@offered(out="exact")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Dot product of two vectors, without conjugation: y = Σ_i a[i]·b[i].
 
@@ -103,7 +103,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return ops.matmul(input, tensor)
 
 
-@offered(out=True)
+@offered(out="exact")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Dot product of two vectors, the first conjugated: y = Σ_i conj(a[i])·b[i].
 
@@ -115,7 +115,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return ops.matmul(conjugate(input), other)
 
 
-@offered(out=True)
+@offered(out="exact")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix products of two batches of one size: y[b, n, p] = Σ_m a[b, n, m]·c[b, m, p].
 
@@ -167,7 +167,7 @@ def _distinct(a: Any, b: Any) -> Any:
     return ops.rename(a, names=tuple(None if name in shared else name for name in dims_of(a).names))
 
 
-@offered(out=True)
+@offered(out="exact")
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Dot products along the last dims of two tensors: y[i…, j…] = Σ_k a[i…, k]·b[j…, k].
 
@@ -188,7 +188,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, dims=([-1], [-1]))
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[Dim]] | Tensor = 2) -> Tensor:
     """Sum of products over several dims: the last `dims` of `a` with the first of `b`, or a list for each.
 

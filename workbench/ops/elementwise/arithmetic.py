@@ -44,7 +44,7 @@ NEG = unary(
     properties=["linear"],
     small="neg",
 )
-offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])", aliases=["negative"], out=True, in_place=True)
+offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])", aliases=["negative"], out="exact", in_place=True)
 ABS = unary(
     "abs",
     "Absolute value.",
@@ -65,7 +65,7 @@ SIGN = unary(
     saves=NOTHING,
     dtype=real_only("sign"),
 )
-offer(SIGN, "[1.5, -2.0, 0.0]", "tensor([ 1.0000, -1.0000,  0.0000])", out=True, in_place="Tensor")
+offer(SIGN, "[1.5, -2.0, 0.0]", "tensor([ 1.0000, -1.0000,  0.0000])", out="exact", in_place="Tensor")
 RECIPROCAL = unary(
     "reciprocal",
     "Reciprocal.",

@@ -40,9 +40,9 @@ offer(ISINF, _NUMBERS, "tensor([False, False,  True])")
 ISFINITE = _predicate("isfinite", "True where finite.", "y = (|x| < ∞)", np.isfinite)
 offer(ISFINITE, _NUMBERS, "tensor([ True, False, False])")
 ISPOSINF = _predicate("isposinf", "True where +infinity.", "y = (x = ∞)", lambda x: x == np.inf, True)
-offer(ISPOSINF, _NUMBERS, "tensor([False, False, False])", out=True)
+offer(ISPOSINF, _NUMBERS, "tensor([False, False, False])", out="exact")
 ISNEGINF = _predicate("isneginf", "True where -infinity.", "y = (x = -∞)", lambda x: x == -np.inf, True)
-offer(ISNEGINF, _NUMBERS, "tensor([False, False,  True])", out=True)
+offer(ISNEGINF, _NUMBERS, "tensor([False, False,  True])", out="exact")
 SIGNBIT = _predicate(
     "signbit",
     "True where the sign is set: below 0, and at -0.",
@@ -50,7 +50,7 @@ SIGNBIT = _predicate(
     lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0,
     True,
 )
-offer(SIGNBIT, "[1.0, -0.0]", "tensor([False,  True])", out=True)
+offer(SIGNBIT, "[1.0, -0.0]", "tensor([False,  True])", out="exact")
 LOGICAL_NOT = _predicate("logical_not", "True where zero.", "y = ¬x", np.logical_not)
 offer(LOGICAL_NOT, "[True, False]", "tensor([False,  True])", out=True, in_place="Tensor")
 
@@ -233,7 +233,7 @@ def _names(value: Value) -> Any:
     return value._names or UNNAMED[len(value.payload.shape)]
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Step from 0 to 1: y = 0 below 0, `values` at 0, 1 above. Names unify from the right, sizes broadcast.
 

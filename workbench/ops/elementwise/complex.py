@@ -244,7 +244,7 @@ def conj(input: Tensor) -> Tensor:
     return CONJ_VIEW(input) if is_complex_value(input) else input
 
 
-@offered(out=True, in_place=True)
+@offered(out="exact", in_place=True)
 def conj_physical(input: Tensor) -> Tensor:
     """Complex conjugate with values of its own: y = Re x - i·Im x; a real tensor is returned as it is.
 
@@ -352,7 +352,7 @@ def _check_pairs(input: Any) -> None:
     )
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers from real and imaginary parts of one type: y = a + i·b. Names unify, sizes broadcast.
 
@@ -364,7 +364,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return COMPLEX(real, imag)
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from absolute values and angles in radians: y = r·cos φ + i·r·sin φ. Names unify.
 

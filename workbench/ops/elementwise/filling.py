@@ -157,7 +157,7 @@ NAN_TO_NUM = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast.
 
@@ -287,7 +287,7 @@ def _as_type(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return value if value.payload.dtype == dtype else ops.to(value, dtype=dtype)
 
 
-@offered(out=True, in_place=True)
+@offered(out="exact", in_place=True)
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:

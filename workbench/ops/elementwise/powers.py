@@ -126,7 +126,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     return POW(input, exponent)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 def float_power(input: Operand, exponent: Operand) -> Tensor:
     """Raise to a power in double precision: y = a^b as float64, or complex128 where one is complex. Names unify.
 

@@ -25,17 +25,17 @@ def _rounding(name: str, doc: str, equation: str, ufunc: Callable[[Any], Any]) -
 
 
 FLOOR = _rounding("floor", "Largest integer not above.", "y = ⌊x⌋", np.floor)
-offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])", out=True, in_place=True)
+offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])", out="exact", in_place=True)
 CEIL = _rounding("ceil", "Smallest integer not below.", "y = ⌈x⌉", np.ceil)
-offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])", out=True, in_place=True)
+offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])", out="exact", in_place=True)
 TRUNC = _rounding("trunc", "Integer part: rounded towards 0.", "y = sgn(x)·⌊|x|⌋", np.trunc)
-offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])", aliases=["fix"], out=True, in_place=True)
+offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])", aliases=["fix"], out="exact", in_place=True)
 ROUND = _rounding("round", "Nearest integer, halves to even.", "y = rne(x)", np.rint)
 
 # ---------------------------------------------------------------------------------- the words people use
 
 
-@offered("workbench", "Tensor", "special", out=True, in_place=True)
+@offered("workbench", "Tensor", "special", out="exact", in_place=True)
 @rounded_once
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Round to `decimals` digits after the point (before it where negative), halves to even: y = rne(x·10^d)/10^d.
@@ -54,7 +54,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return ops.mul(ROUND(ops.div(input, scale)), scale)
 
 
-@offered(out=True, in_place=True)
+@offered(out="exact", in_place=True)
 def frac(input: Tensor) -> Tensor:
     """Fractional part, with the sign of the value: y = x - sgn(x)·⌊|x|⌋. Names and sizes pass through.
 

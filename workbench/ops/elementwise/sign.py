@@ -77,7 +77,7 @@ ANGLE = unary(
 )
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 def sgn(input: Tensor) -> Tensor:
     """Sign; of a complex number, its direction: y = x/|x|, 0 at 0. Names pass through.
 

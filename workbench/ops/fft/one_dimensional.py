@@ -97,7 +97,7 @@ def hfft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = 
     return from_half(conjugate(input), _one(n), (dim,), SWAPPED[norm_of(norm)], "hfft")
 
 
-@offered("fft", out=True)
+@offered("fft", out="exact")
 def ihfft(input: Tensor, n: int | None = None, dim: Dim = -1, norm: str | None = None) -> Tensor:
     """Inverse of `hfft`: half of the signal whose spectrum is real.
 

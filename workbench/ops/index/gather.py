@@ -271,7 +271,7 @@ def _with_dims(value: Any) -> Any:
     return value if not isinstance(value, Value) or dims_of(value).sizes else ops.reshape(value, sizes=(1,))
 
 
-@offered(out=True)
+@offered(out="exact")
 def gather(input: Tensor, dim: Dim, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j].
 
@@ -293,7 +293,7 @@ def gather(input: Tensor, dim: Dim, index: Tensor, *, sparse_grad: bool = False)
     return picked if wanted.sizes else ops.reshape(picked, sizes=())
 
 
-@offered(out=True)
+@offered(out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: Dim | None = None) -> Tensor:
     """Pick values along `dim` by indices that broadcast with `input`; without `dim` both are taken as flat.
 
@@ -333,7 +333,7 @@ def _one_at(dims: Dims, at: int) -> Dims:
     return Dims((None,) * len(dims.sizes), (*dims.sizes[:at], 1, *dims.sizes[at + 1 :]))
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @reads_apart
 def scatter(
     input: Tensor,
@@ -413,7 +413,7 @@ def _multiplied(input: Any, index: Any, src: Any, dim: int) -> Any:
     return ops.reshape(flat, sizes=dims_of(input).sizes)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @reads_apart
 def scatter_add(input: Tensor, dim: Dim, index: Tensor, src: Tensor) -> Tensor:
     """A copy of `input` to which each value of `src` is added at its index along `dim`.

@@ -221,7 +221,7 @@ def _check_reduce(op: str, reduce: str, input: Any, src: Any, words: tuple[str, 
         )
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @reads_apart
 def scatter_reduce(
     input: Tensor, dim: Dim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
@@ -252,7 +252,7 @@ def scatter_reduce(
     return result if dims.sizes else ops.reshape(result, sizes=())
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @reads_apart
 def index_reduce(
     input: Tensor, dim: Dim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True

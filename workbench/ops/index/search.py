@@ -98,7 +98,7 @@ ISIN = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Operand,
@@ -130,7 +130,7 @@ def searchsorted(
     return SEARCHSORTED(sorted_sequence, values, right=right or side == "right", narrow=out_int32)
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def bucketize(input: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Index of the bucket of each value between sorted boundaries: b[y - 1] < x ≤ b[y].
 
@@ -149,7 +149,7 @@ def bucketize(input: Operand, boundaries: Tensor, *, out_int32: bool = False, ri
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@offered(out=True)
+@offered(out="exact")
 def isin(
     elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:

@@ -63,7 +63,7 @@ def _at_least_one(value: Any) -> Any:
     return value if dims_of(value).sizes else ops.reshape(value, sizes=(1,))
 
 
-@offered(out=True)
+@offered(out="exact")
 def index_select(input: Tensor, dim: Dim, index: Tensor) -> Tensor:
     """Pick entries along one dim by a vector of indices; the dim keeps its name, or takes the index's.
 
@@ -135,7 +135,7 @@ def _source(input: Any, at: int, index: Any, source: Any, op: str) -> Any:
     return _at_least_one(source)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @reads_apart
 def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` in which entries of a dim are those of `source`.
@@ -148,7 +148,7 @@ def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor
     return _put(input, at, index, _source(input, at, index, source, "index_copy"))
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @reads_apart
 def index_add(input: Tensor, dim: Dim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy of `input` to which entries of `source`, times alpha, are added at entries of a dim.
@@ -169,7 +169,7 @@ def index_add(input: Tensor, dim: Dim, index: Tensor, source: Tensor, *, alpha: 
 # ---------------------------------------------------------------------------------------- flat positions
 
 
-@offered(out=True)
+@offered(out="exact")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Values of the tensor taken as flat, in the shape (and with the names) of `index`.
 
@@ -221,7 +221,7 @@ def _mask(mask: Any, op: str) -> Any:
     return mask
 
 
-@offered(out=True)
+@offered(out="exact")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The values where a mask is true, in row-major order, as one dim; mask and input broadcast.
 

@@ -90,7 +90,7 @@ CHOLESKY: Op = matrix_op(
 )
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """Triangular square root of Hermitian positive-definite matrices: A = L Lᴴ, or with `upper` A = Uᴴ U.
 
@@ -105,7 +105,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return ops.linalg_cholesky(A, upper=upper, check=True)[0]
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyWithInfo:
     """Cholesky factors, and for each the order of the leading minor that is not positive-definite, or 0.
 

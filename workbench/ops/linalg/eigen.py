@@ -141,7 +141,7 @@ def _check_uplo(UPLO: str) -> str:
     return letter
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
     """Eigenvalues (real, ascending) and eigenvectors (columns) of Hermitian matrices: A = Q diag(λ) Qᴴ.
 
@@ -156,7 +156,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
     return EighResult(*ops.linalg_eigh(A, uplo=_check_uplo(UPLO)))
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, real and ascending; see `linalg.eigh`.
 

@@ -113,7 +113,7 @@ LDL_SOLVE: Op = matrix_op(
 )
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactors:
     """Factors of a symmetric (or Hermitian) matrix, A = L D Lᵀ, and pivots; the lower triangle is read.
 
@@ -126,7 +126,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactors:
     return LDLFactors(factors, pivots)
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorsWithInfo:
     """Factors and pivots as of `linalg.ldl_factor`, and the position of the first zero on D's diagonal, or 0.
 
@@ -138,7 +138,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
     return LDLFactorsWithInfo(*ops.linalg_ldl_factor(A, hermitian=hermitian, check=check_errors))
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """Solution X of A X = B given what `linalg.ldl_factor` made of A.
 

@@ -172,7 +172,7 @@ def _check_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactors:
     """Triangular factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 
@@ -189,7 +189,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactors:
     return LUFactors(factors, fixed(pivots))
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorsWithInfo:
     """Triangular factors in one matrix, the row exchanges, and the position of the first zero on U's diagonal, or 0.
 
@@ -237,7 +237,7 @@ def lu_of(input: Tensor, pivot: bool = True, get_infos: bool = False) -> LUFacto
     return lu_factor_ex(input, pivot=pivot) if get_infos else lu_factor(input, pivot=pivot)
 
 
-@offered("workbench", out=True)
+@offered("workbench", out="exact")
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> PLU:
@@ -270,7 +270,7 @@ def lu_unpack(
     return PLU(P, left, right)
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """Solution X of A X = B given what `linalg.lu_factor` made of A.
 
@@ -322,7 +322,7 @@ def _lu_solved(factors: Any, pivots: Any, b: Any, left: bool, adjointed: bool) -
     return triangular_system(factors, half, upper=True)
 
 
-@offered(name="lu_solve", out=True)
+@offered(name="lu_solve", out="exact")
 def lu_solve_of(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solution X of A X = `input` given what `linalg.lu_factor` made of A; see `linalg.lu_solve`.
 

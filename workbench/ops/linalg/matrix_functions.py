@@ -135,7 +135,7 @@ COFACTORS: Op = matrix_op(
 )
 
 
-@offered("workbench", "Tensor", "linalg", out=True)
+@offered("workbench", "Tensor", "linalg", out="exact")
 def det(A: Tensor) -> Tensor:
     """Determinants of square matrices.
 
@@ -179,7 +179,7 @@ SLOGDET: Op = matrix_op(
 )
 
 
-@offered("workbench", "Tensor", "linalg", out=True)
+@offered("workbench", "Tensor", "linalg", out="exact")
 def slogdet(A: Tensor) -> SlogdetResult:
     """Signs (or phases) of determinants, and the logarithms of their moduli: 0 and -∞ for singular matrices.
 

@@ -30,7 +30,7 @@ def _as(input: Any, dtype: Any, op: str) -> Any:
     return ops.to(input, dtype=wanted.numpy)
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def vector_norm(
     x: Tensor,
     ord: int | float = 2,
@@ -86,7 +86,7 @@ def _check_order(order: Order | None) -> float | str:
     return float(order)
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def matrix_norm(
     A: Tensor,
     ord: Order | None = "fro",

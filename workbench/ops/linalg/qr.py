@@ -112,7 +112,7 @@ QR: Op = matrix_op(
 )
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def qr(A: Tensor, mode: str = "reduced") -> QRResult:
     """Orthonormal and upper triangular factor: A = Q R; `mode` is reduced, complete, or r (Q is empty).
 
@@ -131,7 +131,7 @@ def qr(A: Tensor, mode: str = "reduced") -> QRResult:
     return QRResult(*ops.linalg_qr(A, mode=mode))
 
 
-@offered(name="qr", out=True)
+@offered(name="qr", out="exact")
 def old_qr(input: Tensor, some: bool = True) -> QRResult:
     """Orthonormal and upper triangular factor, reduced or (without `some`) complete; see `linalg.qr`.
 
@@ -236,7 +236,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     return ops.rename(out, names=(*own.names[:-1], None)) if any(own.names[:-1]) else out
 
 
-@offered(out=True)
+@offered(out="exact")
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Product of the whole Q that reflectors make with another matrix: Q C, or C Q; with `transpose` Qᴴ for Q.
 

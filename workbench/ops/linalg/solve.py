@@ -118,7 +118,7 @@ INVERSE: Op = matrix_op(
 )
 
 
-@offered(name="inverse", out=True)
+@offered(name="inverse", out="exact")
 @offered("linalg")
 def inv(A: Tensor) -> Tensor:
     """Inverses of square matrices: Y = A⁻¹. Raises `LinAlgError` for a singular one.
@@ -318,7 +318,7 @@ def solve_triangular(
     return triangular_system(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
-@offered(out=True)
+@offered(out="exact")
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolution:

@@ -149,7 +149,7 @@ def _check_driver(op: str, driver: str | None) -> None:
         )
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> SVDResult:
     """Singular value decomposition: A = U diag(S) Vh, singular values descending.
 
@@ -166,7 +166,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return SVDResult(*ops.linalg_svd(A, full_matrices=bool(full_matrices)))
 
 
-@offered("linalg", out=True)
+@offered("linalg", out="exact")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending.
 
@@ -180,7 +180,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return ops.linalg_svdvals(A)
 
 
-@offered(name="svd", out=True)
+@offered(name="svd", out="exact")
 def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldSVDResult:
     """Singular value decomposition A = U diag(S) Vᴴ with V itself; see `linalg.svd`.
 

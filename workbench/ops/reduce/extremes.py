@@ -237,7 +237,7 @@ def ordered(input: Any, name: str) -> None:
         )
 
 
-@offered(out=True)
+@offered(out="exact")
 def amax(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> Tensor:
     """Largest value over dims; the gradient is shared evenly between ties.
 
@@ -249,14 +249,14 @@ def amax(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> T
     return ops.amax(input, dim=nonempty_axes(input, dim, "amax"), keepdim=keepdim)
 
 
-@offered(out=True)
+@offered(out="exact")
 def amin(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> Tensor:
     """Smallest value over dims; the gradient is shared evenly between ties."""
     ordered(input, "amin")
     return ops.amin(input, dim=nonempty_axes(input, dim, "amin"), keepdim=keepdim)
 
 
-@offered(out=True)
+@offered(out="exact")
 def aminmax(input: Tensor, *, dim: Dim | None = None, keepdim: bool = False) -> MinMax:
     """Smallest and largest value, of all or along one dim, as a named tuple ``(min, max)``.
 
@@ -297,7 +297,7 @@ def max(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
 def max(input: Tensor, dim: Tensor) -> Tensor: ...
 @overload
 def max(input: Tensor, *, other: Tensor) -> Tensor: ...
-@offered(out=True)
+@offered(out="exact pair")
 def max(
     input: Tensor, dim: Dim | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None
 ) -> Tensor | ValuesIndices:
@@ -321,7 +321,7 @@ def min(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
 def min(input: Tensor, dim: Tensor) -> Tensor: ...
 @overload
 def min(input: Tensor, *, other: Tensor) -> Tensor: ...
-@offered(out=True)
+@offered(out="exact pair")
 def min(
     input: Tensor, dim: Dim | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None
 ) -> Tensor | ValuesIndices:
@@ -363,7 +363,7 @@ def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Tens
     return places
 
 
-@offered(out=True)
+@offered(out="exact")
 def argmax(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor:
     """Index (int64) of the largest value along a dim, or of all values laid out in a row; the first of several.
 
@@ -374,7 +374,7 @@ def argmax(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tens
     return _index_of("argmax", input, dim, keepdim)
 
 
-@offered(out=True)
+@offered(out="exact")
 def argmin(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor:
     """Index (int64) of the smallest value along a dim, or of all values laid out in a row; the first of several."""
     return _index_of("argmin", input, dim, keepdim)

@@ -19,7 +19,7 @@ def part(x: Any, dim: int, start: int | None, stop: int | None) -> Tensor:
     return ops.index(x, key=(slice(None),) * dim + (slice(start, stop),))
 
 
-@offered(out=True)
+@offered(out="exact")
 def diff(
     input: Tensor, n: int = 1, dim: Dim = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:

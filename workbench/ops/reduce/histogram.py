@@ -114,7 +114,7 @@ HISTOGRAM = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-@offered(out=True)
+@offered(out="exact")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Count the values in `bins` bins of equal width between `min` and `max`, or if these are equal, over all values.
 

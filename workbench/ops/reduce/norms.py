@@ -155,7 +155,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(difference, p, axes_of(difference, None, "dist"), False, "dist")
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 @rounded_once
 def renorm(input: Tensor, p: float, dim: int | str, maxnorm: float) -> Tensor:
     """Scale down the parts along `dim` whose p-norm is larger than `maxnorm`, to that norm.

@@ -110,7 +110,7 @@ def _quantile(
     return ops.rename(found, names=names) if any(names) else found
 
 
-@offered(out=True)
+@offered(out="exact")
 def quantile(
     input: Tensor,
     q: Tensor | float | Sequence[float],
@@ -131,7 +131,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
-@offered(out=True)
+@offered(out="exact")
 def nanquantile(
     input: Tensor,
     q: Tensor | float | Sequence[float],

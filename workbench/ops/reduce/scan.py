@@ -284,7 +284,7 @@ def cumprod(input: Tensor, dim: Dim, *, dtype: DTypeLike | None = None) -> Tenso
     return _run(CUMPROD, input, dim, dtype)
 
 
-@offered(out=True)
+@offered(out="exact")
 def cummax(input: Tensor, dim: Dim) -> ValuesIndices:
     """Running maximum along a dim and where it stands last, as a named tuple ``(values, indices)``.
 
@@ -296,14 +296,14 @@ def cummax(input: Tensor, dim: Dim) -> ValuesIndices:
     return index_pair(_run(CUMMAX, input, dim))
 
 
-@offered(out=True)
+@offered(out="exact")
 def cummin(input: Tensor, dim: Dim) -> ValuesIndices:
     """Running minimum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
     ordered(input, "cummin")
     return index_pair(_run(CUMMIN, input, dim))
 
 
-@offered(out=True)
+@offered(out="exact")
 def logcumsumexp(input: Tensor, dim: Dim) -> Tensor:
     """Logarithm of the running sum of exponentials along a dim, without overflow: y_i = ln Σ_{j ≤ i} e^{x_j}.
 

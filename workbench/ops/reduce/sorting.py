@@ -226,7 +226,7 @@ NANMEDIAN = overall(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-@offered(out=True)
+@offered(out="exact")
 def sort(input: Tensor, dim: Dim = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """Values along a dim in order and where they stood, as a named tuple ``(values, indices)``.
 
@@ -251,7 +251,7 @@ def argsort(input: Tensor, dim: Dim = -1, descending: bool = False, stable: bool
     return sort(input, dim, descending, stable).indices
 
 
-@offered(out=True)
+@offered(out="exact")
 def msort(input: Tensor) -> Tensor:
     """Values along the first dim in order.
 
@@ -262,7 +262,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@offered(out=True)
+@offered(out="exact")
 def topk(input: Tensor, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The `k` largest (or smallest) values along a dim and where they stood, as a named tuple ``(values, indices)``.
 
@@ -278,7 +278,7 @@ def topk(input: Tensor, k: int, dim: Dim = -1, largest: bool = True, sorted: boo
     )
 
 
-@offered(out=True)
+@offered(out="exact")
 def kthvalue(input: Tensor, k: int, dim: Dim = -1, keepdim: bool = False) -> ValuesIndices:
     """The `k`-th smallest value along a dim (from 1) and where it stands, as a named tuple ``(values, indices)``.
 
@@ -310,7 +310,7 @@ def _central(whole: Op, one: Op, input: Any, dim: Dim | None, keepdim: bool) -> 
 def median(input: Tensor) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
-@offered(out=True)
+@offered(out="exact")
 def median(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
     """Middle value, the lower of two; with `dim`, along it as a named tuple ``(values, indices)``.
 
@@ -327,7 +327,7 @@ def median(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tens
 def nanmedian(input: Tensor) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor, dim: Dim, keepdim: bool = False) -> ValuesIndices: ...
-@offered(out=True)
+@offered(out="exact")
 def nanmedian(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
     """Middle of the values that are numbers, see `median`; NaN where there is none.
 
@@ -338,7 +338,7 @@ def nanmedian(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> T
     return _central(NANMEDIAN, NANMEDIAN_DIM, input, dim, keepdim)
 
 
-@offered(out=True)
+@offered(out="exact")
 def mode(input: Tensor, dim: Dim = -1, keepdim: bool = False) -> ValuesIndices:
     """Most frequent value along a dim and where it stands last, as a named tuple ``(values, indices)``.
 

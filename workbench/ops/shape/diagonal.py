@@ -225,7 +225,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return ops.rename(out, names=names) if any(names) else out
 
 
-@offered(out=True)
+@offered(out="exact")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Of a vector the matrix with it on a diagonal, of a matrix that diagonal.
 
@@ -266,7 +266,7 @@ def trace(input: Tensor) -> Tensor:
     return ops.sum(ops.diagonal(input, offset=0, dim1=0, dim2=1), dim=(0,), keepdim=False)
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of the last two dims, up to a diagonal above the main one; zeros elsewhere.
 
@@ -277,7 +277,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return ops.tril(_matrices(input, "tril"), diagonal=int(diagonal))
 
 
-@offered(out=True, in_place="Tensor")
+@offered(out="exact", in_place="Tensor")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the last two dims, from a diagonal above the main one on; zeros elsewhere."""
     return ops.triu(_matrices(input, "triu"), diagonal=int(diagonal))
