@@ -19,6 +19,12 @@ def test_floats_are_stretched_over_all_images_together() -> None:
     assert not thumbnails(np.full((2, 3, 3), np.nan), 2).any()
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.float16, np.bool_])
+def test_other_numbers_are_stretched_as_floats_are(dtype: type) -> None:
+    images = np.array([[[0, 1]], [[1, 0]]], dtype)
+    assert thumbnails(images, 2).tolist() == [[[0, 255]], [[255, 0]]]
+
+
 def test_bytes_stay_what_they_are_and_colours_are_averaged() -> None:
     grey = np.arange(8, dtype=np.uint8).reshape(2, 1, 2, 2)
     assert thumbnails(grey, 2).tolist() == grey[:, 0].tolist()

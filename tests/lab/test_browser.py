@@ -30,7 +30,8 @@ def test_nothing_is_found_on_a_bare_machine(bare: Path) -> None:
 
 def test_the_system_comes_before_downloads(bare: Path) -> None:
     newest = program(bare / "downloads" / "chromium-1200" / "chrome-linux" / "chrome", "")
-    program(bare / "downloads" / "chromium-1100" / "chrome-linux" / "chrome", "")
+    for other in ("chromium-1100", "chromium-999", "chromium-old"):
+        program(bare / "downloads" / other / "chrome-linux" / "chrome", "")
     assert find_browser() == newest
     system = program(bare / "bin" / "chromium", "")
     assert find_browser() == system

@@ -52,14 +52,17 @@ def thumbnails(images: Any, count: int) -> Array:
     bytes_ = array.dtype == np.uint8
     if array.ndim == 4:
         array = array[:, 0] if array.shape[1] == 1 else array.mean(axis=1, dtype=np.float32)
+    # Bytes are taken as they are, so that images can be compared with one another.
     if bytes_:
         return np.ascontiguousarray(array.round().astype(np.uint8))
-    finite = np.isfinite(array)
-    low = float(array.min(where=finite, initial=np.inf))
-    high = float(array.max(where=finite, initial=-np.inf))
+    # Whole numbers have no infinity to begin with, and half precision no room for the scale.
+    values = array.astype(np.float64)
+    finite = np.isfinite(values)
+    low = float(values.min(where=finite, initial=np.inf))
+    high = float(values.max(where=finite, initial=-np.inf))
     if not high > low:
-        return np.zeros(array.shape, np.uint8)
-    grey = np.where(finite, (array.astype(np.float64) - low) * (255 / (high - low)), 0)
+        return np.zeros(values.shape, np.uint8)
+    grey = np.where(finite, (values - low) * (255 / (high - low)), 0)
     return grey.round().astype(np.uint8)
 
 
@@ -103,6 +106,7 @@ def lay_out(tiles: Array, most_pixels: int = MOST_PIXELS) -> Sheet:
     if shrink > 1:
         tiles = _shrink(tiles, small_height, small_width)
     image = np.zeros((rows, small_height, columns, small_width), np.uint8)
+    # One by one, for the last row may be short.
     for row in range(rows):
         part = tiles[row * columns : (row + 1) * columns]
         image[row, :, : len(part)] = part.transpose(1, 0, 2)
@@ -112,6 +116,7 @@ def lay_out(tiles: Array, most_pixels: int = MOST_PIXELS) -> Sheet:
 def _shrink(tiles: Array, height: int, width: int) -> Array:
     """Return tiles of a smaller size: the mean of each block of pixels; pixels left over at the edges are dropped."""
     down, across = max(1, tiles.shape[1] // height), max(1, tiles.shape[2] // width)
+    # What is left over at the rims is cut off.
     blocks = tiles[:, : height * down, : width * across].reshape(len(tiles), height, down, width, across)
     small: Array = blocks.mean(axis=(2, 4), dtype=np.float32).round().astype(np.uint8)
     return small

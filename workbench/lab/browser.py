@@ -71,10 +71,16 @@ def find_browser() -> Path | None:
         if Path(place).is_file():
             return Path(place)
     for pattern in _DOWNLOADED:
-        # The newest download, by its revision in the folder's name.
-        if found_all := sorted(_downloads().glob(pattern)):
-            return found_all[-1]
+        if found_all := list(_downloads().glob(pattern)):
+            return max(found_all, key=_revision)
     return None
+
+
+def _revision(path: Path) -> tuple[int, Path]:
+    """Return the revision in the name of a download's folder, as a number: 1140 is newer than 999."""
+    folder = path.relative_to(_downloads()).parts[0]
+    digits = folder.rpartition("-")[2]
+    return (int(digits) if digits.isdecimal() else -1), path
 
 
 def browser_version(path: Path) -> str | None:
@@ -83,6 +89,7 @@ def browser_version(path: Path) -> str | None:
         done = subprocess.run(
             [str(path), "--version"], capture_output=True, text=True, timeout=30, check=True
         )
+    # It does not start, or hangs.
     except (OSError, subprocess.SubprocessError):
         return None
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
