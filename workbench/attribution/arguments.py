@@ -141,6 +141,7 @@ def _baseline(method: str, value: Tensor, baseline: Any) -> Array:
     if baseline is None:
         baseline = 0.0
     if isinstance(baseline, int | float) and not isinstance(baseline, bool):
+        # Broadcast where it is used: a whole array of one number need not be kept.
         return np.full((1,) * value.ndim, baseline, dtype)
     if not isinstance(baseline, Tensor):
         raise TypeError(
@@ -159,6 +160,7 @@ def _baseline(method: str, value: Tensor, baseline: Any) -> Array:
             operands=operands,
             fix="baselines.unsqueeze(0)" if one_sample else "wb.zeros_like(inputs)",
         )
+    # In another order of dims the shape may fit by chance.
     try:
         unify_names(method, dims_of(value), dims_of(baseline))
     except DimensionError as error:

@@ -81,7 +81,7 @@ def warn_of_delta(method: str, answer: Answer) -> None:
             f"{method}: the attributions of {over} of {len(answer.delta)} samples do not add up to the output's "
             f"change, off by up to {np.abs(answer.delta).max():.3g}; take more steps, e.g. n_steps=200",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=3,  # over this and the method, to the line that asked
         )
 
 

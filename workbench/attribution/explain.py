@@ -77,12 +77,14 @@ def explain(
         raise TypeError(f"{kind.__name__} starts from no baseline; only Integrated Gradients does")
     question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
     start = time.perf_counter()
+    # Asked anew, for only now it is known which classes.
     if targets is None:
         targets = _preferred(model, question)
         question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
     answer = attribution.answer(question, **chosen)
     warn_of_delta(kind.__name__, answer)
     seconds = time.perf_counter() - start
+    # Methods that go back from the output have not kept it.
     scores = answer.scores
     if scores is None:
         scores = _scores(model, question)
@@ -127,6 +129,7 @@ def _method(method: Any) -> type[Attribution]:
 
 def _settings(kind: type[Attribution], given: dict[str, Any]) -> dict[str, Any]:
     """Return all settings of a method: those given, and what the others are without."""
+    # From the signature, so that a method's settings are written down once.
     known = {
         name: one.default
         for name, one in inspect.signature(kind._compute).parameters.items()
@@ -142,6 +145,7 @@ def _settings(kind: type[Attribution], given: dict[str, Any]) -> dict[str, Any]:
 def _preferred(model: Callable[..., Any], question: Question) -> Any:
     """Return the class that the model prefers for each sample; None where it gives one number only."""
     scores = _scores(model, question, any_output=True)
+    # One number a sample needs no target.
     if scores[0].size == 1:
         return None
     if scores.ndim != 2:

@@ -29,7 +29,9 @@ MOST_ROWS = 256
 @contextmanager
 def evaluating(forward: Forward) -> Iterator[None]:
     """Put the module that `forward` is, or is a method of, into evaluation mode; put each part back afterwards."""
+    # What is called may be a method of the module.
     owner = forward if isinstance(forward, Module) else getattr(forward, "__self__", None)
+    # Only those that were in training: a part that is frozen stays as it is.
     learning = [part for part in owner.modules() if part.training] if isinstance(owner, Module) else []
     for part in learning:
         part.training = False
@@ -65,6 +67,7 @@ def gradients(
         found = autograd.grad(output, leaves, new(seed, output._names), allow_unused=True)
     if all(one is None for one in found):
         raise AutogradError(_UNCONNECTED.format(method=question.method))
+    # An input that the output does not depend on counts for nothing.
     arrays = [
         np.zeros_like(leaf.payload) if one is None else one.detach().numpy(force=True)
         for leaf, one in zip(leaves, found, strict=True)
@@ -99,6 +102,7 @@ def outputs(
     `values` hold one row a sample, or a single one for all. If not `selecting`, the target is not looked at and
     the first is empty.
     """
+    # For `concatenate`, which takes no empty list.
     picked: list[Array] = [np.zeros(0)]
     whole: list[Array] = []
     with no_grad():
@@ -117,5 +121,6 @@ def outputs(
 
 
 def _rows_of(array: Array, shape: tuple[int, ...], rows: Array) -> Array:
+    # Written out: a broadcast is read-only, and its entries share memory.
     chosen = array[rows] if len(array) == shape[0] else array
     return np.ascontiguousarray(np.broadcast_to(chosen, (len(rows), *shape[1:])))

@@ -84,10 +84,12 @@ class IntegratedGradients(Attribution):
         weights, places = quadrature(method, n_steps)
         ends = [one.numpy() for one in question.inputs]
         starts = [np.broadcast_to(one, end.shape) for one, end in zip(question.baselines, ends, strict=True)]
+        # Summed in float64, whatever the type of the model.
         sums = [np.zeros(end.shape) for end in ends]
         for some, rows in _batches(n_steps, question.samples, internal_batch_size):
             values = [_path(b[rows], x[rows], places[some]) for b, x in zip(starts, ends, strict=True)]
             count = len(values[0]) // len(places[some])
+            # Which sample each row belongs to, for its target and its further arguments.
             numbers = np.tile(np.arange(rows.start, rows.start + count), len(places[some]))
             found, _ = gradients(self.forward, question, values, numbers)
             for total, gradient in zip(sums, found, strict=True):
@@ -96,6 +98,7 @@ class IntegratedGradients(Attribution):
         exact = [(x - b) * total for b, x, total in zip(starts, ends, sums, strict=True)]
         after, scores = outputs(self.forward, question, ends)
         before, _ = outputs(self.forward, question, starts)
+        # In float64: the difference of two scores that are close is not to be rounded once more.
         change = after.astype(np.float64) - before
         delta = sum(one.reshape(len(one), -1).sum(axis=1) for one in exact) - change
         return Answer(
@@ -119,6 +122,7 @@ def _batches(n_steps: int, samples: int, size: int | None) -> Iterator[tuple[sli
     whole: Any = size  # settings come unchecked from `explain`
     if isinstance(whole, bool) or not isinstance(whole, int) or size < 1:
         raise ValueError(f"IntegratedGradients: internal_batch_size is a number of rows from 1, got {size!r}")
+    # As many places at once as there are rows for; of too many samples some at a time.
     together, group = max(1, size // samples), min(size, samples)
     for step in range(0, n_steps, together):
         for row in range(0, samples, group):

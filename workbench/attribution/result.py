@@ -58,6 +58,7 @@ class AttributionResult:
         if self.scores is None or self.scores.ndim != 2 or self.scores.shape[1] < 2:
             return None
         scores = self.scores.detach().numpy().astype(np.float64)
+        # Probabilities already, where the model ends in a softmax.
         if scores.min() >= 0 and np.allclose(scores.sum(axis=1), 1, atol=1e-4):
             return scores
         # Less the largest, so that nothing overflows.
@@ -69,6 +70,7 @@ class AttributionResult:
         if self.probabilities is None:
             return []
         row = self.probabilities[sample]
+        # Among equals the class with the lower number comes first.
         best = np.argsort(-row, kind="stable")[:count]
         return [(self.class_name(int(one)), float(row[one])) for one in best]
 

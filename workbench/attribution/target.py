@@ -40,6 +40,7 @@ def parse_target(target: Any, samples: int, method: str) -> Target:
             raise DTypeError(
                 f"{method}: targets are whole numbers, got a tensor of {target.dtype.name}; use targets.long()"
             )
+        # One number is meant for all samples, in whatever shape it comes.
         target = target.item() if target.size == 1 else target.tolist()
     if not isinstance(target, list):
         return np.array([_place(target, method)] * samples, np.int64)

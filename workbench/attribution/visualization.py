@@ -145,6 +145,7 @@ def visualize_image_attr(
     axes.set_axis_off()
     drawn = None
     if image is not None and method != "heat_map":
+        # Over a coloured picture a heat map could not be read.
         grey = method == "blended_heat_map" or image.shape[2] != 3
         pixels = _unit(image.mean(axis=2) if grey else image)
         if method == "masked_image":
@@ -191,4 +192,5 @@ def show(
 def _channels_last(values: Tensor, sample: int) -> Any:
     """Return a sample as an image: by its names, or as [C, H, W] where it has none."""
     picked = values.detach()[sample]
+    # Named dims find their places by themselves; without names channels come first, as a model has them.
     return picked if any(picked.names) or picked.ndim != 3 else picked.numpy().transpose(1, 2, 0)

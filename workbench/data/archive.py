@@ -63,6 +63,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+    # What zipfile raises of a damaged file is of no one class.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError) as error:
         raise DataError(f"{path} is damaged: {error}. Get a fresh copy of it.") from None
 

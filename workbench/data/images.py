@@ -62,6 +62,7 @@ def read_image(
             pixels = np.array(picture.convert(mode))
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
         raise DataError(f"{path} is not read: {error}") from None
+    # Nothing is wrong with a file that is not there.
     except FileNotFoundError:
         raise
     # Pillow's readers raise all of these for files that are damaged.

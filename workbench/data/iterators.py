@@ -95,6 +95,7 @@ def _drawn(indices: Iterator[Any], streams: Streams) -> Iterator[tuple[int, Any]
         with streams:
             try:
                 chosen = next(indices)
+            # A generator may not end by StopIteration.
             except StopIteration:
                 return
         yield number, chosen
@@ -190,6 +191,7 @@ class ByWorkers(Iterator[Any]):
     def __next__(self) -> Any:
         try:
             return self._following()
+        # What is wrong with one batch leaves the workers as they are.
         except Exception:
             raise
         except BaseException:

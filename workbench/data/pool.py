@@ -115,6 +115,7 @@ class Pool:
         if context is None:
             context = multiprocessing.get_context()
         self.timeout = float(loader.timeout)
+        # With none at all, not even the batch that is waited for would be asked for.
         self.prefetch = max(1, loader.prefetch_factor)
         self.members: list[_Member] = []
         self._iterable = loader.iterable
@@ -138,6 +139,7 @@ class Pool:
                 )
             raise
         finally:
+            # The mapping stays, and is all that is needed.
             os.close(control)
 
     def _start(self, loader: Any, context: Any, i: int, seed: int, control: int) -> None:
@@ -176,6 +178,7 @@ class Pool:
             )
             raise
         finally:
+            # They belong to the worker: as long as one end is open here, no end of the other is ever seen.
             os.close(task_out)
             os.close(result_in)
         member.process = process
@@ -222,6 +225,7 @@ class Pool:
         while member.backlog:
             try:
                 written = os.write(member.tasks, member.backlog)
+            # The pipe is full; the rest goes when the worker has read.
             except BlockingIOError:
                 return
             except BrokenPipeError:
@@ -255,6 +259,7 @@ class Pool:
                 span = min(span, self.timeout - (time.monotonic() - since))
                 if span <= 0:
                     self._too_late(members)
+            # At least a millisecond: 0 would not wait at all.
             for descriptor, _ in poll.poll(max(1, int(span * 1000))):
                 if descriptor in writing:
                     self._push(writing[descriptor])
@@ -445,6 +450,7 @@ def _end(members: list[_Member], control: mmap.mmap) -> None:
             break
         for process in left:
             getattr(process, end)()
+        # Each of the three has its own time.
         until = time.monotonic() + PATIENCE
     # Arrays that the program still has keep the memory; only descriptors are given back.
     for member in members:

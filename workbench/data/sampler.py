@@ -237,6 +237,7 @@ def _drawing(generator: Generator | None) -> Generator:
 
 
 def _indices(order: Any) -> np.ndarray[Any, Any]:
+    # The type and the layout that compiled code and shared memory take.
     return np.ascontiguousarray(order, dtype=np.int64)
 
 

@@ -38,6 +38,7 @@ def moby_dick(path: str | Path | None = None) -> Book:
             # One byte more than allowed: a small file can unpack to more than there is memory for.
             data = packed.read(MOST_BYTES + 1)
         text = data.decode("utf-8")
+    # What gzip raises of a damaged file is of no one class.
     except (gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError) as error:
         raise DataError(f"{source} is damaged: {error}. Get a fresh copy of it.") from None
     chapters = text.strip().split("\n\n")

@@ -199,6 +199,7 @@ class _Worker:
                 self.send(BATCH, number, slot, packed)
         except Ended:
             self.send(END, number, slot, b"")
+        # The loader raises it: a worker that ended here would take all of its batches along.
         except Exception as error:
             self.send(ERROR, number, slot, _told(error))
 

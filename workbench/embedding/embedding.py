@@ -108,7 +108,10 @@ class Embedding:
         pca = PCA(dims)
         positions = pca.fit_transform(self.vectors).astype(np.float32)
         self.projection = Projection(
-            "PCA", np.ascontiguousarray(positions), tuple(pca.explained_variance_ratio.tolist())
+            # In one piece: a page gets it as bytes.
+            "PCA",
+            np.ascontiguousarray(positions),
+            tuple(pca.explained_variance_ratio.tolist()),
         )
         self._tell()
         events.publish(self)
@@ -164,6 +167,7 @@ class Embedding:
         return stop
 
     def _tell(self) -> None:
+        # Over a copy: who is told may let go.
         for listener in tuple(self._listeners):
             listener(self)
 

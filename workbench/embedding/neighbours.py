@@ -58,6 +58,7 @@ def neighbours(points: Any, index: int, k: int = 10, metric: Metric = "cosine") 
     if metric == "cosine" and not own.any():
         raise ValueError(f"neighbours: point {index} is zero and has no direction; use metric='euclidean'")
     distances = _distances(array, own, metric)
+    # A point is no neighbour of its own.
     distances[index] = np.nan
     return _nearest(distances, k)
 
@@ -67,6 +68,7 @@ def _distances(array: Array, own: Array, metric: Metric) -> Array:
     distances = np.empty(len(array))
     rows = max(1, CHUNK // array.shape[1])
     direction = own / np.linalg.norm(own) if metric == "cosine" else own
+    # A point that is zero or not finite gets no distance, and is left out by that.
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for start in range(0, len(array), rows):
             part = array[start : start + rows].astype(np.float64)
@@ -75,6 +77,7 @@ def _distances(array: Array, own: Array, metric: Metric) -> Array:
                 distances[start : start + rows] = np.sqrt(np.einsum("nf,nf->n", part, part))
             else:
                 lengths = np.sqrt(np.einsum("nf,nf->n", part, part))
+                # Rounding may lead out of the bounds.
                 distances[start : start + rows] = np.clip(1 - (part @ direction) / lengths, 0, 2)
     return distances
 

@@ -68,7 +68,9 @@ class PCA:
         mean = array.mean(axis=0, dtype=np.float64)
         total = _squares(array, mean)
         vectors, values = _principal(array, mean, self.n_components)
+        # What is below rounding counts as 0, and its direction is noise.
         rank = int((values > total * _precision(array)).sum())
+        # The variance of a sample, as scikit-learn has it.
         scale = max(len(array) - 1, 1)
         self.components = np.zeros((self.n_components, array.shape[1]))
         self.explained_variance = np.zeros(self.n_components)
@@ -127,6 +129,7 @@ def _principal(array: Array, mean: Array, count: int) -> tuple[Array, Array]:
     if array.shape[0] >= array.shape[1]:
         square = sum(part.T @ part for part in _centred(array, mean))
         values, vectors = np.linalg.eigh(square)
+        # eigh sorts upwards, and rounding may leave a little less than 0.
         return vectors[:, ::-1].T[:count], np.maximum(values[::-1][:count], 0)
     centred = array - mean
     values, left = np.linalg.eigh(centred @ centred.T)

@@ -32,6 +32,7 @@ def as_points(values: Any, what: str) -> Array:
             operands=(dims_of(values).operand("vectors"),) if isinstance(values, Tensor) else (),
             fix=_fix(values, array),
         )
+    # Half precision and whole numbers have no fast products, and are exact in float64.
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 

@@ -148,6 +148,7 @@ def write(embedding: Embedding, logdir: str | Path, name: str = "embedding") -> 
 
 
 def _as_float32(embedding: Embedding) -> Array:
+    # What float32 cannot hold is infinite then, and refused below.
     with np.errstate(over="ignore"):
         vectors = embedding.vectors.astype(np.float32)
     wrong = int((~np.isfinite(vectors)).any(axis=1).sum())

@@ -108,6 +108,7 @@ class SummaryWriter:
         """
         array, order = _picture(img_tensor, dataformats)
         if array.dtype.kind == "f":
+            # NaN is drawn black: made a byte as it is, it would be any grey.
             array = np.clip(np.nan_to_num(array), 0.0, 1.0)
         self.add_summary(summary.image(tag, array, dataformats=order), global_step)
 

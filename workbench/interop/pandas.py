@@ -41,11 +41,13 @@ def from_pandas(data: Any, *, names: Any = _ABSENT, dtype: Any = None) -> Tensor
     for kind in kinds[1:]:
         common = promote_types(common, kind)
     target = (common if dtype is None else as_dtype(dtype)).numpy
+    # Only there: other types have no number for what is missing.
     nan = {"na_value": np.nan} if target.kind in "fc" else {}
     array = data.to_numpy(dtype=target, **nan)
     if names is _ABSENT:
         own = [data.index.name, data.columns.name] if table else [data.index.name]
         names = tuple(one if _fit(one) else None for one in own)
+        # Two dims cannot have one name.
         if len(set(names)) < len(names):
             names = None
     return from_numpy(array, names=names)

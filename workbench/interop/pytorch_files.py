@@ -130,6 +130,7 @@ def _number(value: int) -> bytes:
 def _load_zip(stream: BinaryIO, size: int) -> Any:
     archive = _Archive(stream, size)
     pickle = archive.read("data.pkl", MAXIMUM_BYTES)
+    # Older files do not say it.
     order = archive.read("byteorder", 16) if archive.has("byteorder") else b"little"
     if order not in (b"little", b"big"):
         raise WeightsError(f"its byte order is {short(order)}, neither little nor big")
@@ -157,6 +158,7 @@ class _Archive:
         try:
             with zipfile.ZipFile(stream) as archive:
                 entries = archive.infolist()
+        # What zipfile raises of a damaged file is of no one class.
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise WeightsError(f"it is no zip that can be read, or was cut off: {error}") from None
         if not entries:
@@ -165,6 +167,7 @@ class _Archive:
         self._entries = {one.filename: one for one in entries}
         if len(self._entries) < len(entries):
             raise WeightsError("two entries of the zip have the same name")
+        # Side by side they come to no more than the file: else bytes would be read more than once.
         if sum(one.file_size for one in entries) > size:
             raise WeightsError("the entries of the zip overlap, or claim more than the file has")
 
@@ -224,6 +227,7 @@ class _Archive:
 
 def _load_row(stream: BinaryIO, size: int) -> Any:
     """Read the format of before: magic number, protocol, facts, value, keys of storages, and their memory."""
+    # Three pickles: a magic number, the protocol, and facts of the machine that wrote it.
     head = [_called("head", Stream(stream, size - stream.tell()), Rules()) for _ in range(3)]
     magic, protocol, facts = head
     if magic != MAGIC or protocol != PROTOCOL or not isinstance(facts, dict):
@@ -237,6 +241,7 @@ def _load_row(stream: BinaryIO, size: int) -> Any:
         left -= size
         if left < 0:
             raise WeightsError(f"storage {short(key)} and those before it claim more bytes than the file has")
+        # Filled later: the values stand behind the pickle.
         return np.zeros(size, np.uint8)
 
     begin = stream.tell()

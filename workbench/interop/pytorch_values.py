@@ -126,6 +126,7 @@ def _turn(storage: Storage) -> None:
     """Exchange the bytes of values that were written with the big end first."""
     if storage.dtype is None:
         raise WeightsError("a storage without a type was written with the big end first")
+    # Of a complex number each part is turned by itself.
     width = storage.dtype.itemsize // (2 if storage.dtype.is_complex else 1)
     storage.memory.view(f"u{width}").byteswap(inplace=True)
 

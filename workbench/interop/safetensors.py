@@ -274,6 +274,7 @@ def parse_json(text: bytes | str, part: str) -> dict[str, Any]:
         found = json.loads(text if isinstance(text, str) else text.decode(), object_pairs_hook=once)
     except WeightsError:
         raise
+    # RecursionError: brackets within brackets without end.
     except (ValueError, RecursionError) as error:
         raise WeightsError(f"{part} is no JSON that can be read: {error}") from None
     if not isinstance(found, dict):

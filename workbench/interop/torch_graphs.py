@@ -280,6 +280,7 @@ def _functions() -> dict[int, Any]:
         for name, function in ours.items():
             other = getattr(theirs, name, None)
             if callable(function) and callable(other):
+                # What stands in several rooms is that of the first.
                 found.setdefault(id(other), function)
     return found
 

@@ -43,6 +43,7 @@ def from_module(module: Any, names: Mapping[str, Names] | None = None) -> Module
     if not hasattr(module, "_modules") or not isinstance(module, TORCH.nn.Module):
         raise TypeError(f"from_module: expected a torch.nn.Module, got {type(module).__name__}")
     given = dict(names or {})
+    # By all of their names, also where one tensor has several.
     paths = {*dict(module.named_parameters(remove_duplicate=False))}
     paths |= {*dict(module.named_buffers(remove_duplicate=False))}
     unknown = [path for path in given if path not in paths]
@@ -78,6 +79,7 @@ class _Conversion:
             ours = self._traced(theirs, path) if known is None else self._layer(theirs, known, path)
             found = self._modules[id(theirs)] = ours
             _carry_hooks(theirs, ours)
+            # Of this module alone: `train` would set those within it, too.
             ours.__dict__["training"] = theirs.training
         return found
 

@@ -117,6 +117,7 @@ def processor(info: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
                 model = value.strip()
             elif key.strip().lower() in ("flags", "features"):
                 flags = set(value.split())
+                # The first core speaks for all.
                 break
     features = " ".join(flag for flag in wanted if flag in flags)
     yield Finding("processor", "model", "found", model)

@@ -113,6 +113,7 @@ def _table(found: Sequence[Row]) -> list[str]:
             lines += ["", f"{initial.upper():<{left}}  {heads}".rstrip()]
         cells = [f"{one.marks[rule]:<{width}}" for rule, width in zip(rules, widths, strict=True)]
         lines.append(f"{one.name:<{left}}  {'  '.join(cells)}".rstrip())
+    # The first line is the gap before a letter.
     return lines[1:]
 
 

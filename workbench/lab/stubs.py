@@ -68,6 +68,7 @@ class Stub:
             return f"_{name}"
         else:
             module = getattr(found, "__module__", "typing")
+        # With an underscore: under its own name the stub would seem to offer it.
         self.imports.add(f"from {module} import {name} as _{name}")
         return f"_{name}"
 

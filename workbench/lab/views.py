@@ -212,6 +212,7 @@ def _offered(path: Path) -> list[str]:
 
 
 def _order(name: str) -> tuple[int, str]:
+    # Constants, classes, and the rest, as ruff sorts them.
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 

@@ -99,6 +99,7 @@ class Renderers:
                 return
             try:
                 model = self._registry.show(make(source))
+            # Whoever published has work of its own, which is not to fail for a picture.
             except Exception:
                 logger.exception("a %s that was published cannot be drawn", type(source).__name__)
                 return

@@ -45,6 +45,7 @@ class _Embeddings(nn.Module):
                 f"a text of {count} words is too long: the model has positions for {most}; cut the text"
             )
         positions = self.position_embeddings(arange(count, names=("T",) if words.has_names() else None))
+        # Zeros with the names and the type of the words.
         segments = self.token_type_embeddings(words * 0 if types is None else types)
         return self.dropout(self.LayerNorm(self.word_embeddings(words) + segments + positions))
 
@@ -175,6 +176,7 @@ class BertEncoder(nn.Module):
         """Return the features of each word; where `mask` [N, T] is 0 there is none."""
         check_places("BertEncoder", words, N=0, T=1)
         words = called(words, words, "N", "T")
+        # [N, 1, 1, T]: alike for all heads, and for all places that look.
         seen = None if mask is None else (mask != 0).rename(None).unsqueeze(1).unsqueeze(1)
         return self.encoder(called(self.embeddings(words, types), words, "N", "T", "E"), seen)
 

@@ -29,6 +29,7 @@ def _conv(
         return conv
     if stride == 1:
         return nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, groups=groups, bias=False)
+    # With a stride TensorFlow pads the far side more.
     return _FarPadded(conv)
 
 
@@ -44,6 +45,7 @@ class _FarPadded(nn.Module):
     def forward(self, x: Any) -> Any:
         """Pad, and convolve."""
         widths: list[int] = []
+        # From the last dim on, as `pad` counts.
         for size, kernel, stride in zip(x.shape[:1:-1], self.kernel[::-1], self.stride[::-1], strict=True):
             missing = max((-(-size // stride) - 1) * stride + kernel - size, 0)
             widths += [missing // 2, missing - missing // 2]
@@ -93,6 +95,7 @@ class EfficientNetLite0(nn.Module):
     (1, 10)
     """
 
+    # TensorFlow's (x - 127) / 128, of values in 0…1.
     photo: ClassVar[dict[str, Any]] = {"crop": 1.0, "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
     """How photos are scaled and normalised."""
 

@@ -36,6 +36,7 @@ def imagenet_input(
             f"a photo is an array [H, W, 3] of uint8, got {array.dtype}{list(array.shape)}: "
             "take away a fourth channel (photo[..., :3]) or repeat a single one"
         )
+    # The part that is left where the shorter side is scaled to size / crop and the middle is cut out.
     side = max(1, round(min(array.shape[:2]) * crop))
     top, left = (array.shape[0] - side) // 2, (array.shape[1] - side) // 2
     middle = array[top : top + side, left : left + side].transpose(2, 0, 1)[None].astype(np.float32) / 255

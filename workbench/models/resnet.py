@@ -102,6 +102,7 @@ class ResNet(nn.Module):
             channels = 64 << stage
             blocks = []
             for i in range(count):
+                # The first block of each stage but the first halves the picture.
                 blocks.append(block(in_channels, channels, stride=2 if stage and not i else 1))
                 in_channels = channels * block.expansion
             self.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))

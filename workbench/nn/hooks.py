@@ -99,6 +99,7 @@ class RemovableHandle:
 def register(module: Module, kind: str, hook: Hook, prepend: bool = False) -> RemovableHandle:
     """Add a hook to those of a module."""
     _check(hook.call)
+    # At the first hook: most modules never have one.
     if module._hooks is None:
         object.__setattr__(module, "_hooks", Hooks())
     # Weakly: a handle that somebody keeps, in a notebook for instance, is no reason to keep the model.

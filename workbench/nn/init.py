@@ -304,6 +304,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, this has {tensor.ndim}")
 
     def draw(own: Any) -> Any:
+        # QR refuses what is empty.
         if not own.size:
             return own
         rows, columns = own.shape[0], own.size // own.shape[0]
@@ -313,6 +314,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
             drawn = drawn + 1j * stream.normal(size=(rows, columns))
         # QR gives orthonormal columns; a wide matrix is the transpose of a tall one.
         q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
+        # Without the signs of R, QR does not give all rotations alike.
         diagonal = np.diagonal(r)
         q = q * (diagonal / np.abs(diagonal))
         return (gain * (q.T if rows < columns else q)).reshape(own.shape)
@@ -358,6 +360,7 @@ def _kaiming_deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     if 0 in tensor.shape:
+        # Over the function that asks, to the line that called it.
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return 0.0
     fan = calculate_fan(tensor)[mode == "fan_out"]

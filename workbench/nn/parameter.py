@@ -67,6 +67,7 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """Return a parameter with memory of its own, without gradient."""
+        # Without the gradient, as in PyTorch.
         copied = type(self).__new__(type(self), None, False)
         copied.payload = self.payload.copy()
         copied._names = self._names
@@ -205,6 +206,7 @@ class _Uninitialized(Tensor):
 
     def detach(self) -> Any:
         """Return the same: there are no numbers yet that a gradient could reach."""
+        # There is nothing yet that could be recorded.
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

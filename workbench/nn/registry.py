@@ -228,6 +228,7 @@ class Registered(MutableMapping[str, Any]):
 
 def _watched(kind: str, module: Any, name: str, value: Any) -> Any:
     """Return what is registered after those who watch all registrations have seen it."""
+    # Over a copy: a hook may take itself away.
     for hook in tuple(REGISTRATION[kind].values()):
         changed = hook(module, name, value)
         value = value if changed is None else changed

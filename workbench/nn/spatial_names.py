@@ -34,6 +34,7 @@ def check_names(layer: str, x: Any, expected: Names = IMAGE) -> None:
         for i, (name, wanted) in enumerate(zip(names, expected, strict=False))
         if name is not None and name != wanted
     ]
+    # Too few or too many dims are for the op to refuse, which knows what it takes.
     if not wrong or len(names) != len(expected):
         return
     given = names[wrong[0]]

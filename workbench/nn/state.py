@@ -60,6 +60,7 @@ def collect(module: Module, destination: Any, prefix: str, keep_vars: bool) -> A
         destination._metadata[prefix[:-1]] = metadata
     hooks = module._hooks
     if hooks is not None:
+        # Over a copy: a hook may take itself away.
         for hook in tuple(hooks.state_pre.values()):
             hook.call(module, prefix, keep_vars)
     module._save_to_state_dict(destination, prefix, keep_vars)
@@ -94,6 +95,7 @@ def _own_names(module: Module) -> list[str]:
 
 def _overrides(module: Module, method: str) -> bool:
     """Say whether a class below the first one that has `method` has one of its own."""
+    # From the root on, where `Module` has one that only says that there is none.
     first = next(cls for cls in reversed(type(module).__mro__) if method in cls.__dict__)
     return getattr(type(module), method) is not first.__dict__[method]
 
@@ -229,6 +231,7 @@ def load_own(
     """Check what concerns the module itself, and plan what is to be copied; without a plan, copy at once."""
     if module._hooks is not None:
         rest = (state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        # Over a copy: a hook may take itself away.
         for hook in tuple(module._hooks.load_pre.values()):
             hook.call(module, *rest) if hook.with_kwargs else hook.call(*rest)
     plan, extra = local_metadata.get(_PLAN, (None, None))

@@ -196,6 +196,7 @@ def summary(model: Module, *inputs: Tensor, dtype: Any = None, **sizes: int) -> 
         given = tuple(_without_numbers(one) for one in inputs)
     try:
         return _summarised(model, given)
+    # Something in it asks for numbers: so it gets some.
     except NoNumbersError:
         return _summarised(model, inputs if inputs else tuple(_zeros(one) for one in given))
     except DTypeError as error:

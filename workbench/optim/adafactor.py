@@ -85,6 +85,7 @@ class Adafactor(Optimizer):
     def _move(self, parameter: Any, entry: dict[str, Any], group: Group) -> None:
         array = parameter.payload
         half = array.dtype.itemsize < 4
+        # Half precision is computed in float32, and rounded once.
         own = array.astype(np.float32) if half else array
         gradient = parameter._grad.payload.astype(own.dtype)
         if group["maximize"]:
@@ -130,6 +131,7 @@ def _second_moment(gradient: Any, entry: dict[str, Any], weight: float, small: f
         return _towards(entry["variance"], squared, weight)
     rows = _towards(entry["row_var"], squared.mean(-1, keepdims=True), weight)
     columns = _towards(entry["col_var"], squared.mean(-2, keepdims=True), weight)
+    # Nothing can be divided by the mean of gradients that are 0 throughout.
     return rows * columns / np.maximum(rows.mean(-2, keepdims=True), small)
 
 

@@ -74,5 +74,6 @@ class Adamax(Elementwise):
         mean, largest = state["exp_avg"], state["exp_inf"]
         mean += (1 - beta1) * (gradient - mean)
         largest *= beta2
+        # eps goes to the gradient here and not to the divisor, as in PyTorch.
         np.maximum(largest, np.abs(gradient) + group["eps"], out=largest)
         parameter -= number(group["lr"]) / (1 - beta1 ** state["step"]) * (mean / largest)

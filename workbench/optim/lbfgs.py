@@ -117,6 +117,7 @@ class LBFGS(Optimizer):
         known, start = dict(state), [parameter.payload.copy() for parameter in group["params"]]
         try:
             return _Search(self, closure, state, group).run()
+        # An interrupt, too: a search that is broken off leaves everything as it was.
         except BaseException:
             self._put(start)
             state.clear()
@@ -212,6 +213,7 @@ class _Search:
             self.steps.append(step)
             self.weights.append(1.0 / curvature)
             self.scale = curvature / change.dot(change)
+        # The two loops of L-BFGS, which multiply with the inverse of the Hessian without having it.
         seen = list(zip(self.changes, self.steps, self.weights, strict=True))
         direction, parts = -self.gradient, []
         for change, step, weight in reversed(seen):
@@ -251,6 +253,7 @@ class _Search:
             old_dirs=[new(one) for one in self.changes],
             old_stps=[new(one) for one in self.steps],
             ro=[new(np.asarray(one)) for one in self.weights],
+            # A plain 1 as long as nothing is known, as PyTorch saves it.
             H_diag=self.scale if self.scale == 1 else new(np.asarray(self.scale)),
             prev_flat_grad=None if self.last_gradient is None else new(self.last_gradient),
             prev_loss=last_loss,

@@ -10,6 +10,7 @@ import numpy as np
 
 __all__ = ["strong_wolfe"]
 
+# The constants of Wolfe's conditions that are usual, and PyTorch's.
 _DECREASE, _CURVATURE, _SMALLEST = 1e-4, 0.9, 1e-9
 
 

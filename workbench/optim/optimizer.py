@@ -276,6 +276,7 @@ class Optimizer:
         >>> wb.optim.SGD([wb.ones(1, requires_grad=True)], lr=0.5).state_dict()["param_groups"][0]["lr"]
         0.5
         """
+        # Over a copy: a hook may take itself away.
         for before in tuple(self._state_dict_pre_hooks):
             before(self)
         packed = saving.pack(self.state, self.param_groups)
@@ -345,6 +346,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         self._called = True
         before = (*_before_every_step, *self._step_pre_hooks)
         after = (*self._step_post_hooks, *_after_every_step)
+        # A step may call that of its base class: hooks run once.
         if self._stepping or not (before or after):
             return step(self, *args, **keywords)
         self._stepping = True

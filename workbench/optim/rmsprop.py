@@ -89,6 +89,7 @@ class RMSprop(Elementwise):
             mean += (1 - alpha) * (gradient - mean)
             # Not in place: what is kept is the mean square itself.
             square = square - np.square(mean)
+        # eps beside the root: TensorFlow has it under it, and other updates.
         change = gradient / (np.sqrt(square) + group["eps"])
         if group["momentum"] > 0:
             velocity = state["momentum_buffer"]

@@ -54,6 +54,7 @@ def unpack(
     parameters: dict[Any, tuple[Any, dict[str, Any]]] = {}
     settings = []
     for theirs, ours in zip(groups, optimizer.param_groups, strict=True):
+        # Copied, for whoever gave the state may go on with it.
         loaded = copy.deepcopy({key: value for key, value in theirs.items() if key != "params"})
         if isinstance(loaded.get("betas"), list):  # as JSON has it
             loaded["betas"] = tuple(loaded["betas"])
@@ -157,6 +158,7 @@ def _loaded_tensor(value: Any, parameter: Any, key: str) -> Any:
     if key == "step" or not isinstance(own, np.ndarray) or own.dtype.kind not in "fcV":
         return new(array.copy(), names)
     if array.shape == own.shape:
+        # Laid out as the parameter is: the compiled step goes over both in one order.
         laid_out = np.empty_like(own)
         np.copyto(laid_out, array, casting="unsafe")
         return new(laid_out, names or parameter._names)

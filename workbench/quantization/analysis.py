@@ -35,6 +35,7 @@ def sqnr(signal: Any, approximation: Any) -> float:
     >>> round(sqnr(wb.tensor([1.0, -1.0]), wb.tensor([1.1, -1.1])), 3)
     20.0
     """
+    # In float64: squares of half precision overflow, and sums of very many values round.
     a, b = _numbers(signal).astype(np.float64), _numbers(approximation).astype(np.float64)
     if a.shape != b.shape:
         raise DimensionError(
@@ -56,6 +57,7 @@ def model_size(model: Module) -> int:
 def accuracy(model: Any, batches: Iterable[Any]) -> float:
     """Return the fraction of the labels that the largest score hits, over batches (input, label)."""
     right = count = 0
+    # What a model is measured by must not move its ranges.
     with dispatch.no_grad(), unobserved():
         for inputs, labels in batches:
             right += hits(model(inputs), labels)

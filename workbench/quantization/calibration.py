@@ -43,6 +43,7 @@ class Entry:
         self.observer = observer
         self.layer = layer
         """The layer whose weight is observed; None for activations."""
+        # Versions begin at 0: nothing is known yet.
         self._known: tuple[int, ErrorStatistics | None] = (-1, None)
         self._ratio: tuple[int, float | None] = (-1, None)
 
@@ -73,6 +74,7 @@ class Entry:
         if observer.qscheme.per_channel and observer.override is not None:
             low, high = observer.override
             least, most = observer.observed_range()
+            # Every range holds 0.
             return max(low, float(least.min(initial=0))), min(high, float(most.max(initial=0)))
         low_ends, high_ends = observer.range()
         return float(low_ends.min()), float(high_ends.max())
@@ -160,6 +162,7 @@ class Calibration:
 
         def key(entry: Entry) -> tuple[float, int]:
             serial = reached.get(entry.name.rpartition(".")[0])
+            # What no value has reached comes last, as it stands.
             return (float("inf") if serial is None else serial, place[id(entry)])
 
         return sorted(self.entries, key=key) if reached else list(self.entries)
@@ -180,6 +183,7 @@ class Calibration:
     def listen(self, listener: Callable[[Calibration], None]) -> Callable[[], None]:
         """Call ``listener(self)`` after every batch and every change; return a function that stops it."""
         with self._lock:
+            # A new tuple: whoever is telling goes on with the old one.
             self._listeners = (*self._listeners, listener)
 
         def stop() -> None:
@@ -216,6 +220,7 @@ class Calibration:
         with self._lock:
             before = observer.override
             observer.set_range(low, high)
+            # From the range before the drag, which is undone as a whole.
             start = self._drag[1] if self._drag is not None and self._drag[0] == name else before
             change = Change(name, start, (float(low), float(high)))
             if final:
@@ -258,6 +263,7 @@ class Calibration:
             if not self._done:
                 raise QuantizationError("there is nothing to undo")
             change = self._done[-1]
+            # First of all: where the range is refused, nothing is forgotten.
             self._put(change.name, change.before)
             self._done = self._done[:-1]
             self._taken_back = [*self._taken_back, change]
@@ -327,6 +333,7 @@ def _entries(model: Any) -> list[Entry]:
     """The observers of a prepared model, each layer's weight before its output."""
     found = []
     for path, module in model.named_modules():
+        # By the names that layers have in the model that was wrapped.
         path = path.removeprefix("module.") if type(model).__name__ == "QuantWrapper" else path
         for child, what in (("weight_post_process", "weight"), ("activation_post_process", "output")):
             observer = module.__dict__.get(child) if child in module._module_names else None
@@ -337,6 +344,7 @@ def _entries(model: Any) -> list[Entry]:
                 continue
             layer = weighted_layer(module) if what == "weight" else None
             found.append(Entry(_name(path, what), observer, layer))
+    # The model's input first; sorting leaves the others as they stand.
     return sorted(found, key=lambda entry: entry.name != "input")
 
 

@@ -68,6 +68,7 @@ def convert(model: Module, inplace: bool = False) -> Any:
 def with_integer_layers(model: Any) -> Any:
     """Swap the observed layers of `model`, in place, for integer ones by what their observers know."""
     changes = {name: _integer_form(module) for name, module in quantizable(model)}
+    # A calibration is that of the prepared model.
     model.__dict__.pop("calibration", None)
     for name, made in changes.items():
         model.set_submodule(name, made)

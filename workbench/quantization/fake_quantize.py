@@ -98,6 +98,7 @@ class FakeQuantize(Module):
         """Observe [any dims] if that is on, and round if that is on."""
         observer = self.observer
         if self.observer_enabled.payload[0]:
+            # Ranges are observed, not trained.
             observer(x.detach())
         if observer.has_data or observer.override is not None:
             scale, zero_point = observer.qparams()

@@ -129,7 +129,9 @@ def find_patterns(model: Module, *inputs: Any) -> list[list[str]]:
     finally:
         for stop in stops:
             stop()
+    # Only what a single layer takes: any other would miss the value between the two.
     follows = {made[key][0]: names[0] for key, names in taken.items() if key in made and len(names) == 1}
+    # A module that is called twice has two followers, and can be joined with neither.
     once = {name: module for name, module in leaves.items() if calls.get(name) == 1}
     return _groups(once, {name: after for name, after in follows.items() if after in once})
 

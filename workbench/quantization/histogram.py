@@ -38,6 +38,7 @@ def extremes(array: Array) -> tuple[float, float, int, int]:
     if array.size == 0:
         return math.nan, math.nan, 0, 0
     low, high = float(array.min()), float(array.max())
+    # The usual case, without a mask: a minimum over NaN is NaN.
     if math.isfinite(low) and math.isfinite(high):
         return low, high, 0, 0
     finite = array[np.isfinite(array)]
@@ -107,6 +108,7 @@ class RunningHistogram:
         """Double the range until `low` and `high` lie in it."""
         half = len(self.counts) // 2
         while high > self.edges[1] or low < self.edges[0]:
+            # Two bins become one, so that counts stay exact.
             merged = self.counts.reshape(half, 2).sum(axis=1)
             width = self.edges[1] - self.edges[0]
             upward = bool(high > self.edges[1])
@@ -155,12 +157,14 @@ class ChannelExtremes:
         if array.ndim < 2 or now < self._next:
             return
         self._next = now + self.INTERVAL
+        # Without names, where PyTorch has channels.
         axis = names.index("C") if "C" in names else 1
         part = array[: self.SAMPLES]
         others = tuple(i for i in range(array.ndim) if i != axis)
         finite = np.isfinite(part)
         low = np.where(finite, part, np.inf).min(axis=others, initial=np.inf)
         high = np.where(finite, part, -np.inf).max(axis=others, initial=-np.inf)
+        # Other channels than before begin anew.
         if self.low.shape == low.shape:
             low, high = np.minimum(self.low, low), np.maximum(self.high, high)
         self.name, self.low, self.high = names[axis], low, high

@@ -27,6 +27,7 @@ __all__ = [
 WEIGHTED: tuple[type, ...] = (Conv2d, Linear, ConvReLU2d, ConvReLUMaxPool2d, LinearReLU)
 """Layers whose weight and output are quantized."""
 
+# By thread: while one measures, another may calibrate.
 _observing: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_observing", default=True)
 
 

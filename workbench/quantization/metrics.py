@@ -93,6 +93,7 @@ class Measurement:
                 and (urgent or time.monotonic() >= self._again)
             ):
                 self._busy = True
+                # A daemon: Python must not wait for figures when it ends.
                 threading.Thread(target=self._run, name="workbench-figures", daemon=True).start()
         return self._figures
 
@@ -127,6 +128,7 @@ class Measurement:
             self._bring_up_to_date()
             scores = self._converted(self.inputs)
         ratio = sqnr(self._scores, scores)
+        # It is infinite where both agree exactly, which is no number to show.
         return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
 
     def _bring_up_to_date(self) -> None:

@@ -28,6 +28,7 @@ def decibels(signal: Any, noise: Any) -> Any:
     20.0
     """
     signal, noise = np.asarray(signal, np.float64), np.asarray(noise, np.float64)
+    # Without noise it is infinite, which is right; without a signal there is none to tell.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(signal > 0, 10 * np.log10(signal / noise), np.nan)
 
@@ -43,6 +44,7 @@ class Density:
         self.edges = np.linspace(low, high, len(counts) + 1)
         self.total = float(self.counts.sum())
         centres = (self.edges[1:] + self.edges[:-1]) / 2
+        # Values lie evenly in a bin: to the square of the middle comes a twelfth of that of the width.
         self.signal = float(self.counts @ (centres * centres + self.width**2 / 12))
         """Sum of the squares of the values."""
 

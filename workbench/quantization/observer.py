@@ -128,6 +128,7 @@ class MovingAverageMinMaxObserver(_PerTensor):
             self._put(*ends)
         else:
             low, high = self.min_val.payload, self.max_val.payload
+            # In float32 at each step, as PyTorch.
             share = np.float32(self.averaging_constant)
             self._put(low + share * (np.float32(ends[0]) - low), high + share * (np.float32(ends[1]) - high))
         self._keep_histogram(array, *ends)
@@ -183,6 +184,7 @@ class PerChannelMinMaxObserver(ObserverBase):
     def observed_range(self) -> tuple[Array, Array]:
         """Return the ends of each channel; a channel without a finite value gets [0, 0]."""
         low, high = super().observed_range()
+        # A channel that saw nothing finite still has its ends the wrong way round.
         seen = low <= high
         return np.where(seen, low, 0.0), np.where(seen, high, 0.0)
 

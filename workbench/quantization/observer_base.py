@@ -110,6 +110,7 @@ class ObserverBase(Module):
         """Names of the dims of what it saw last."""
         self._override: Range | None = None
         self._watcher: Watcher | None = None
+        # Reentrant: subclasses hold it while they call what the base does.
         self._lock = threading.RLock()
         self.register_buffer("min_val", new(np.array(np.inf, np.float32)))
         self.register_buffer("max_val", new(np.array(-np.inf, np.float32)))
@@ -216,6 +217,7 @@ class ObserverBase(Module):
         One set by hand on a per-channel observer limits the ranges of all channels.
         """
         override = self._override
+        # Each channel keeps its own range, cut to the one that was set.
         if override is not None and not (self.qscheme.per_channel and self.has_data):
             shape = self.min_val.payload.shape
             return np.full(shape, override[0]), np.full(shape, override[1])

@@ -80,6 +80,7 @@ def _with_boundary(model: Any) -> Any:
                 "wrap it in QuantWrapper"
             )
     model.quant, model.dequant = QuantStub().eval(), DeQuantStub().eval()
+    # By hooks: the model keeps its class, and its layers their names.
     model.register_forward_pre_hook(_quantize_inputs)
     model.register_forward_hook(_dequantize_outputs)
     return model

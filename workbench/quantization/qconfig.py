@@ -89,6 +89,7 @@ def get_default_qconfig(backend: str = "x86") -> QConfig:
     """
     if backend not in BACKENDS:
         raise QuantizationError(f"there is no backend {backend!r}; choose one of {', '.join(BACKENDS)}")
+    # Kernels for x86 add pairs of products in 16 bits, which overflow with 8 bits in both.
     reduced = backend != "qnnpack"
     activation = HistogramObserver.with_args(dtype=quint8, reduce_range=reduced)
     return QConfig(activation, _EACH_CHANNEL if reduced else _SYMMETRIC)

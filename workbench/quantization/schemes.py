@@ -55,9 +55,11 @@ class Scheme:
         Affine: s = (max - min) / (qmax - qmin), z = clamp(qmin - rne(min / s)). Symmetric: s = 2·max(|min|, |max|) /
         (qmax - qmin), z in the middle. The arithmetic is that of float32, as PyTorch's observers do it.
         """
+        # Every range holds 0, which padding and ReLU need exactly.
         least = np.minimum(np.asarray(low, np.float32), np.float32(0))
         most = np.maximum(np.asarray(high, np.float32), np.float32(0))
         span = np.float32(self.quant_max - self.quant_min)
+        # The width of the widest ranges is not finite in float32.
         with np.errstate(over="ignore"):
             if self.qscheme.symmetric:
                 scale = np.maximum(-least, most) / np.float32(float(span) / 2)

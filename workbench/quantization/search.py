@@ -99,6 +99,7 @@ def kl(density: Density, scheme: Scheme) -> Range:
 def _without_zero(density: Density) -> Density:
     place = int(-density.low // density.width) if density.low <= 0 <= density.high else -1
     counts = density.counts.copy()
+    # Kept where there is nothing else.
     if 0 <= place < len(counts) and counts.sum() > counts[place]:
         counts[place] = 0
     return Density(counts, density.low, density.high)

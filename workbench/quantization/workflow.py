@@ -58,6 +58,7 @@ def quantize(
             for batch in itertools.islice(given, batches):
                 prepared(_inputs(batch))
     converted = convert(prepared)
+    # Past the registry: a calibration is no part of the model.
     object.__setattr__(converted, "calibration", calibration)
     return converted
 

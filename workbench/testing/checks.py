@@ -70,6 +70,7 @@ def _check_kernel(op: Op, sample: Sample) -> None:
 def _check_batch(op: Op, sample: Sample, size: int = 2) -> None:
     """A batch gives what its entries give one by one: names, types, values."""
     inputs = inputs_of(sample)
+    # Codes with scales of their own do not stack.
     if any(isinstance(one, Tensor) and not isinstance(one.payload, np.ndarray) for one in inputs):
         return
     batching = Batching(size)
@@ -172,6 +173,7 @@ def _check_memory(op: Op, samples: Sequence[Sample]) -> None:
         for one, old in zip(inputs, before, strict=True):
             expect(same_numbers(one.payload, old), f"{op.name} changed its inputs")
         arrays = [one.payload for one in results if isinstance(one.payload, np.ndarray) and one.payload.size]
+        # A view is one of the first input.
         shared += [
             np.shares_memory(out, one.payload) for out in arrays for one in inputs[:1] if one.payload.size
         ]
@@ -201,6 +203,7 @@ def _check_bad(op: Op) -> None:
             expect(bad.message in str(error), f"{op.name}: expected {bad.message!r} in {error}")
         else:
             raise AssertionError(f"{op.name} accepted {bad}")
+        # Refused before anything was touched: who catches the error goes on with what there was.
         for one, (version, names, arrays) in zip(tensors, before, strict=True):
             same = all(same_numbers(new, old) for new, old in zip(_copies(one), arrays, strict=True))
             unchanged = one._version == version and one._names == names and same

@@ -43,6 +43,7 @@ def numerical_gradient(
 
     def value(array: Any) -> float:
         moved = [array if i == index else other for i, other in enumerate(arrays)]
+        # Gradients of complex values are those of a real number.
         results = several(op.forward(*moved, **params))
         return float(sum(np.sum(r * w).real for r, w in zip(results, weights, strict=True) if w is not None))
 
@@ -65,6 +66,7 @@ def gradcheck(op: Op, sample: Sample) -> None:
     got = grad(total, [one for _, one in wanted], allow_unused=True)
     for (i, one), gradient in zip(wanted, got, strict=True):
         positions = _some_positions(one.shape, 40)
+        # Not all of a large input, for each takes two runs.
         expected = numerical_gradient(op, inputs, sample.params, weights, i, positions=positions)
         actual = np.zeros_like(expected)
         if gradient is not None:
@@ -217,5 +219,6 @@ def check_forward_mode(op: Op, sample: Sample, step: float = 1e-6) -> None:
         actual = np.zeros(up.shape, up.dtype) if direction is None else direction.payload
         assert direction is None or direction.names == value.names
         expected = (up - down) / (2 * step)
+        # One of the two sides may have no value.
         known = np.isfinite(expected)
         assert_close(actual[known], expected[known], rtol=op.tolerance * 200, atol=op.tolerance * 20)

@@ -105,6 +105,7 @@ def arrays(
     shape = shape if isinstance(shape, tuple) else draw(shape)
     made = np.dtype(dtype)
     generator = np.random.default_rng(draw(st.integers(0, 2**16)))
+    # Few different values half of the time, so that equal ones come up.
     ties = draw(st.booleans())
     if made.kind == "b":
         return np.asarray(generator.random(shape) < 0.5)

@@ -141,6 +141,7 @@ def _told(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> dict[str
         told = json.loads(metadata[SUMMARY])
         version = told["format"]
         missing = {*Summary.__dataclass_fields__, "state", "tensors"} - told.keys()
+    # It may be JSON of any form.
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CheckpointError(
             f"{os.fspath(path)}: this checkpoint is damaged, its summary cannot be read ({error})"
@@ -247,6 +248,7 @@ def newest(folder: str | os.PathLike[str], *, best: bool = False) -> tuple[dict[
     for one in _ranked(stored, problems) if best else reversed(stored):
         try:
             return load(one.path), one.path, problems
+        # Also one that another training has let go of meanwhile.
         except (CheckpointError, OSError) as error:
             problems.append(str(error))
     raise CheckpointError(
@@ -272,6 +274,7 @@ def _ranked(stored: list[Stored], problems: list[str]) -> list[Stored]:
 
 def _rank(summary: Summary) -> float:
     value = float("nan") if summary.value is None else summary.value
+    # NaN, which is as bad as can be.
     if value != value:
         return float("inf")
     return -value if summary.mode == "max" else value

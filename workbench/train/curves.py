@@ -44,6 +44,7 @@ def smooth(values: Sequence[float], weight: float = 0.9) -> list[float]:
         if math.isfinite(value):
             total, mass = weight * total + (1 - weight) * value, weight * mass + (1 - weight)
         result.append(total / mass if mass else math.nan)
+    # Rounded, so that the average of equal values is that value.
     return [round(one, 12) for one in result]
 
 

@@ -225,6 +225,7 @@ class Loop:
             trainer.call("on_step_start")
             with trainer.shield.whole(unbreakable=True):
                 self._change(skipped, norm)
+        # An interrupt, too: what was gathered belongs to a step that is not taken.
         except BaseException:
             self._drop_group()
             raise

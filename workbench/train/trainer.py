@@ -332,6 +332,7 @@ class Trainer:
         for i, callback in enumerate(self.callbacks[after:], after + 1):
             try:
                 getattr(callback, hook)(self, *arguments)
+            # The others are told all the same: each may have something to close.
             except BaseException:
                 self.call_all(hook, *arguments, after=i)
                 raise

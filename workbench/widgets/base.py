@@ -157,6 +157,7 @@ class HearingWidget(ViewWidget):
     def __init__(self, model: ViewModel, source: object, **traits: Any) -> None:
         super().__init__(model, **traits)
         self._deaf = events.subscribe(type(source), _Ear(model, source))
+        # Also where nobody closes it.
         weakref.finalize(self, self._deaf)
 
     def close(self) -> None:

@@ -88,6 +88,7 @@ def _table(operands: list[ClashOperand]) -> str:
 
 
 def _row(operand: ClashOperand, columns: int) -> str:
+    # The last ones, for shapes are aligned from the right.
     dims = operand.dims[-columns:] if columns else []
     left_out = len(operand.dims) - len(dims)
     more = f' <span style="{QUIET}">(… {left_out} more)</span>' if left_out else ""

@@ -86,6 +86,7 @@ def _operand(node: Node, position: int, value: Value) -> FlowOperand:
         return _flow_operand(value)
     own, out = value.tensor.dims, node.outputs[0].tensor.dims
     lives = _destinations(node, position)
+    # A view moves values about: a dim that is not found again has not ended there.
     ends = [
         i
         for i, there in enumerate(lives)
@@ -99,6 +100,7 @@ def _operand(node: Node, position: int, value: Value) -> FlowOperand:
         and out.sizes[there] != 1
         and _stretches(node, position, i, there)
     ]
+    # What ends is contracted where there are several operands, and reduced where there is one.
     joint = len(node.values) > 1
     return _flow_operand(value, ends if joint else [], [] if joint else ends, stretched, lives)
 
@@ -169,6 +171,7 @@ def _stretches(node: Node, position: int, dim: int, there: int) -> bool:
 def _ask(node: Node, operands: list[Dims]) -> Dims | None:
     """Return what the op's dims rule gives for other operands; None where it refuses them."""
     try:
+        # What is computed only when the graph runs counts as 0 here.
         found: Any = node.callee.dims(*operands, **filled(node.params, lambda value: 0, hint_of))
     # A rule refuses sizes in whatever way its op does.
     except (TypeError, ValueError, LookupError, RuntimeError):

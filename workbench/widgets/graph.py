@@ -117,6 +117,7 @@ class _Drawn:
     def _output(self, value: Value, label: str, identity: str) -> None:
         """Draw where a value leaves the graph: once for several that leave together."""
         # No value has a space in its name, so this cannot be another's identity.
+        # The values of one output come in a row: only the last node can be theirs.
         if all(node.id != identity for node in self.nodes[-1:]):
             self.nodes.append(_node("output", value, identity, label))
         self.edges.append(_edge(value, identity))

@@ -133,12 +133,14 @@ class HistogramModel(ViewModel):
             held = self._rows.get(entry.name)
             if held is not None and held[0] == key:
                 continue
+            # What somebody looks at is never late.
             if entry is chosen or time.perf_counter() < deadline:
                 self._rows[entry.name] = key, _row(entry)
                 self._turns[entry.name] = next(self._clock)
                 continue
             late = True
             if held is None:
+                # Without its figures for now, so that it is in the list at all.
                 self._rows[entry.name] = (), _row(entry, judged=False)
         if late:
             self.changed()
@@ -218,6 +220,7 @@ class HistogramModel(ViewModel):
                 self.changed()
                 raise Refused(str(error)) from None
             self._refusal = None
+            # What changes a range is shown with the figures that come of it.
             self._urgent = not isinstance(event, SelectEvent)
         self.changed()
 

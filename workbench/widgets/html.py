@@ -117,6 +117,7 @@ def _statistics_line(found: Statistics) -> str:
 def _spark(counts: Sequence[int]) -> str:
     """A histogram a line high; heights go by the square root, so that small bins show."""
     most, step = max(1, *counts), 120 / max(1, len(counts))
+    # A bin with anything in it is never invisible.
     path = "".join(
         f"M{place * step:.1f} 16v{-max(1.0, (count / most) ** 0.5 * 16):.1f}h{step - 0.4:.1f}V16z"
         for place, count in enumerate(counts)
@@ -206,6 +207,7 @@ def _legend(picture: Picture) -> str:
 
 def _line(drawn: Drawn) -> str:
     values = drawn.values.reshape(-1)
+    # No more values than there are pixels.
     values = values[:: max(1, -(-values.size // 600))].astype(np.float64)
     low, high = drawn.picture.low, drawn.picture.high
     x = np.linspace(0, 600, max(2, values.size))[: values.size]

@@ -135,6 +135,7 @@ class ScatterModel(ViewModel):
             if selected and selected[0] < count:
                 try:
                     near = neighbours(self._embedding.vectors[:count], selected[0], NEIGHBOURS, metric)
+                # A point that is zero, or not finite, is near nothing.
                 except ValueError as error:
                     refusal = Refusal("select_points", str(error))
                 else:

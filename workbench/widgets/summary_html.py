@@ -82,6 +82,7 @@ def _row(layer: Any, total: Any) -> str:
     often = f' <span style="{QUIET}">× {layer.calls}</span>' if layer.calls > 1 else ""
     unused = "" if layer.ran else f' <span style="{QUIET}">not called</span>'
     share = layer.flops / total.flops if total.flops else 0.0
+    # The model itself has all of it, of which a bar says nothing.
     bar = (
         f"background:linear-gradient(to left,rgba(127,127,127,.28) {100 * share:.1f}%,transparent 0)"
         if layer.path

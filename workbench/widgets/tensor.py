@@ -43,6 +43,7 @@ class TensorModel(ViewModel):
         """Draw `tensor` from now on; what the sliders say stays where it still fits."""
         with self._lock:
             self._tensor = tensor
+            # Entries that the other tensor has as well are kept: sliders stay where they are.
             self._chosen = {
                 axis: index
                 for axis, index in self._chosen.items()

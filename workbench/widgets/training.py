@@ -61,6 +61,7 @@ class TrainingModel(ViewModel):
         self, curves: LiveCurves, source: str = "", others: Mapping[str, History] | None = None
     ) -> None:
         super().__init__()
+        # Weakly: a picture is no reason to keep a model and all that trained it.
         self._curves = weakref.ref(curves)
         self._source = source
         self._others = {name: Lines(history, OTHER_STRETCHES) for name, history in (others or {}).items()}

@@ -80,6 +80,7 @@ class Hardtanh(InPlace):
                 )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
+        # PyTorch asserts this, so programs that catch it catch an AssertionError.
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 

@@ -87,6 +87,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """Return the log-probability of each target, and the loss."""
         name = _check_batch(input_, target_)
         batched = target_.ndim == 1
+        # Without names: rows are picked by cluster, and put together again.
         rows, classes = input_.rename(None), target_.rename(None)
         if not batched:
             rows, classes = rows.unsqueeze(0), classes.unsqueeze(0)

@@ -31,6 +31,7 @@ class _Ordered(Module):
     def _refill(self, modules: Iterable[Any]) -> None:
         """Hold these modules, numbered in order, and no others."""
         kept = list(modules)
+        # Over a copy: names leave on the way.
         for name in list(self._module_names):
             delattr(self, name)
         for i, module in enumerate(kept):

@@ -19,6 +19,7 @@ class _Values(Module):
 
     def _put(self, key: str, value: Any) -> None:
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            # Detached, since a parameter is a leaf.
             value = Parameter(value.detach())
         known = any(key in names for names in (self._parameter_names, self._buffer_names, self._module_names))
         # A plain value may take the place of a parameter here, which `__setattr__` alone would refuse.
@@ -104,6 +105,7 @@ class ParameterList(_Values):
             raise TypeError(
                 f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
             )
+        # As a list first, for what is added may be this very one.
         for value in list(values):
             self.append(value)
         return self

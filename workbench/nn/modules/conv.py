@@ -145,6 +145,7 @@ class ConvNd(Module):
         """Return the widths of the border as `pad` takes them: before and after, from the last dim backwards."""
         padding = self.padding
         if not isinstance(padding, str):
+            # From the last dim on, as `pad` counts.
             return [width for one in reversed(padding) for width in (one, one)]
         total = [
             d * (k - 1) if padding == "same" else 0

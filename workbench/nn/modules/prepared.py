@@ -46,6 +46,7 @@ class PreparedConv2d:
         dispatch.infer_dims(
             CONV2D, operands, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         )
+        # Inputs that change their size at every call are not to fill the memory.
         if len(self.shapes) > 64:
             self.shapes.clear()
         self.shapes.add(input.payload.shape)
@@ -56,6 +57,7 @@ class _Numbers:
 
     def __init__(self, value: Any) -> None:
         self._stamp = Stamp(value)
+        # A copy, by which it shows that somebody has written into the layer's own.
         self.array = np.ascontiguousarray(value.payload).copy()
 
     def are_those_of(self, value: Any) -> bool:

@@ -27,6 +27,7 @@ from workbench.tensor.factories import empty
 
 __all__ = ["RNNBase", "draw_evenly"]
 
+# The gates lie below each other in each weight, in PyTorch's order: i, f, g, o, and r, z, n.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -88,6 +89,7 @@ class RNNBase(Module):
                 if bias:
                     made |= {"bias_ih": ((rows,), ("gates",)), "bias_hh": ((rows,), ("gates",))}
                 if proj_size:
+                    # Behind the biases, as in PyTorch.
                     made["weight_hr"] = ((proj_size, hidden_size), ("hidden", "cell"))
                 for name, (sizes, labels) in made.items():
                     weight = Parameter(empty(*sizes, device=device, dtype=dtype), dim_labels=labels)
@@ -246,6 +248,7 @@ class RNNBase(Module):
             # beforehand.
             pre = LINEAR(input, w_ih, *biases[:1])
             out = GRU_LAYER(pre, *states, w_hh, *biases[1:], **way)
+            # The rest is for the gradient.
             return tuple(out)[:2]
         pre = LINEAR(input, w_ih, ops.add(*biases)) if biases else LINEAR(input, w_ih)
         if self.mode == "LSTM":

@@ -45,6 +45,7 @@ class Upsample(Module):
         super().__init__()
         self.name = type(self).__name__
         self.size = size
+        # A factor of 0 counts as none, as in PyTorch.
         self.scale_factor: float | tuple[float, ...] | None = (
             tuple(map(float, scale_factor))
             if isinstance(scale_factor, tuple)

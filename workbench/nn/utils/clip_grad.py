@@ -61,6 +61,7 @@ def _norm(value: Tensor, order: float) -> float:
         flat = array.ravel(order="K")  # in the order of memory, which copies nothing that is dense
         with np.errstate(over="ignore", invalid="ignore"):
             square = float(np.dot(flat, flat))
+        # In between the squares have lost nothing, at neither end of the type's range.
         if 1e-30 < square < math.inf:
             return math.sqrt(square)
         largest = float(np.abs(flat).max())  # the squares have left the range of the type
@@ -82,6 +83,7 @@ def clip_grads_with_norm_(
     # Asked this way round, NaN is refused too.
     if not float(max_norm) >= 0:
         raise ValueError(f"max_norm must be 0 or more, got {max_norm}")
+    # PyTorch's 1e-6, with which no gradient at all divides by nothing.
     factor = float(max_norm) / (float(total_norm) + 1e-6)
     if factor >= 1:
         return

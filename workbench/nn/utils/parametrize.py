@@ -34,6 +34,7 @@ __all__ = [
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
+# By thread or task: what one has kept is not for another.
 _cache: contextvars.ContextVar[dict[int, tuple[Any, Tensor]] | None] = contextvars.ContextVar(
     "workbench_parametrizations", default=None
 )
@@ -147,6 +148,7 @@ def _give_class(module: Module) -> None:
         )
 
     words: dict[str, Any] = {"__getstate__": refuse, "__module__": cls.__module__}
+    # A class that has a way of its own to be copied keeps it.
     if not hasattr(cls, "__deepcopy__"):
         words["__deepcopy__"] = copied
     module.__class__ = _class_of_its_own(cls, words)

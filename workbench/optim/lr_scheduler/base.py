@@ -114,7 +114,7 @@ class LRScheduler:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=3,  # over `get_lr`, to the line that called it
             )
 
     # ----------------------------------------------------------------------------------------------- step
@@ -142,7 +142,7 @@ class LRScheduler:
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
                 "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=3,  # over `step`, to the line that called it
             )
         elif not self.optimizer._called:
             warnings.warn(

@@ -39,6 +39,7 @@ class CellCurves(Callback):
     def _redraw(self, draw: Callable[[], None]) -> None:
         started = time.monotonic()
         draw()
+        # Drawing takes a twentieth of the time at most.
         self._due = started + max(self.interval, 20 * (time.monotonic() - started))
 
     def on_end(self, trainer: Any) -> None:

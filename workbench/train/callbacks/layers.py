@@ -54,9 +54,11 @@ class LayerWatch:
 
     def before_step(self) -> None:
         """Keep the weights as they are and the norms of their gradients, and look at activations no longer."""
+        # The layers were looked at for this step alone: at others it would only cost time.
         self.close()
         for name, parameters in self._layers:
             for one in parameters:
+                # A copy, for the step writes into it.
                 self._before[id(one)] = plain(one).copy()
             gradients = [one.grad for one in parameters if one.grad is not None]
             if gradients:

@@ -88,6 +88,7 @@ class ProgressBar(Callback):
             self._bar.set_postfix_str(figures)
             self._close()
             return
+        # A line with the figures stands in its place.
         self._bar.leave = False
         self._close()
         _write(f"{_label(trainer, ended=True)}: {figures}, {last.seconds:.1f} s")

@@ -95,6 +95,7 @@ class Compare:
     def _layout(
         self, group: Sequence[Measurement]
     ) -> tuple[list[str], dict[int, dict[str, dict[str, Measurement]]]]:
+        # By a dict, which keeps the order in which they came.
         columns = list(dict.fromkeys(one.task_spec.description or "" for one in group))
         threads: dict[int, dict[str, dict[str, Measurement]]] = {}
         for one in sorted(group, key=lambda one: one.task_spec.num_threads):
@@ -115,6 +116,7 @@ class Compare:
             for column in columns
         }
         left = max(
+            # Rows are indented by six.
             max(6 + len(name) for rows in threads.values() for name in rows),
             max(len(f"{number} threads: ") for number in threads),
         )

@@ -42,6 +42,7 @@ def duration(seconds: float, figures: int = 3) -> str:
     unit, length = select_unit(seconds)
     value = seconds / length
     places = max(figures - 1 - math.floor(math.log10(value)), 0) if value > 0 else 0
+    # Rounding may carry into the next unit: 999.96 µs is 1.00 ms.
     if round(value, places) >= 1000 and unit != "s":
         return duration(1000 * length, figures)
     return f"{value:.{places}f} {'µs' if unit == 'us' else unit}"
@@ -65,6 +66,7 @@ def table_html(
     for threads, rows in layout.items():
         word = f"{threads} thread{'' if threads == 1 else 's'}"
         corner = f'<th style="{_CELL};{_LINE};text-align:left;{_QUIET}">{word}</th>'
+        # JupyterLab stripes the rows of tables, which would read as a tint.
         body += f'<tr style="background:none">{corner}{heads}</tr>'
         for name, row in rows.items():
             best = min(one.median for one in row.values())

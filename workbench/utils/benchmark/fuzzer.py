@@ -67,6 +67,7 @@ class FuzzedParameter:
         if self.distribution == "uniform":
             return int(stream.integers(low, high + 1)) if whole else float(stream.uniform(low, high))
         drawn = math.exp(stream.uniform(math.log(low), math.log(high)))
+        # Rounding may lead out of the bounds.
         return min(max(round(drawn), int(low)), int(high)) if whole else drawn
 
 
@@ -102,6 +103,7 @@ class FuzzedTensor:
         size = resolve(self.size)[:ndim]
         steps = resolve(self.steps)[:ndim] if self.steps is not None else (1,) * ndim
         dtype = as_dtype(self.dtype)
+        # Larger by the steps that are taken through it below.
         raw = tuple(one * step for one, step in zip(size, steps, strict=True))
         count, taken = math.prod(size), math.prod(raw) * dtype.itemsize
         if (self.min_elements is not None and count < self.min_elements) or (
@@ -113,6 +115,7 @@ class FuzzedTensor:
             # Until it is not in order: that share was drawn already.
             while (order == np.arange(ndim)).all():
                 order = stream.permutation(ndim)
+        # Drawn in the order of memory, and turned back.
         array = _values(stream, tuple(raw[i] for i in order), dtype.numpy).transpose(np.argsort(order))
         array = array[tuple(slice(None, None, step) for step in steps)]
         value: Tensor = new(array, tuple(self.names[:ndim]) if self.names is not None else None)
@@ -129,6 +132,7 @@ def _values(
     stream: np.random.Generator, sizes: tuple[int, ...], dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
     if dtype.kind in "biu":
+        # What every type of integers can hold.
         return np.asarray(stream.integers(0, 2 if dtype.kind == "b" else 127, sizes)).astype(dtype)
     real = stream.standard_normal(sizes)
     return np.asarray(real + 1j * stream.standard_normal(sizes) if dtype.kind == "c" else real).astype(dtype)
@@ -187,6 +191,7 @@ class Fuzzer:
         params = {one.name: one.sample(stream) for one in self.parameters}  # type: ignore[union-attr]
         for one in self.parameters:
             value = params[one.name]  # type: ignore[union-attr]
+            # An alias may lead to an alias, and must not lead back.
             seen = set()
             while isinstance(value, ParameterAlias):
                 if value.alias_to in seen or value.alias_to not in params:

@@ -177,8 +177,10 @@ def collect(spec: TaskSpec, names: dict[str, Any], number: int, baseline: bool) 
         )
     if number < 1:
         raise ValueError(f"number must be at least 1, got {number}")
+    # The interpreter's own names, such as __builtins__, do not pickle; the other process has its own.
     portable = {name: value for name, value in names.items() if not name.startswith("__")}
     statement = _count(spec.stmt, spec.setup, portable, number, tools)
+    # What the loop itself costs.
     empty = _count("pass", spec.setup, portable, number, tools) if baseline else None
     return CallgrindStats(spec, number, statement, empty)
 
@@ -186,6 +188,7 @@ def collect(spec: TaskSpec, names: dict[str, Any], number: int, baseline: bool) 
 def _count(
     stmt: str, setup: str, names: dict[str, Any], number: int, tools: Sequence[str | None]
 ) -> FunctionCounts:
+    # In a loop in a function.
     body = "\n".join("        " + line for line in stmt.splitlines())
     with tempfile.TemporaryDirectory(prefix="workbench-callgrind-") as folder:
         task, script, out = (Path(folder, name) for name in ("task.pickle", "run.py", "callgrind.out"))
@@ -204,6 +207,7 @@ def _count(
             raise RuntimeError(
                 "valgrind could not run the statement: " + "\n".join(done.stderr.splitlines()[-4:])
             )
+        # All functions: by itself it leaves out the least of them.
         listed = subprocess.run(
             [str(tools[2]), "--threshold=100", "--auto=no", str(out)],
             capture_output=True, text=True, check=True, timeout=LIMIT,
@@ -215,6 +219,7 @@ def _read(listed: str) -> FunctionCounts:
     """Read what callgrind_annotate prints: a count, perhaps a share, and a function, on a line each."""
     total: dict[str, int] = {}
     for line in listed.splitlines():
+        # Newer versions of valgrind give a share in parentheses.
         found = re.match(r"\s*([\d,]+)\s+(?:\(\s*[\d.]+%\)\s+)?(\S.*)$", line)
         if found and "PROGRAM TOTALS" not in found[2]:
             name = found[2].strip()

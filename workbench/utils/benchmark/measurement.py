@@ -104,6 +104,7 @@ class Measurement:
         """
         self._ask()
         blocks = len(self._sorted)
+        # No spread at all is not believed: clocks go in steps.
         spread = max(self.iqr / math.sqrt(blocks), statistics.median(self._sorted) * 1e-6, 1e-12)
         typical = max(self.median, 1e-12)
         return int(min(max(math.ceil(math.log10(typical / spread)), 1), 5))
@@ -170,6 +171,7 @@ class Measurement:
             lines.append("setup: " + spec.setup.strip().splitlines()[0])
         if not self.raw_times:
             return "\n".join([*lines, "nothing was measured"])
+        # Quartiles of three values say nothing.
         few = len(self.raw_times) < 4
         figures = self.significant_figures if not few else 4
         word = "Median" if len(self.raw_times) > 1 else "Time"

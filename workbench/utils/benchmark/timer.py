@@ -87,6 +87,7 @@ class Timer:
 
     def _block_size(self, min_run_time: float) -> int:
         """Return how many runs make a block of which asking the clock is less than `OVERHEAD`."""
+        # The least of five: whatever else runs only makes it longer.
         overhead = min(self._ask_clock() for _ in range(5))
         number = 1
         while True:
@@ -161,6 +162,7 @@ class _threads:
 
     def __enter__(self) -> None:
         self._before = get_num_threads()
+        # Only where it was imported already, which takes seconds.
         self._torch = sys.modules.get("torch")
         self._torch_before = self._torch.get_num_threads() if self._torch is not None else 0
         self._set(self._number, self._number)
