@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 
+import workbench as wb
 from tests.kernels.layouts import LAYOUTS, Guarded, Layout
 from workbench import kernels
 from workbench.base.quantized_array import QuantizedArray
@@ -26,7 +27,9 @@ from workbench.kernels import (
     reduce,
 )
 
-__all__ = ["Call", "agree", "at_any_size", "compare", "plain", "threads", "ways"]
+__all__ = [
+    "Call", "agree", "asked_of_workbench", "at_any_size", "compare", "doubles", "plain", "threads", "ways",
+]  # fmt: skip
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 THRESHOLDS = ("LARGE", "MEDIUM", "_SMALLEST", "_SMALLEST_BATCH", "_WORTH_A_CALL", "_FEW")
@@ -56,6 +59,22 @@ def threads(count: int) -> Iterator[None]:
         yield
     finally:
         kernels.set_num_threads(before)
+
+
+def doubles(value: Any) -> Any:
+    """Return the numbers of a tensor."""
+    return value.detach().to(wb.float64).numpy()
+
+
+def asked_of_workbench(case: Callable[..., Any], arrays: Sequence[Any], dtype: Any) -> list[Any]:
+    """Return the result of a case of special values and the gradients of its sum, in double precision."""
+    operands = [wb.tensor(one, dtype=dtype, requires_grad=True) for one in arrays]
+    result = case(wb, wb.nn.functional, *operands)
+    gradients = wb.autograd.grad(result.sum(), operands, allow_unused=True)
+    return [
+        np.zeros_like(array) if one is None else doubles(one)
+        for one, array in zip((result, *gradients), (None, *arrays), strict=True)
+    ]
 
 
 def _lays(one: Any) -> bool:

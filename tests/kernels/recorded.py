@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.kernels.special_layers import BY_LAYER, digest
+from tests.kernels.special_steps import BY_STEP, OTHERS, STEP_DTYPES, stepped
 from tests.kernels.special_values import BY_ELEMENT, BY_ROW, IN_VECTORS, TOLERANCE, Case, values_in, with_one
 
 FILE = pathlib.Path(__file__).with_suffix(".npz")
@@ -44,6 +46,15 @@ def record(torch: Any) -> Iterator[tuple[str, Any]]:
         for where, arrays in with_one(shapes):
             for i, one in enumerate(asked(torch, case, arrays)):
                 yield f"{name}/{where}/{i}", one.astype(np.float32)
+    for name, (case, shapes) in BY_LAYER.items():
+        for where, arrays in with_one(shapes):
+            digests = [digest(one) for one in asked(torch, case, arrays)]
+            yield f"{name}/{where}/kinds", np.concatenate([kinds.reshape(-1) for kinds, _ in digests])
+            yield f"{name}/{where}/sums", np.array([total for _, total in digests])
+    for name in BY_STEP:
+        for dtype in STEP_DTYPES:
+            for others in OTHERS:
+                yield f"{name}/{dtype}/{others}", np.stack(stepped(torch, name, dtype, others))
 
 
 if __name__ == "__main__":

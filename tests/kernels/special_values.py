@@ -49,7 +49,7 @@ BY_ELEMENT: dict[str, Case] = {
     },
     "gelu by tanh": _functional("gelu", approximate="tanh"),
     **{name: _own(name) for name in ("tanh", "sigmoid", "exp", "erf", "sqrt", "rsqrt", "abs", "neg")},
-    **{f"power {p}": lambda lib, F, x, p=p: x**p for p in (2, 3, 0.5, -1, -2)},
+    **{f"power {p}": lambda lib, F, x, p=p: x**p for p in (2, 3, 0.5, -1, -2, -0.5, -1.5, 1.5, 1 / 3, -3, 0)},
     "clamp": lambda lib, F, x: x.clamp(-0.5, 0.7),
 }  # fmt: skip
 
@@ -84,6 +84,23 @@ BY_ROW: dict[str, tuple[Case, Shapes]] = {
     "binary_cross_entropy_with_logits": (
         lambda lib, F, x, t: F.binary_cross_entropy_with_logits(x, t),
         ((3, 19), (3, 19)),
+    ),
+    "binary_cross_entropy_with_logits, weighed": (
+        lambda lib, F, x: F.binary_cross_entropy_with_logits(
+            x,
+            *(lib.full_like(x.detach(), one) for one in (0.3, 2.0)),
+            pos_weight=lib.full_like(x.detach(), 3.0),
+        ),
+        ((3, 19),),
+    ),
+    "multilabel_soft_margin_loss": (
+        lambda lib, F, x: F.multilabel_soft_margin_loss(x, lib.ones_like(x.detach())),
+        ((3, 19),),
+    ),
+    "gaussian_nll_loss": (lambda lib, F, x, t, v: F.gaussian_nll_loss(x, t, v.abs()), ((3, 19),) * 3),
+    "gaussian_nll_loss of one variance": (
+        lambda lib, F, x, t: F.gaussian_nll_loss(x, t, 2.0),
+        ((3, 19),) * 2,
     ),
     "kl_div": (lambda lib, F, x, t: F.kl_div(x, t, reduction="sum"), ((3, 19), (3, 19))),
     "kl_div of logarithms": (

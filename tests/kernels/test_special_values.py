@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.kernels.judge import at_any_size
+from tests.kernels.judge import asked_of_workbench, at_any_size, doubles
 from tests.kernels.recorded import FILE
 from tests.kernels.special_values import BY_ELEMENT, BY_ROW, TOLERANCE, values_in, with_one
 
@@ -26,24 +27,12 @@ def recorded() -> Iterator[Any]:
         yield file
 
 
-def _numbers(value: Any) -> Any:
-    return value.detach().to(wb.float64).numpy()
-
-
-def _asked(case: Any, arrays: list[Any], dtype: Any) -> list[Any]:
-    operands = [wb.tensor(one, dtype=dtype, requires_grad=True) for one in arrays]
-    result = case(wb, wb.nn.functional, *operands)
-    gradients = wb.autograd.grad(result.sum(), operands, allow_unused=True)
-    return [np.zeros_like(a) if one is None else _numbers(one)
-            for one, a in zip((result, *gradients), (None, *arrays), strict=True)]  # fmt: skip
-
-
 def _alone(x: Any, case: Any, dtype: Any) -> tuple[Any, Any]:
     """Results and slopes, value by value."""
     operand = wb.tensor(x, dtype=dtype, requires_grad=True)
     result = case(wb, wb.nn.functional, operand)
     (slope,) = wb.autograd.grad(result, [operand], wb.ones_like(result))
-    return _numbers(result), _numbers(slope)
+    return doubles(result), doubles(slope)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
@@ -86,9 +75,9 @@ def test_what_is_not_finite_spreads_as_in_pytorch(
     for where, arrays in with_one(shapes):
         if kernels_at_any_size:
             with at_any_size():
-                found = _asked(case, arrays, getattr(wb, dtype))
+                found = asked_of_workbench(case, arrays, getattr(wb, dtype))
         else:
-            found = _asked(case, arrays, getattr(wb, dtype))
+            found = asked_of_workbench(case, arrays, getattr(wb, dtype))
         for i, have in enumerate(found):
             want = recorded[f"{name}/{where}/{i}"].astype(np.float64)
             what = f"{where}, {'gradient ' + str(i - 1) if i else 'result'}"
@@ -98,3 +87,45 @@ def test_what_is_not_finite_spreads_as_in_pytorch(
             if "nan" in where:
                 np.testing.assert_array_equal(np.isnan(have), np.isnan(want), err_msg=what)
             np.testing.assert_allclose(have[finite], want[finite], rtol=2e-4, atol=2e-5, err_msg=what)
+
+
+NORMS = {
+    "layer_norm": lambda F, x: F.layer_norm(x, (x.shape[-1],)),
+    "rms_norm": lambda F, x: F.rms_norm(x, (x.shape[-1],)),
+    "group_norm": lambda F, x: F.group_norm(x[:, None], 1),
+    "group_norm, channels together": lambda F, x: F.group_norm(x.reshape(x.shape[0], -1, 2), 1),
+    "batch_norm": lambda F, x: F.batch_norm(x.transpose(0, 1), None, None, training=True),
+    "instance_norm": lambda F, x: F.instance_norm(x[:, None]),
+}
+LARGE_ROWS = (
+    (3e38, 1.0, 2.0, 3.0),
+    (3.4e38, -3.4e38, 0.0, 1.0),
+    (1e30, 2e30, -3e30, 0.0),
+    (2e19, 1e19, 0.0, 1.0),
+)
+
+
+@pytest.mark.parametrize("kernels_at_any_size", [False, True])
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_the_largest_numbers_are_those_of_the_wider_type(
+    name: str, kernels_at_any_size: bool
+) -> None:
+    """Their squares leave float32; the numbers beside them, whose squares do not, keep every digit."""
+    rows = np.array([*LARGE_ROWS, (0.5, -1.0, 2.0, 1e-3)]).repeat(10, axis=1)
+    slopes = np.cos(np.arange(rows.size)).reshape(rows.shape)
+
+    def run(dtype: Any) -> list[Any]:
+        x = wb.tensor(rows, dtype=dtype, requires_grad=True)
+        y = NORMS[name](wb.nn.functional, x)
+        (gradient,) = wb.autograd.grad(y, [x], wb.tensor(slopes, dtype=dtype).reshape(y.shape))
+        return [doubles(y), doubles(gradient)]
+
+    exact = run(wb.float64)
+    with at_any_size() if kernels_at_any_size else contextlib.nullcontext():
+        for have, want in zip(run(wb.float32), exact, strict=True):
+            by_row = [
+                one.T if name == "batch_norm" and one.shape[0] > len(rows) else one for one in (have, want)
+            ]
+            for mine, right in zip(*by_row, strict=True):
+                # Gradients of what deviates by 1e38 are denormal, and have few digits.
+                np.testing.assert_allclose(mine, right, rtol=2e-4, atol=3e-5 * np.abs(right).max() + 1e-44)

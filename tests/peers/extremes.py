@@ -95,6 +95,12 @@ CALLED: dict[str, Callable[[Any, Any], Any]] = {
     "pow 0.5": lambda m, x: x**0.5,
     "pow 0": lambda m, x: x**0,
     "pow 2.5": lambda m, x: x**2.5,
+    "pow 1.5": lambda m, x: x**1.5,
+    "pow -0.5": lambda m, x: x**-0.5,
+    "pow -1.5": lambda m, x: x**-1.5,
+    "pow -2": lambda m, x: x**-2,
+    "pow -3": lambda m, x: x**-3,
+    "pow 1/3": lambda m, x: x ** (1 / 3),
     "2 pow": lambda m, x: 2**x,
     "0 pow": lambda m, x: 0.0**x,
     "reversed div": lambda m, x: 1.0 / x,
@@ -116,6 +122,44 @@ BINARY = _words("""
 LOSSES = _words("""
     mse_loss l1_loss smooth_l1_loss huber_loss kl_div poisson_nll_loss binary_cross_entropy_with_logits
 """)
+
+LOSSES_CALLED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    # A share of a mean: what a gradient is multiplied by decides whether the largest numbers stay in their type.
+    "mse_loss shared": lambda m, x, y: m.nn.functional.mse_loss(x, y, reduction="none") * 0.01,
+    "huber_loss 3": lambda m, x, y: m.nn.functional.huber_loss(x, y, reduction="none", delta=3.0) * 0.01,
+    "smooth_l1_loss 3": lambda m, x, y: (
+        m.nn.functional.smooth_l1_loss(x, y, reduction="none", beta=3.0) * 0.01
+    ),
+    "poisson_nll_loss of rates": lambda m, x, y: m.nn.functional.poisson_nll_loss(
+        x, y, log_input=False, reduction="none"
+    ),
+    "gaussian_nll_loss": lambda m, x, y: m.nn.functional.gaussian_nll_loss(
+        x, y, m.ones_like(x), reduction="none"
+    ),
+    "gaussian_nll_loss variance": lambda m, x, y: m.nn.functional.gaussian_nll_loss(
+        x, m.ones_like(x), y.abs(), reduction="none"
+    ),
+    "binary_cross_entropy_with_logits weighed": lambda m, x, y: (
+        m.nn.functional.binary_cross_entropy_with_logits(
+            x, m.full_like(x, 0.3), y.detach(), reduction="none", pos_weight=m.full_like(x, 2.0)
+        )
+    ),
+    "multilabel_soft_margin_loss": lambda m, x, y: m.nn.functional.multilabel_soft_margin_loss(
+        m.stack([x, y], -1).reshape(-1, 2), m.ones_like(m.stack([x, y], -1).reshape(-1, 2)), reduction="none"
+    ),
+    "margin_ranking_loss": lambda m, x, y: m.nn.functional.margin_ranking_loss(
+        x, y, m.ones_like(x), margin=0.5, reduction="none"
+    ),
+    "hinge_embedding_loss": lambda m, x, y: m.nn.functional.hinge_embedding_loss(
+        x - y, m.ones_like(x), reduction="none"
+    ),
+    "nll_loss of two": lambda m, x, y: m.nn.functional.nll_loss(
+        m.stack([x, y], -1).reshape(-1, 2), m.zeros(x.numel(), dtype=m.int64), reduction="none"
+    ),
+    "cross_entropy of two": lambda m, x, y: m.nn.functional.cross_entropy(
+        m.stack([x, y], -1).reshape(-1, 2), m.zeros(x.numel(), dtype=m.int64), reduction="none"
+    ),
+}
 
 WHOLE = _words("""
     sum mean prod nansum nanmean amax amin max min aminmax std var std_mean var_mean norm median nanmedian argmax
@@ -174,6 +218,7 @@ CASES: dict[str, Case] = {
         )
         for name in LOSSES
     },
+    **{name: Case("binary", call) for name, call in LOSSES_CALLED.items()},
     **{name: Case("vector", _named(name)) for name in WHOLE},
     **{name: Case("vector", _named(name, 0)) for name in ALONG},
     **{name: Case("vector", call) for name, call in VECTOR.items()},
@@ -193,6 +238,7 @@ _LIMIT = "the limit, where PyTorch's formula makes NaN of infinities: its own ma
 _DIGITS = "a difference of nearly equal numbers: either library has the digits that the type has left"
 _LANES = "PyTorch has 0 at NaN in its vectors and 1 in the values that are left over"
 _LANES_OF_NAN = "PyTorch has NaN at NaN in its vectors and the slope above 0 in the values that are left over"
+_INSIDE = "it stays in the type, where PyTorch's formula leaves it on the way"
 _RANGE = "squares leave the range of the type in both libraries, and what each makes of that is no result"
 
 KNOWN: dict[str, Known] = {
@@ -234,11 +280,18 @@ KNOWN: dict[str, Known] = {
         "gradient", "each later sum counts; PyTorch's logarithms lose what is small beside 1e5"
     ),
     "kthvalue": Known("gradient", "of several equal values another one is picked"),
-    "layer_norm": Known("value", _RANGE),
-    "rms_norm": Known("gradient", _RANGE),
-    "group_norm": Known("value", _RANGE),
-    "batch_norm": Known("value gradient", _RANGE),
-    "instance_norm": Known("value gradient", _RANGE),
+    "layer_norm": Known("value gradient", _INSIDE),
+    "rms_norm": Known("value gradient", _INSIDE),
+    "group_norm": Known("value gradient", _INSIDE),
+    "batch_norm": Known("value gradient", _INSIDE),
+    "instance_norm": Known("value gradient", _INSIDE),
+    "mse_loss shared": Known("gradient", _INSIDE),
+    "gaussian_nll_loss": Known("gradient", _INSIDE),
+    "gaussian_nll_loss variance": Known("gradient", _INSIDE),
+    "binary_cross_entropy_with_logits weighed": Known(
+        "gradient", "infinite weights, and products near the largest number in another order"
+    ),
+    "pow 1/3": Known("gradient", "three times what float16 has, before it is divided by 3"),
     "adaptive_avg_pool1d": Known("value", "the mean is in range though the sum is not"),
     "multi_margin_loss": Known(
         "value gradient", "NaN stays; and scores are subtracted first, which keeps the margin beside 1e30"

@@ -21,6 +21,10 @@ def _takes(own: int) -> Any:
             type(one) is not np.ndarray or one.dtype != FLOAT32 or not one.size for one in arrays
         ):
             return False
+        # What a causal call may not look at is left out, which makes no difference to finite numbers only: in the
+        # formula, NaN and infinity there are added to -∞ or multiplied by 0.
+        if params["causal"] and not all(np.isfinite(one).all() for one in arrays):
+            return False
         keys = arrays[1 if own == 3 else 2].shape[2]
         mask = arrays[own] if len(arrays) > own else None
         return mask is None or (mask.shape[3] == keys and (mask.strides[3] == mask.itemsize or keys == 1))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from workbench.kernels._arrays import FLOAT32
+from workbench.kernels._range import normalise_in_range
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -44,6 +46,40 @@ def _accepts_group(*arrays: Any, groups: int, eps: float = 0.0) -> bool:
     return arrays[0].size > 0 and all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays)
 
 
+_LEAST_INVERSE = 1e-15
+"""Gradients of what deviates by more take the square of the inverse out of float32."""
+
+
+def _accepts_gradient(accepts: Callable[..., bool]) -> Callable[..., bool]:
+    return lambda g, x, mean, rstd, *weight, **params: (
+        accepts(g, x, mean, rstd, *weight, **params) and rstd.min() > _LEAST_INVERSE
+    )
+
+
+def _in_range(run: Callable[..., Any], against: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return a kernel that normalises the largest numbers too; `against` lays a statistic out against the values."""
+
+    def ranged(x: Any, *factors: Any, eps: float, **params: Any) -> tuple[Any, ...]:
+        return normalise_in_range(
+            lambda x, eps: run(x, *factors, eps=eps, **params), x, eps, lambda one: against(one, x)
+        )
+
+    return ranged
+
+
+def _as_it_is(statistic: Any, x: Any) -> Any:
+    return statistic
+
+
+def _of_groups(statistic: Any, x: Any) -> Any:
+    width = x.shape[1] // statistic.shape[1]
+    return np.repeat(statistic, width, axis=1).reshape(*x.shape[:2], *(1,) * (x.ndim - 2))
+
+
+def _of_channels(statistic: Any, x: Any) -> Any:
+    return statistic.reshape(-1, *(1,) * (x.ndim - 2))
+
+
 def _accepts_moved(*arrays: Any) -> bool:
     # The first two are written to: a flag of NumPy's says whether C++ may.
     return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays[:4]) and all(
@@ -53,12 +89,23 @@ def _accepts_moved(*arrays: Any) -> bool:
 
 if native is not None:
     register(Kernel("move_statistics", native.move_statistics, _accepts_moved))
-    register(Kernel("layer_norm", native.layer_norm, _accepts_layer, least=_SMALLEST))
+    register(Kernel("layer_norm", _in_range(native.layer_norm, _as_it_is), _accepts_layer, least=_SMALLEST))
     register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer, least=_SMALLEST))
-    register(Kernel("rms_norm", native.rms_norm, _accepts_layer, least=_SMALLEST))
+    register(Kernel("rms_norm", _in_range(native.rms_norm, _as_it_is), _accepts_layer, least=_SMALLEST))
     register(Kernel("rms_norm_gradient", native.rms_norm_gradient, _accepts_layer, least=_SMALLEST))
-    register(Kernel("group_norm", native.group_norm, _accepts_group))
-    register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_group))
-    register(Kernel("batch_norm", native.batch_norm, _accepts_batch, least=_SMALLEST_BATCH))
-    register(Kernel("batch_norm_gradient", native.batch_norm_gradient, _accepts_batch, least=_SMALLEST_BATCH))
+    register(Kernel("group_norm", _in_range(native.group_norm, _of_groups), _accepts_group))
+    register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_gradient(_accepts_group)))
+    register(
+        Kernel(
+            "batch_norm", _in_range(native.batch_norm, _of_channels), _accepts_batch, least=_SMALLEST_BATCH
+        )
+    )
+    register(
+        Kernel(
+            "batch_norm_gradient",
+            native.batch_norm_gradient,
+            _accepts_gradient(_accepts_batch),
+            least=_SMALLEST_BATCH,
+        )
+    )
     register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts, least=_SMALLEST))

@@ -86,7 +86,7 @@ def _powers() -> dict[float, Callable[[Any], Any]]:
         3: native.cube,
         1: lambda x: native.mul(x, 1.0),
         0.5: native.sqrt,
-        -0.5: native.inverse_root,
+        -0.5: native.rsqrt,
         -1: native.reciprocal,
         -2: native.inverse_square,
     }

@@ -154,8 +154,8 @@ class Adadelta(Elementwise):
         rho, eps = group["rho"], group["eps"]
         square, changes = state["square_avg"], state["acc_delta"]
         square *= rho
-        square += (1 - rho) * np.square(gradient)
+        square += (1 - rho) * gradient * gradient  # from left to right: a square leaves the type sooner
         change = np.sqrt(changes + eps) / np.sqrt(square + eps) * gradient
         changes *= rho
-        changes += (1 - rho) * np.square(change)
+        changes += (1 - rho) * change * change
         parameter -= number(group["lr"]) * change

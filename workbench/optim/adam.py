@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.optim.elementwise import Arrays, Elementwise, settings_of
+from workbench.optim.elementwise import Arrays, Elementwise, lerp, settings_of
 from workbench.optim.optimizer import Group
 from workbench.optim.settings import check_moments, number, pair
 
@@ -146,8 +146,7 @@ class AdamW(Adam):
 def move_moments(gradient: Any, state: Arrays, beta1: float, beta2: float) -> Any:
     """Move the running mean and the running square towards those of a gradient, and return the square."""
     mean, square = state["exp_avg"], state["exp_avg_sq"]
-    # Not β·m + (1 - β)·g: PyTorch takes this form, and rounding is to be the same.
-    mean += (1 - beta1) * (gradient - mean)
+    lerp(mean, gradient, 1 - beta1)
     square *= beta2
-    square += (1 - beta2) * np.square(gradient)
+    square += (1 - beta2) * gradient * gradient  # from left to right: a square leaves the type sooner
     return square

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.optim.elementwise import Arrays, Elementwise, settings_of
+from workbench.optim.elementwise import Arrays, Elementwise, lerp, settings_of
 from workbench.optim.optimizer import Group
 from workbench.optim.settings import check_moments, number, pair
 
@@ -72,7 +72,7 @@ class Adamax(Elementwise):
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
         beta1, beta2 = group["betas"]
         mean, largest = state["exp_avg"], state["exp_inf"]
-        mean += (1 - beta1) * (gradient - mean)
+        lerp(mean, gradient, 1 - beta1)
         largest *= beta2
         # eps goes to the gradient here and not to the divisor, as in PyTorch.
         np.maximum(largest, np.abs(gradient) + group["eps"], out=largest)

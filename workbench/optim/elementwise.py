@@ -185,6 +185,14 @@ def settings_of(
     )
 
 
+def lerp(start: Any, end: Any, weight: float) -> None:
+    """Move an array part of the way to another, in place; the part is measured from the nearer end, as in PyTorch."""
+    if weight < 0.5:
+        start += weight * (end - start)
+    else:
+        start[...] = end - (end - start) * (1 - weight)
+
+
 def _filled(array: Any, value: float) -> Any:
     """Return an array of the layout of another with one value; of both parts, where it is complex."""
     if not value:

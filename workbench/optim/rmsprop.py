@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.optim.elementwise import Arrays, Elementwise, settings_of
+from workbench.optim.elementwise import Arrays, Elementwise, lerp, settings_of
 from workbench.optim.optimizer import Group
 from workbench.optim.settings import check_not_negative, check_rate, check_ways, number
 
@@ -83,13 +83,14 @@ class RMSprop(Elementwise):
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
         alpha, square = group["alpha"], state["square_avg"]
         square *= alpha
-        square += (1 - alpha) * np.square(gradient)
+        square += (1 - alpha) * gradient * gradient  # from left to right: a square leaves the type sooner
         if group["centered"]:
             mean = state["grad_avg"]
-            mean += (1 - alpha) * (gradient - mean)
-            # Not in place: what is kept is the mean square itself.
-            square = square - np.square(mean)
-        # eps beside the root: TensorFlow has it under it, and other updates.
+            lerp(mean, gradient, 1 - alpha)
+            # Where a finite mean's square leaves the type, the mean square has left it before. Not in place: what is
+            # kept is the mean square itself.
+            outside = np.isinf(square) & np.isfinite(mean)
+            square = np.where(outside, square, square - np.square(mean))
         change = gradient / (np.sqrt(square) + group["eps"])
         if group["momentum"] > 0:
             velocity = state["momentum_buffer"]

@@ -84,7 +84,7 @@ void bind_shaped(nb::module_& module) {
         {"hardsigmoid", Shaped::hardsigmoid}, {"hardswish", Shaped::hardswish}, {"mish", Shaped::mish},
         {"softshrink", Shaped::softshrink}, {"hardshrink", Shaped::hardshrink}, {"threshold", Shaped::threshold},
         {"cube", Shaped::cube},             {"reciprocal", Shaped::reciprocal},
-        {"inverse_square", Shaped::inverse_square}, {"inverse_root", Shaped::inverse_root}};
+        {"inverse_square", Shaped::inverse_square}};
     for (const auto& [name, kind] : kinds)
         module.def(
             name, [kind = kind](const Input<float>& x, float p, float q, float r) { return shaped(x, kind, p, q, r); },

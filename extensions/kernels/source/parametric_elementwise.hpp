@@ -6,7 +6,7 @@ namespace workbench {
 
 // Functions of one operand and at most three numbers.
 enum class Shaped : int { clamp, leaky_relu, elu, softplus, logsigmoid, hardsigmoid, hardswish, mish, softshrink, hardshrink,
-                          threshold, rsqrt, cube, reciprocal, inverse_square, inverse_root };
+                          threshold, rsqrt, cube, reciprocal, inverse_square };
 // What takes a gradient through one: a function of the gradient, the operand and the numbers.
 enum class Passed : int { between, within, beyond, above, leaky_relu, elu, softplus, logsigmoid, hardswish, mish };
 

@@ -46,6 +46,9 @@ offer(RSQRT, "[4.0, 2.0]", "tensor([0.5000, 0.7071])", out=True, in_place=True)
 def _pow(x: Any, p: Any) -> Any:
     kind = np.result_type(x, p).kind
     if kind not in "biu":
+        if kind != "c" and type(p) is float and p == -0.5:
+            # The reciprocal of a root, as 1/2 is one to NumPy and to PyTorch: C's power is 0 at -∞ and ∞ at -0.
+            return 1 / np.sqrt(x)
         return np.power(x, p)
     if kind == "b":
         return np.logical_or(x, np.logical_not(p))

@@ -12,7 +12,7 @@ from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.contract.products import named
-from workbench.ops.elementwise.complex import conjugate, is_complex_value
+from workbench.ops.elementwise.complex import conjugate, is_complex_value, zeros
 from workbench.ops.linalg import lapack, lapack_spectra
 from workbench.ops.linalg.matrices import (
     adjoint,
@@ -99,7 +99,7 @@ def _cofactors_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     a = c.inputs[0]
     size = shape(a)[-1]
     if size < 2:
-        return (ops.mul(g, 0.0),)
+        return (zeros(g),)
     u, s, vh = ops.linalg_svd(a, full_matrices=True)
     turn = column(column(ops.mul(ops.linalg_det(u), ops.linalg_det(vh))))
     one = np.eye(size, dtype=bool)
@@ -242,7 +242,7 @@ def _matrix_exp_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     back = adjoint(c.inputs[0])
     size, ndim = shape(back)[-1], len(shape(back))
     above = ops.cat(back, g, dim=ndim - 1)
-    below = ops.cat(ops.mul(g, 0.0), back, dim=ndim - 1)
+    below = ops.cat(zeros(g), back, dim=ndim - 1)
     whole = ops.linalg_matrix_exp(ops.cat(above, below, dim=ndim - 2))
     return (columns(rows(whole, 0, size), size, 2 * size),)
 

@@ -14,6 +14,7 @@ from workbench.core.op import Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.linalg import lapack_spectra
 from workbench.ops.linalg.matrices import (
     adjoint,
@@ -136,7 +137,7 @@ def pinv(
     if rtol is None:
         default = max(dims.sizes[-2:]) * float(np.finfo(A.payload.dtype).eps)
         if hasattr(atol, "payload"):
-            rtol = ops.where(ops.gt(atol, 0.0), ops.mul(atol, 0.0), default)
+            rtol = ops.where(ops.gt(atol, 0.0), zeros(atol), default)
         else:
             rtol = 0.0 if atol else default
     return ops.linalg_pinv(A, 0.0 if atol is None else atol, rtol, hermitian=bool(hermitian))

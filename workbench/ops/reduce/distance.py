@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of, new
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.offer import offered
@@ -181,11 +182,11 @@ def _cdist_gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
     none = ops.eq(difference, 0.0)
     sign = ops.sign(difference)
     if p == 0:
-        return tuple(ops.mul(one, 0.0) if need else None for one, need in zip(c.inputs, c.needs, strict=True))
+        return tuple(zeros(one) if need else None for one, need in zip(c.inputs, c.needs, strict=True))
     if p == 1 or math.isinf(p):
         slope = sign if p == 1 else ops.mul(sign, ops.to(ops.eq(ops.abs(difference), spread), dtype=_type(g)))
         d_g = ops.sum(ops.mul(direction, slope), dim=(rank,), keepdim=False)
-        rest = (ops.mul(one, 0.0) for one in (x1, x2, distance))
+        rest = (zeros(one) for one in (x1, x2, distance))
         return tuple(one if need else None for one, need in zip((d_g, *rest), c.needs, strict=True))
     same = ops.eq(spread, 0.0)
     scale = ops.where(same, 0.0, ops.pow(ops.where(same, 1.0, spread), 1.0 - p))

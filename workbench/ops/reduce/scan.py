@@ -16,7 +16,7 @@ from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DTypeLike, Tensor
 from workbench.core.value import dims_of
-from workbench.ops.elementwise.complex import conjugate
+from workbench.ops.elementwise.complex import conjugate, zeros
 from workbench.ops.offer import offered
 from workbench.ops.reduce.extremes import PICKED, ValuesIndices, along, index_pair, ordered
 from workbench.ops.reduce.sorting import to_places
@@ -77,7 +77,7 @@ def shift(x: Any, dim: int, fill: float = 0.0) -> Any:
     """Move the entries along `dim` one place up, the first becomes `fill`."""
     shape = x.payload.shape
     if not shape:
-        return ops.add(ops.mul(x, 0.0), fill)
+        return ops.add(zeros(x), fill)
     if shape[dim] == 0:
         return x
     return ops.pad(x, padding=tuple((1, -1) if i == dim else (0, 0) for i in range(len(shape))), value=fill)

@@ -12,6 +12,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.typing import Operand, Tensor
 from workbench.core.value import Value, new
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.offer import offered
 
 Step = Callable[[Any, Any, Any, int], Any]
@@ -36,8 +37,8 @@ def _evaluate(
     if isinstance(n, Value):
         x = ops.add(x, ops.to(ops.mul(n, 0), dtype=x.payload.dtype))  # sizes and names of both
     t = x if argument == (1.0, 0.0) else _linear(x, *argument)
-    before, now = _linear(ops.mul(t, 0.0), 1.0, 1.0), _linear(t, *first)
-    result = ops.where(new(np.asarray(degrees == 0)), before, ops.mul(t, 0.0))
+    before, now = ops.add(zeros(t), 1.0), _linear(t, *first)
+    result = ops.where(new(np.asarray(degrees == 0)), before, zeros(t))
     for k in range(1, int(degrees.max(initial=0)) + 1):
         result = ops.where(new(np.asarray(degrees == k)), now, result)
         before, now = now, step(t, now, before, k)

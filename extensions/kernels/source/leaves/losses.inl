@@ -49,7 +49,7 @@ static WORKBENCH_INLINE floats loss_of(floats x, floats t, [[maybe_unused]] floa
 template <Loss kind>
 static WORKBENCH_INLINE floats slope_of(floats x, floats t, [[maybe_unused]] floats p, [[maybe_unused]] floats q) {
     const floats d = x - t;
-    if constexpr (kind == Loss::square) return d + d;
+    if constexpr (kind == Loss::square) return d;  // half of it: what comes in is doubled, which leaves no type
     if constexpr (kind == Loss::magnitude) return d > 0.f ? all(1.f) : (d < 0.f ? all(-1.f) : all(0.f));  // NaN has no direction
     if constexpr (kind == Loss::huber) return within(d, p) * q;
     if constexpr (kind == Loss::logits) return logistic(x) - t;
@@ -103,13 +103,14 @@ static WORKBENCH_INLINE void each_of(const float* x, const float* t, std::int64_
 template <Loss kind, bool each>
 static WORKBENCH_INLINE void gradient_of(const float* g, float share, const float* x, const float* t, std::int64_t count, float bound,
                                          float factor, float* out, bool streamed) {
-    const floats p = all(bound), q = all(factor), one = all(share);
+    constexpr float times = kind == Loss::square ? 2.f : 1.f;
+    const floats p = all(bound), q = all(factor), one = all(share * times);
     const auto whole = [&](std::int64_t i) {
-        return (each ? load_floats(g + i) : one) * slope_of<kind>(load_floats(x + i), load_floats(t + i), p, q);
+        return (each ? load_floats(g + i) * times : one) * slope_of<kind>(load_floats(x + i), load_floats(t + i), p, q);
     };
     const auto some = [&](std::int64_t i, std::int64_t rest) {
         const floats slope = slope_of<kind>(load_some(x + i, rest), load_some(t + i, rest), p, q);
-        store_some(out + i, (each ? load_some(g + i, rest) : one) * slope, rest);
+        store_some(out + i, (each ? load_some(g + i, rest) * times : one) * slope, rest);
     };
     if (streamed) {
         along(out, count, true, [&](std::int64_t i) { stream_floats(out + i, whole(i)); }, some);

@@ -33,9 +33,6 @@ static WORKBENCH_INLINE floats softly_above(floats x) {
     return x > 0.f ? x + rest : (x != x ? x : rest);
 }
 
-// What C's pow gives at -0 and -inf is not what a root gives there; NumPy calls it for the power -1/2, but not for 1/2.
-static WORKBENCH_INLINE floats half_power(floats x) { return x == -__builtin_inff() ? -x : square_root(x) + 0.f; }
-
 // min(max(x + 3, 0), 6); NaN stays.
 static WORKBENCH_INLINE floats six_at_most(floats x) {
     const floats moved = x + 3.f, above = moved < 0.f ? all(0.f) : moved;
@@ -77,7 +74,6 @@ static WORKBENCH_INLINE floats shaped(floats x, floats p, floats q, floats r) {
     if constexpr (kind == Shaped::threshold) return x <= p ? q : x;
     if constexpr (kind == Shaped::rsqrt) return 1.f / square_root(x);
     if constexpr (kind == Shaped::cube) return x * x * x;
-    if constexpr (kind == Shaped::inverse_root) return 1.f / half_power(x);
     if constexpr (kind == Shaped::reciprocal) return 1.f / x;
     if constexpr (kind == Shaped::inverse_square) return (1.f / x) * (1.f / x);
 }
@@ -115,7 +111,6 @@ static void shaped_run(Shaped kind, const float* x, const float* numbers, std::i
         WORKBENCH_SHAPED(cube)
         WORKBENCH_SHAPED(reciprocal)
         WORKBENCH_SHAPED(inverse_square)
-        WORKBENCH_SHAPED(inverse_root)
     }
 #undef WORKBENCH_SHAPED
 }

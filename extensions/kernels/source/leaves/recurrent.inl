@@ -33,7 +33,7 @@ static void rnn_row(const float* pre, const float* product, std::int64_t size, b
 static void rnn_back_row(const float* g, const float* d_state, const float* y, std::int64_t size, bool relu, float* d_pre) {
     each(size, [&](std::int64_t i, std::int64_t n) {
         const floats h = some_floats(y + i, n), d = some_floats(g + i, n) + some_floats(d_state + i, n);
-        put_floats(d_pre + i, relu ? (h > 0.f ? d : all(0.f) * d) : d * (1.f - h * h), n);
+        put_floats(d_pre + i, relu ? (h <= 0.f ? all(0.f) : d) : d * (1.f - h * h), n);
     });
 }
 

@@ -134,8 +134,7 @@ def binary_cross_entropy_with_logits(
     else:
         # ln(1 + e^-x) counts 1 + (p - 1)·t times, and (1 - t)·x is linear.
         times = ops.add(ops.mul(ops.sub(pos_weight, 1.0), target), 1.0)
-        softplus = ops.binary_cross_entropy_with_logits(input, 1.0, reduction="none")
-        loss = ops.add(ops.mul(ops.sub(1.0, target), input), ops.mul(times, softplus))
+        loss = ops.sub(ops.mul(ops.sub(1.0, target), input), ops.mul(times, ops.logsigmoid(input)))
     return reduce_loss(loss if weight is None else ops.mul(loss, weight), reduction)
 
 
@@ -155,7 +154,9 @@ def multilabel_soft_margin_loss(
     0.6931471824645996
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
-    loss = ops.binary_cross_entropy_with_logits(input, target, reduction="none")
+    # Both logarithms: with certain scores, (1 - t)·x would be 0·∞.
+    yes, no = ops.logsigmoid(input), ops.logsigmoid(ops.neg(input))
+    loss = ops.neg(ops.add(ops.mul(target, yes), ops.mul(ops.sub(1.0, target), no)))
     if weight is not None:
         loss = ops.mul(loss, weight)
     last = len(dims_of(loss).sizes) - 1

@@ -195,7 +195,7 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
-    return reduce_loss(_at_least_zero(ops.add(ops.sub(near, far), margin)), reduction)
+    return reduce_loss(_at_least_zero(ops.sub(ops.add(near, margin), far)), reduction)
 
 
 # -------------------------------------------------------------------------- margins between the classes

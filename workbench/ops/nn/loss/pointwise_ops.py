@@ -51,10 +51,12 @@ def pointwise_loss(
     numbers: Sequence[dict[str, Any]] = ({},),
     dtype: DTypeRule = PROMOTE,
     reference: str | None = None,
+    times: float = 1.0,
 ) -> tuple[Op, Op]:
     """Declare y = f(x, t), reduced by `reduction`, and the op ``<name>_gradient`` that is its gradient for x.
 
-    ``value(x, t, …)`` and ``slope(x, t, …)`` are array code for f and what it grows by with x. In other ops,
+    ``value(x, t, …)`` and ``slope(x, t, …)`` are array code for f and what it grows by with x, which is `times` the
+    slope: a factor that belongs to the gradient, lest it takes the largest numbers out of their type. In other ops,
     ``for_target(g, x, t, …)`` is the gradient for t, and ``bends(each, x, t, …)`` are the gradients of the slope for
     x and t, times `each`. `numbers` are those of the samples.
     """
@@ -77,7 +79,8 @@ def pointwise_loss(
 
     def gradient(g: Any, x: Any, target: Any, *, reduction: str, **params: Any) -> Any:
         slopes = slope(x, target, **params)
-        return slopes * (np.true_divide(g, slopes.size) if reduction == "mean" else g)
+        each = np.true_divide(g, slopes.size) if reduction == "mean" else g
+        return slopes * (each if times == 1 else each * times)
 
     def gradient_vjp(c: Call, u: Any) -> tuple[Any, ...]:
         g, x, target = c.inputs
@@ -187,8 +190,9 @@ MSE_LOSS, MSE_LOSS_GRADIENT = _of_difference(
     "Squared difference of values and targets.",
     "y = (x - t)²",
     lambda d: d * d,
-    lambda d: d + d,
+    lambda d: d,
     lambda each, x, target: ops.add(each, each),
+    times=2.0,
 )
 L1_LOSS, L1_LOSS_GRADIENT = _of_difference(
     "l1_loss",

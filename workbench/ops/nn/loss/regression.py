@@ -13,6 +13,7 @@ from workbench.base.symbolic_size import as_float
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
 from workbench.ops.offer import offered
 
@@ -180,7 +181,7 @@ def gaussian_nll_loss(
     if not isinstance(var, Value):
         if var < 0:
             raise ValueError(f"var has negative entry/entries: a variance is not negative, got {var}")
-        var = ops.add(ops.mul(input, 0.0), float(var))
+        var = ops.add(zeros(input), float(var))
     sizes, given = dims_of(input).sizes, dims_of(var).sizes
     if given != sizes:
         if sizes[:-1] == given:
@@ -194,7 +195,7 @@ def gaussian_nll_loss(
     if type(array) is np.ndarray and (array < 0).any():
         raise ValueError("var has negative entry/entries: a variance is not negative")
     # The bound is no part of the gradient: it passes to `var` as if nothing had been bounded.
-    bounded = ops.add(var, ops.detach(ops.sub(ops.clamp(var, low=eps, high=None), var)))
+    bounded = ops.where(ops.lt(var, eps), ops.add(var, ops.detach(ops.sub(eps, var))), var)
     difference = ops.sub(input, target)
     loss = ops.add(ops.log(bounded), ops.div(ops.mul(difference, difference), bounded))
     loss = ops.mul(loss, 0.5)

@@ -14,6 +14,8 @@ from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
+from workbench.kernels._range import inverse_deviation, normalise_in_range
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.nn import batching
 
 # ----------------------------------------------------------------------------------- batch normalisation
@@ -54,11 +56,16 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, A
     if not x.size:
         nothing = np.full(x.shape[1], np.nan, x.dtype)
         return x.copy(), nothing, nothing.copy()
-    axes = _channel_axes(x.ndim)
-    mean = x.mean(axis=axes)
-    rstd = 1 / np.sqrt(x.var(axis=axes) + eps)
-    scale = rstd * weight
-    y = x * _channelwise(scale, x.ndim) + _channelwise(bias - mean * scale, x.ndim)
+    axes, ndim = _channel_axes(x.ndim), x.ndim
+
+    def normalise(x: Any, eps: float) -> tuple[Any, Any, Any]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = x.mean(axis=axes)
+            rstd = inverse_deviation(x.var(axis=axes), eps)
+            scale = rstd * weight
+            return x * _channelwise(scale, ndim) + _channelwise(bias - mean * scale, ndim), mean, rstd
+
+    y, mean, rstd = normalise_in_range(normalise, x, eps, lambda statistic: _channelwise(statistic, ndim))
     return y.astype(x.dtype, copy=False), mean.astype(x.dtype, copy=False), rstd.astype(x.dtype, copy=False)
 
 
@@ -174,7 +181,7 @@ def _batch_norm_gradient_vjp(c: Call, *gradients: Any) -> tuple[Any, ...]:
     d_x = ops.mul(d_normal, column(rstd))
     d_mean = ops.neg(total(d_x))
     d_rstd = total(ops.mul(d_normal, ops.sub(x, column(mean))))
-    d_weight = ops.mul(weight, 0.0)
+    d_weight = zeros(weight)
     if d_scale is not None:
         d_rstd = ops.add(d_rstd, ops.mul(d_scale, weight))
         d_weight = ops.mul(d_scale, rstd)

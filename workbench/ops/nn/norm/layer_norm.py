@@ -15,6 +15,7 @@ from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Shape, Tensor
 from workbench.core.value import dims_of
+from workbench.kernels._range import inverse_deviation, normalise_in_range
 from workbench.ops.linalg.matrices import plus
 from workbench.ops.nn import batching
 from workbench.ops.nn.norm.standardise import (
@@ -162,9 +163,12 @@ def _rms_norm_dims(x: Dims, weight: Dims | None = None, *, count: int, eps: floa
 
 
 def _rms_norm(x: Any, weight: Any = None, *, count: int, eps: float) -> tuple[Any, Any]:
-    with np.errstate(invalid="ignore"):
-        rstd = 1 / np.sqrt(np.mean(x * x, axis=_last(x.ndim, count), keepdims=True) + eps)
-    y = x * rstd
+    def normalise(x: Any, eps: float) -> tuple[Any, Any]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            rstd = inverse_deviation(np.mean(x * x, axis=_last(x.ndim, count), keepdims=True), eps)
+            return x * rstd, rstd
+
+    y, rstd = normalise_in_range(normalise, x, eps, lambda statistic: statistic)
     return y if weight is None else y * weight, rstd
 
 

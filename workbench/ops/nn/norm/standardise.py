@@ -13,17 +13,21 @@ import numpy as np
 
 from workbench.base.symbolic_size import as_float
 from workbench.core.op import ops
+from workbench.kernels._range import inverse_deviation, normalise_in_range
 from workbench.ops.linalg.matrices import plus
 
 Axes = tuple[int, ...]
 
 
 def standardise(x: Any, weight: Any, bias: Any, axes: Axes, eps: float) -> tuple[Any, Any, Any]:
-    mean = x.mean(axis=axes, keepdims=True)
-    y = x - mean
-    with np.errstate(invalid="ignore"):
-        rstd = 1 / np.sqrt(np.mean(y * y, axis=axes, keepdims=True) + eps)
-    y *= rstd
+    def normalise(x: Any, eps: float) -> tuple[Any, Any, Any]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = x.mean(axis=axes, keepdims=True)
+            y = x - mean
+            rstd = inverse_deviation(np.mean(y * y, axis=axes, keepdims=True), eps)
+            return y * rstd, mean, rstd
+
+    y, mean, rstd = normalise_in_range(normalise, x, eps, lambda statistic: statistic)
     if weight is not None:
         y *= weight
     if bias is not None:

@@ -32,16 +32,22 @@ class Words(NamedTuple):
     tanh: Callable[[Any], Any]
     reshape: Callable[[Any, tuple[int, ...]], Any]
     shape: Callable[[Any], tuple[int, ...]]
+    where: Callable[[Any, Any, Any], Any]
 
 
 ARRAYS = Words(
-    lambda parts, dim: np.concatenate(parts, axis=dim), np.tanh, np.reshape, lambda value: value.shape
+    lambda parts, dim: np.concatenate(parts, axis=dim),
+    np.tanh,
+    np.reshape,
+    lambda value: value.shape,
+    lambda condition, a, b: np.where(condition, np.asarray(a, b.dtype), b),
 )
 VALUES = Words(
     lambda parts, dim: ops.cat(*parts, dim=dim) if len(parts) > 1 else parts[0],
     lambda value: ops.tanh(value),
     lambda value, sizes: ops.reshape(value, sizes=sizes),
     lambda value: value.payload.shape,
+    lambda condition, a, b: ops.where(condition, a, b),
 )
 
 
@@ -105,8 +111,9 @@ def rnn_back(
     state, found = g_last, []
     for start, count in reversed(steps):
         h = y[start : start + count]
-        slope = h > 0 if relu else 1 - h * h
-        found.append((state[:count] + g[start : start + count]) * slope)
+        d = state[:count] + g[start : start + count]
+        # Where relu is 0 nothing passes, not even infinity times 0; where it is NaN, all does.
+        found.append(words.where(h <= 0, 0.0, d) if relu else d * (1 - h * h))
         state = _kept(found[-1] @ weight, state, count, words)
     return _in_order(found, steps, words), state
 
