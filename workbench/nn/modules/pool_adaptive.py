@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from workbench.base.dims import Names
+from workbench.base.size_guards import OPEN
 from workbench.core.op import Op
 from workbench.core.value import dims_of
 from workbench.nn import functional
 from workbench.nn.module import Module
 from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.window_geometry import LAYOUT
+from workbench.ops.nn.pool.adaptive_mean import even_windows, pools_plainly
 from workbench.ops.nn.pool.adaptive_pool import target_sizes
 from workbench.ops.nn.pool.pool_ops import AVG_POOL1D, AVG_POOL2D, AVG_POOL3D
-from workbench.ops.nn.resample.interpolate import even_windows, pools_plainly
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -99,6 +100,8 @@ class _AdaptiveAvgPool(Module):
         names = input._names
         if names is not None and names != self.layout:
             check_layout(type(self).__name__, input, self.spatial)
+        if OPEN:  # sizes of a trace are not compared with those of an earlier call: the graph would be for these only
+            return self._any_windows(input)
         shape, target, windows = self._last
         # Feature maps have one size, call after call, so the windows of the last are kept.
         if shape != input.payload.shape or target != self.output_size:
@@ -106,6 +109,9 @@ class _AdaptiveAvgPool(Module):
         # Windows of one size are a plain pooling, which is faster.
         if windows is not None and pools_plainly(input):
             return self.op(input, **windows)
+        return self._any_windows(input)
+
+    def _any_windows(self, input: Any) -> Any:
         return getattr(functional, f"adaptive_avg_pool{self.spatial}d")(input, self.output_size)
 
     def _windows(self, input: Any) -> Any:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.base.errors import DimensionError
-from workbench.base.symbolic_size import SymbolicSize, remembered, scaled, whole
+from workbench.base.symbolic_size import SymbolicSize, scaled, whole
 from workbench.core.op import ops
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.conv.window_geometry import Sizes, batched, unbatched
+from workbench.ops.nn.pool.adaptive_mean import mean_of_windows
 from workbench.ops.nn.pool.adaptive_pool import target_sizes
 from workbench.ops.offer import offered
 
@@ -142,45 +143,11 @@ def upsample_bilinear(
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
-@remembered(256)
-def even_windows(spatial: Sizes, sizes: Sizes) -> dict[str, Sizes] | None:
-    """Return the windows of a plain pooling that gives these sizes; None where windows of one size do not.
-
-    >>> even_windows((8, 6), (2, 3))
-    {'kernel': (4, 2), 'stride': (4, 2), 'padding': (0, 0)}
-    """
-    if any(one < 1 for one in (*spatial, *sizes)) or any(
-        one % out for one, out in zip(spatial, sizes, strict=True)
-    ):
-        return None
-    kernel = tuple(one // out for one, out in zip(spatial, sizes, strict=True))
-    return {"kernel": kernel, "stride": kernel, "padding": (0,) * len(kernel)}
-
-
 def _adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Tensor:
     op = f"adaptive_avg_pool{n}d"
     x, added = batched(input, n, op)
-    dims = dims_of(x)
-    sizes = target_sizes(dims, n, output_size, op)
-    windows = even_windows(dims.sizes[2:], sizes) if pools_plainly(x) else None
-    if windows is not None:
-        plain: Tensor = getattr(ops, f"avg_pool{n}d")(x, **windows)
-        return unbatched(plain, added)
-    y = ops.resample(
-        x,
-        sizes=sizes,
-        mode="area",
-        scales=(None,) * n,
-        align_corners=False,
-        antialias=False,
-    )
-    return unbatched(y, added)
-
-
-def pools_plainly(x: Any) -> bool:
-    """Say whether values are summed as precisely in windows of one size as by the way that takes all sizes."""
-    dtype = x.payload.dtype
-    return bool(dtype.kind == "f" and dtype.itemsize >= 4)
+    found: Tensor = mean_of_windows(x, target_sizes(dims_of(x), n, output_size, op))
+    return unbatched(found, added)
 
 
 @offered("workbench", "nn.functional")
