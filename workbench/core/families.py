@@ -38,6 +38,7 @@ def unary(
     quantized: Callable[..., Any] | Absent = NOT_QUANTIZED,
     properties: Iterable[str] = (),
     small: str | None = None,
+    into: Callable[..., Any] | None = None,
 ) -> Op:
     """Declare an elementwise op on one operand: names and sizes pass through."""
 
@@ -67,6 +68,7 @@ def unary(
         quantized=quantized,
         samples=samples,
         small=small,
+        into=into,
         properties=frozenset(properties) | {"same", "elementwise"},
     )
 
@@ -104,6 +106,7 @@ def binary(
     reference: str | None = None,
     properties: Iterable[str] = (),
     small: str | None = None,
+    into: Callable[..., Any] | None = None,
 ) -> Op:
     """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
 
@@ -162,6 +165,7 @@ def binary(
         samples=samples,
         bad=bad,
         small=small,
+        into=into,
         properties=frozenset(properties) | {"elementwise"},
     )
 

@@ -20,6 +20,7 @@ from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoN
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
 from workbench.core.bases import next_serial
+from workbench.core.direct_writes import written_directly
 from workbench.core.op import ops
 from workbench.core.overlap import check_sources, repeats
 from workbench.core.tape import alias, move, needs_of, remember_place
@@ -252,9 +253,18 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the in-place variant of a function: the result goes into the memory of the first operand."""
 
     apart = getattr(function, "reads_apart", False)
+    op, count = getattr(function, "computes", (None, 0))
 
     @functools.wraps(function)
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        operands = (self, *arguments)
+        if (
+            op is not None
+            and not keywords
+            and len(operands) == count
+            and written_directly(self, op, operands)
+        ):
+            return self
         if type(self.payload) is np.ndarray:
             # A number is what most operands are.
             several = [
@@ -356,8 +366,13 @@ def taking_out(
     if rule is not True and rule not in get_args(OutRule):
         raise ValueError(f"{name}: {rule!r} is no rule for the type of out=; there are {get_args(OutRule)}")
 
+    op, count = getattr(function, "computes", (None, 0))
+
     @functools.wraps(function)
     def with_out(*arguments: Any, out: Any = None, **keywords: Any) -> Any:
+        plain = out is not None and not keywords and len(arguments) == count
+        if plain and op is not None and written_directly(out, op, arguments):
+            return out
         result = function(*arguments, **keywords)
         if out is None:
             return result

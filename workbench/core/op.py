@@ -166,6 +166,9 @@ class Op(OpBase):
     small: str | None = None
     """The compiled loop that serves small arrays, for which a call of NumPy costs more than the numbers: one of those
     that `extensions/kernels/source/eager/op.cpp` lists."""
+    into: Callable[..., Any] | None = None
+    """``into(*arrays, out=array)``: the forward on floats of one type, into memory that is there, which may be that of
+    an operand. It rounds as the forward and the kernel do. None: changes in place are computed apart and copied."""
     same: bool = field(init=False)
     """True where the dims of the one input pass through: eager evaluation then need not ask the rule."""
     view: bool = field(init=False)

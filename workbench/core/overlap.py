@@ -15,7 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 from workbench.base.errors import DimensionError
 from workbench.core.value import Value
 
-__all__ = ["check_sources", "overlap", "reads_apart", "repeats"]
+__all__ = ["check_sources", "lies_apart", "overlap", "reads_apart", "repeats"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ def repeats(array: np.ndarray[Any, Any]) -> bool:
     )
 
 
-def _dense(array: np.ndarray[Any, Any]) -> bool:
+def lies_apart(array: np.ndarray[Any, Any]) -> bool:
     """Say whether the entries lie without gaps and each at a place of its own, in whatever order of dims."""
     expected = array.itemsize
     if array.flags.c_contiguous or array.flags.f_contiguous:
@@ -55,7 +55,7 @@ def overlap(one: Any, other: Any) -> str:
         return "full"
     if not np.may_share_memory(one, other):  # by their bounds
         return "no"
-    if not _dense(one) or not _dense(other):
+    if not lies_apart(one) or not lies_apart(other):
         return "unknown"
     same = byte_bounds(one) == byte_bounds(other) and one.ndim == other.ndim and _steps(one) == _steps(other)
     return "full" if same else "partial"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
+from workbench.core.direct_writes import computes
 from workbench.core.inplace import OutRule
 from workbench.core.op import Op
 from workbench.core.typing import Operand, Tensor
@@ -176,6 +177,7 @@ def _function(op: Op, given: str | tuple[str, str], result: str, name: str, room
         def function(input: Operand, other: Operand) -> Tensor:  # type: ignore[misc]
             return op(input, other)
 
+    computes(op, 1 if isinstance(given, str) else 2)(function)
     operands = ", ".join(f"wb.tensor({one})" for one in ((given,) if isinstance(given, str) else given))
     function.__name__ = function.__qualname__ = name
     function.__module__ = room

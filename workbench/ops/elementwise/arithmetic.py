@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DTypeError
+from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
@@ -111,6 +112,7 @@ ADD = binary(
     saves=NOTHING,
     properties=["commutative", "linear"],
     small="add",
+    into=np.add,
 )
 SUB = binary(
     "sub",
@@ -121,6 +123,7 @@ SUB = binary(
     saves=NOTHING,
     properties=["linear"],
     small="sub",
+    into=np.subtract,
 )
 MUL = binary(
     "mul",
@@ -134,6 +137,7 @@ MUL = binary(
     saves=Saves(output=False, crossed=True),
     properties=["commutative"],
     small="mul",
+    into=np.multiply,
 )
 offer(
     MUL,
@@ -155,6 +159,7 @@ DIV = binary(
     saves=Saves(output=False, crossed=True, own=(1,)),
     dtype=FLOAT,
     small="div",
+    into=np.true_divide,
 )
 
 
@@ -307,6 +312,7 @@ def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
+@computes(ADD, 2)
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Add: y = a + alpha·b. Names unify from the right, sizes broadcast.
 
@@ -318,6 +324,7 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 
 
 @offered(aliases=["subtract"], out=True, in_place="Tensor")
+@computes(SUB, 2)
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast.
 
@@ -343,6 +350,7 @@ _ROUNDED = {"floor": DIV_FLOOR, "trunc": DIV_TRUNC}
 
 
 @offered(aliases=["divide"], out=True, in_place="Tensor")
+@computes(DIV, 2)
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """Divide: y = a/b, rounded down with "floor" and towards 0 with "trunc". Names unify, sizes broadcast.
 
