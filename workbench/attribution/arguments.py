@@ -77,6 +77,7 @@ def ask(
         raise TypeError(f"{method}: there are no inputs; give a tensor, or a tuple of tensors")
     checked = tuple(_check_input(method, value, position) for position, value in enumerate(values))
     _check_samples(method, checked)
+    # Captum's convention: a tuple is several arguments, anything else is one.
     extra = () if additional_forward_args is None else additional_forward_args
     return Question(
         method=method,

@@ -61,6 +61,7 @@ def normalize(attribution: Any, sign: Sign = "all", outlier_perc: float = 2) -> 
         summed = np.maximum(-summed, 0)
     elif sign == "absolute_value":
         summed = np.abs(summed)
+    # Not the largest: one outlying pixel would leave all others white.
     reach = _reach(np.abs(summed), outlier_perc)
     if reach < SMALLEST:
         warnings.warn(

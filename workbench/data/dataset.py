@@ -152,6 +152,7 @@ def items_of(dataset: Any, indices: Sequence[int]) -> list[Any]:
     if many is None:
         return [dataset[index] for index in indices]
     items: list[Any] = many(indices)
+    # Otherwise samples would be missing from a batch without a word.
     if len(items) != len(indices):
         raise ValueError(
             f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)} from "

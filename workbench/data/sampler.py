@@ -109,6 +109,7 @@ class RandomSampler(Sampler[int]):
             return _indices(draw.integers(0, count, wanted))
         if wanted == count:
             return _indices(draw.permutation(count))
+        # In rounds, so that no sample comes twice before all came once.
         rounds = [draw.permutation(count) for _ in range(-(-wanted // count))]
         return _indices(np.concatenate(rounds)[:wanted])
 

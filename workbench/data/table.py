@@ -90,6 +90,7 @@ class CSVDataset(Dataset[dict[str, Any]]):
         if not isinstance(indices, slice):
             indices = checked(np.asarray(indices), self._count)
         batch: dict[str, Any] = {}
+        # Text is kept as lists, which take no array as an index.
         for name, values in self._columns.items():
             if isinstance(values, list):
                 chosen = (

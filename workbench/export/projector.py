@@ -237,6 +237,7 @@ def _read_one(root: Path, info: Any, name: str) -> Embedding:
         images = _read_sprite(
             _inside(root, info.sprite.image_path), len(vectors), tuple(info.sprite.single_image_dim)
         )
+    # The first column is what the projector shows at a point unless asked otherwise.
     labels = columns.pop(label_name, None) if (label_name := next(iter(columns), "")) else None
     return Embedding(
         vectors, labels, metadata=columns, images=images, label_name=label_name or "label", title=name

@@ -253,6 +253,7 @@ def read(logdir: str | Path) -> EventLog:
     for path in files:
         for record in _records(path):
             if record.problem:
+                # Kept beside what can be read: a training that was killed leaves half a record at the end.
                 log.problems.append(record.problem)
             else:
                 _take(log, record.data, path)

@@ -55,6 +55,7 @@ class Forward:
                 raise TypeError(
                     f"{called} was traced with {name}={self.defaults[name]!r}, and gives results for nothing else"
                 )
+        # None is a value that may be given: what is missing is told by its name.
         missing = [name for name in arguments if name not in given and name not in self.defaults]
         if missing:
             raise TypeError(f"{called} is missing the argument {missing[0]!r}")

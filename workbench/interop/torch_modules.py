@@ -170,6 +170,7 @@ class _Conversion:
             if child is not None:
                 converted = self.module(child, _join(path, name), ours.__dict__.get(name))
                 if ours.__dict__.get(name) is not converted:
+                    # A plain attribute of that name, None too, would have add_module refuse.
                     ours.__dict__.pop(name, None)
                     ours.add_module(name, converted)
 

@@ -137,7 +137,10 @@ def _save_npz(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
             raise DTypeError(
                 f"save_weights: {key!r} is bfloat16, which .npz does not have: write .safetensors"
             )
+    # Not np.savez: its own arguments are called `file` and `allow_pickle`, as a tensor may be.
     with replacing(path) as part, zipfile.ZipFile(part, "w") as archive:
         for key, array in arrays.items():
+            # How long it gets is not known when it is opened, and without the wider fields 2 GiB are the end.
+            # A ZipInfo has no time: equal tensors give equal files.
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)

@@ -202,10 +202,12 @@ def _tensor_methods() -> str:
     }
     signs = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()  # noqa: SIM905
     for sign in signs:
+        # No in-place matmul: its result has other sizes. PyTorch has none either.
         body += [
             f"def __{side}{sign}__(self, other: _Operand) -> _Tensor: ...\n"
             for side in ("", "r", "i")[: 2 if sign == "matmul" else 3]
         ]
+    # `object` has both, with bool as their result.
     body += [
         f"def __{sign}__(self, other: _Operand) -> _Tensor: ...  # type: ignore[override]\n"
         for sign in ("eq", "ne")

@@ -96,6 +96,7 @@ class MobileNetV2(nn.Module):
         self._reset()
 
     def _reset(self) -> None:
+        # As torchvision draws them; the paper does not say.
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")

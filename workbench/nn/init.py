@@ -406,6 +406,7 @@ def _older(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def older(*arguments: Any, **keywords: Any) -> Tensor:
+        # FutureWarning, as PyTorch has it: a DeprecationWarning would show to authors of libraries only.
         warnings.warn(
             f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,

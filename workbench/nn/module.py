@@ -271,6 +271,8 @@ class Module(Registry):
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles keep: of what hooks compute the numbers, not the history."""
         state = dict(self.__dict__)
+        # Weight norm, spectral norm and pruning put what they computed under their parameter's name: values
+        # with a history, which cannot be copied. A copy computes its own at its next call.
         for hook in self._hooks.forward_pre.values() if self._hooks is not None else ():
             name = getattr(hook.call, "name", None)
             if (

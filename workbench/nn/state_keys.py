@@ -20,6 +20,8 @@ def key_problems(missing: Sequence[str], unexpected: Sequence[str], state: Mappi
     if missing:
         problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{key}"' for key in missing) + ".")
     if unexpected:
+        # Every one is compared with all that are missing: of a wrong model's thousands the first few tell
+        # enough.
         near = {key: near_miss(key, missing) for key in unexpected[:_COMPARED]}
         problems.append(
             "Unexpected key(s) in state_dict: "

@@ -73,6 +73,7 @@ class Adafactor(Optimizer):
 
     def _step_group(self, group: Group) -> None:
         moved = [one for one in group["params"] if one._grad is not None]
+        # All of them before the first moves: a refusal leaves no step half done.
         for parameter in moved:
             if parameter.payload.dtype.kind == "c":
                 raise RuntimeError("Adafactor does not support complex parameters")

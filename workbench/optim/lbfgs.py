@@ -83,6 +83,7 @@ class LBFGS(Optimizer):
         parts = []
         for parameter in self.param_groups[0]["params"]:
             gradient = parameter._grad
+            # Zeros for what has no gradient: places in the one long vector must stay those of the history.
             array = np.zeros_like(parameter.payload) if gradient is None else gradient.payload
             parts.append(_flat(array))
         return np.concatenate(parts)
@@ -144,6 +145,7 @@ class _Search:
         self.calls = 0
         self.loss = 0.0
         self.gradient: Any = None
+        # Under PyTorch's keys: a state goes from one to the other.
         self.direction = _array(state.get("d"))
         self.length = _number(state.get("t"))
         self.changes = [_array(one) for one in state.get("old_dirs") or []]

@@ -63,12 +63,14 @@ def strong_wolfe(
         )
         point = at(where)
         count += 1
+        # Higher than allowed, or than the best so far: a minimum lies before it.
         if too_high(point) or point.loss >= bracket[low].loss:
             bracket[high] = point
             low = 0 if bracket[0].loss <= bracket[1].loss else 1
             continue
         if flat(point):
             done = True
+        # The way down from here leads back: the minimum lies between this place and the former low end.
         elif point.slope * width >= 0:
             bracket[high] = bracket[low]
         bracket[low] = point

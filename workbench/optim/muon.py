@@ -63,6 +63,7 @@ class Muon(Optimizer):
         """Refuse negative settings, and ways to adjust the rate that are not there."""
         check_rate(settings, "Learning rate should be >= 0 but is: {}")
         for key, words in (("momentum", "momentum"), ("weight_decay", "weight decay")):
+            # Not `< 0`: NaN is to be refused as well.
             if not settings[key] >= 0:
                 raise ValueError(f"{words} should be >= 0 but is: {settings[key]}")
         if settings["adjust_lr_fn"] not in (None, "original", "match_rms_adamw"):

@@ -152,6 +152,8 @@ class Optimizer:
         group: Group = {**param_group, "params": parameters}
         if names:
             group["param_names"] = names
+        # Other keys may stay, as in PyTorch, where groups carry what their users like; only misspelt settings
+        # are refused.
         for key in group.keys() - self.defaults.keys() - {"params"}:
             meant = _OTHERS_WORDS.get(key)
             if near := meant if meant in self.defaults else near_miss(key, self.defaults):
@@ -208,6 +210,8 @@ class Optimizer:
                 if set_to_none:
                     parameter._grad = None
                 else:
+                    # Without its history: that of a gradient made with create_graph would be kept by its
+                    # zeros.
                     parameter.grad = parameter._grad.detach().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -218,6 +222,7 @@ class Optimizer:
         loss = None
         if closure is not None:
             check_closure(closure)
+            # A step may be taken within no_grad(), and its closure needs gradients.
             with dispatch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
@@ -295,10 +300,12 @@ class Optimizer:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"expected the state of an optimizer, a dict, got {type(state_dict).__name__}")
         given = dict(state_dict)
+        # A copy: a hook may take itself away.
         for before in tuple(self._load_state_dict_pre_hooks):
             changed = before(self, given)
             given = given if changed is None else changed
         state, groups = saving.unpack(self, given)
+        # All was checked by now: a state that does not fit has changed nothing.
         for own, loaded in zip(self.param_groups, groups, strict=True):
             own.update(loaded)
         self.state = state

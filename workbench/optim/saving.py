@@ -117,6 +117,7 @@ def _differences(
     """Say in what the state of one parameter does not fit."""
     problems = []
     keys = optimizer._state_keys(group)
+    # An empty entry is that of a parameter that no step has reached yet.
     if keys is not None and entry:
         needed, known = keys
         there = {key for key, value in entry.items() if value is not None}

@@ -85,6 +85,7 @@ class SGD(Elementwise):
         momentum = group["momentum"]
         if momentum:
             velocity = state["momentum_buffer"]
+            # Without dampening, as in PyTorch: there is nothing yet that it could be weighed against.
             if state["first"]:
                 velocity[...] = gradient
             else:

@@ -177,6 +177,8 @@ class AveragedModel(Module):
             update = self.multi_avg_fn or get_swa_multi_avg_fn()
             for averages, currents in _by_type(ours, theirs):
                 update(averages, currents, self.n_averaged)
+        # Running statistics belong to one model's weights: the newest are nearest; update_bn measures the
+        # average's own.
         if not self.use_buffers:
             _copy_all(list(self.module.buffers()), list(model.buffers()))
         self.n_averaged.payload[...] += 1
@@ -222,6 +224,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     for module in norms:
         module.reset_running_stats()
         module.momentum = None  # all batches count alike
+    # BatchNorm measures in training mode only.
     model.train()
     try:
         with dispatch.no_grad():

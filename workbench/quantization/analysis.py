@@ -132,6 +132,8 @@ def _comparable(name: str, made: Module, wanted: dict[str, Module], converted: M
     if type(made) in _SAME:
         return isinstance(wanted[name], _SAME[type(made)])
     names = [one for one, _ in _leaves(converted)]
+    # An Identity in the place of what came next: this layer does the work of both, and is no match for the
+    # first.
     following = names[names.index(name) + 1 : names.index(name) + 2]
     swallowed = (
         following

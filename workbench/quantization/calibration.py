@@ -276,6 +276,7 @@ class Calibration:
             if not self._taken_back:
                 raise QuantizationError("there is nothing to redo")
             change = self._taken_back[-1]
+            # First, for it may refuse: the change is still to be redone then.
             self._put(change.name, change.after)
             self._taken_back = self._taken_back[:-1]
             self._done = [*self._done, change]

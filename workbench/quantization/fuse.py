@@ -142,6 +142,8 @@ def _groups(leaves: dict[str, Module], follows: dict[str, str]) -> list[list[str
         chain = [name]
         while len(chain) < 4 and chain[-1] in follows:
             chain.append(follows[chain[-1]])
+        # The longest that has a fused form: a convolution and its BatchNorm2d go together whatever follows
+        # them.
         while len(chain) > 1 and not _fits([leaves[one] for one in chain]):
             chain = chain[:-1]
         if len(chain) > 1:
@@ -155,6 +157,7 @@ def _fits(modules: list[Module]) -> bool:
     if make is None:
         return False
     try:
+        # The types may fit and the settings not, which only making it tells.
         make(*modules)
     except QuantizationError:
         return False

@@ -128,6 +128,7 @@ class RunningHistogram:
         first, last = int(places[0]), int(places[-1]) + 1
         low, high = float(self.edges[0]), float(self.edges[1])
         width = (high - low) / len(self.counts)
+        # Copied, for counting goes on.
         return self.counts[first:last].copy(), low + first * width, low + last * width
 
 

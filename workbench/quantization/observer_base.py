@@ -267,6 +267,7 @@ class ObserverBase(Module):
         if not self.has_data:
             return
         least, most = float(np.min(self.min_val.payload)), float(np.max(self.max_val.payload))
+        # Every value would get one and the same code.
         if low > most or high < least:
             raise QuantizationError(
                 f"the range {low:.6g} to {high:.6g} leaves out every value that was seen, "

@@ -64,6 +64,7 @@ def _check_kernel(op: Op, sample: Sample) -> None:
         several(op.forward(*arrays, **sample.params)),
         strict=True,
     ):
+        # float32, and added up in another order than NumPy's.
         assert_close(got, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -227,6 +228,7 @@ def check_op(op: Op) -> None:
     for sample in samples:
         _check_values(op, sample)
         _check_kernel(op, sample)
+        # Both compare two runs, and random values come out otherwise the second time.
         if "random" not in op.properties:
             if "unsettled" not in op.properties:
                 _check_batch(op, sample)

@@ -117,6 +117,7 @@ def check_rule_without_numbers(op: Op, sample: Sample) -> None:
                 empty.append(one)
         outs = several(apply(op, *empty, **sample.params))
         wanted = [one for one in empty if isinstance(one, Tensor) and one.requires_grad]
+        # V: NumPy's letter for bfloat16.
         differentiable = [out for out in outs if out._requires_grad and out.dtype.kind in "fcV"]
         seeds = [new(Abstract(out.shape, out.payload.dtype)) for out in differentiable]
         for one, gradient in zip(wanted, grad(differentiable, wanted, seeds, allow_unused=True), strict=True):
@@ -127,6 +128,7 @@ def check_second_order(op: Op, sample: Sample) -> None:
     """Differentiate the gradient once more, and compare with differences of the first."""
     inputs = inputs_of(sample, requires_grad=True)
     wanted = [one for one in inputs if isinstance(one, Tensor) and one.requires_grad]
+    # Away from 0, so that no element of a gradient goes unseen, and unequal, so that no two wrongs cancel.
     directions = [np.random.default_rng(9 + i).uniform(0.5, 1.5, one.shape) for i, one in enumerate(wanted)]
 
     def first(create_graph: bool) -> tuple[Any, ...]:
@@ -145,6 +147,7 @@ def check_second_order(op: Op, sample: Sample) -> None:
     total: Any = None
     for gradient, direction in zip(first(True), directions, strict=True):
         if gradient is not None and gradient.requires_grad:
+            # Names of dims are the gradient's; the direction has none to go with them.
             term = (
                 (gradient.rename(None) * new(direction)).sum()
                 if gradient.ndim

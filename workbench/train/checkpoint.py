@@ -265,6 +265,7 @@ def _ranked(stored: list[Stored], problems: list[str]) -> list[Stored]:
             told.append((one, read_summary(one.path)))
         except (CheckpointError, OSError) as error:
             problems.append(str(error))
+    # A folder may hold earlier trainings, whose values are not to be compared with this one's.
     own = [(one, summary) for one, summary in told if summary.run == told[-1][1].run]
     valued = [(one, summary) for one, summary in own if summary.value is not None]
     if told and not valued:

@@ -52,6 +52,7 @@ def check_model(model: Any, loss: Any, optimizer: Any) -> None:
             "LBFGS computes the loss several times in a step, by a closure, which a Trainer does not do: write that "
             "loop yourself, or take another optimizer"
         )
+    # By identity: equal numbers in another model are other parameters.
     own = {id(one) for one in model.parameters()}
     if not any(id(one) in own for one in gradients.parameters_of(optimizer)):
         raise AutogradError(

@@ -27,6 +27,7 @@ def thin(values: Sequence[float], most: int = 400) -> list[int]:
     chosen: set[int] = set()
     for start, stop in pairwise(borders):
         part = array[start:stop]
+        # A stretch without a finite value has neither; the curve has a gap there.
         if np.isfinite(part).any():
             chosen |= {int(start + np.nanargmin(part)), int(start + np.nanargmax(part))}
     return sorted(chosen)

@@ -79,6 +79,7 @@ class Series:
         """Return of each stretch its last position, the mean of its finite values, and how many values it has."""
         ends = np.arange(1, len(self._whole.low) + 1) * self._length - 1
         counts = np.full(len(ends), self._length)
+        # The last stretch may be under way, and is shorter.
         if len(self._tail.low):
             ends = np.append(ends, self._count - 1)
             counts = np.append(counts, self._count - len(self._whole.low) * self._length)
@@ -106,6 +107,7 @@ class _Stretches:
     def of(cls, rows: Array, start: int) -> _Stretches:
         """Summarise `rows`, a stretch each; the first value is at position `start`."""
         known = np.isfinite(rows)
+        # Infinite the other way: such a place is never the lowest nor the highest.
         low, high = np.where(known, rows, np.inf), np.where(known, rows, -np.inf)
         if not len(rows):
             none = np.empty(0, np.int64)

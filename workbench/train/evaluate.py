@@ -79,6 +79,7 @@ def measure(
         for batch in loader:
             output: Output = as_output(step(batch), batch)
             samples = output.count
+            # A mean counts for its samples: the last batch is often smaller.
             total += output.loss.item() * (1 if sums else samples)
             count += samples
             for metric in metrics.values():

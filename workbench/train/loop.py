@@ -53,6 +53,7 @@ class Loop:
                     metric.reset()
                 self.trainer.call("on_epoch_start")
             if not self._pass():
+                # Left early: by a stop, or because it took the last of the steps that were asked for.
                 return self.reached()
             self._close_epoch()
             if self.trainer.control.asked_to_stop():

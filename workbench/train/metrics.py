@@ -184,6 +184,7 @@ class MeanAbsoluteError(Metric):
     def update(self, predictions: Any, targets: Any) -> None:
         """Add up the distances."""
         first, second = _array(predictions), _array(targets)
+        # [N] against [N, 1] would be broadcast to [N, N], and give a number without a word.
         if first.shape != second.shape:
             raise DimensionError(
                 "the mean absolute error is between two of one shape.",
@@ -191,6 +192,7 @@ class MeanAbsoluteError(Metric):
                 operands=_operands(predictions, targets),
                 fix="predictions.squeeze(-1)" if first.shape == (*second.shape, 1) else "",
             )
+        # In float64 before the difference: unsigned whole numbers would wrap around below 0.
         self.total += float(np.abs(first.astype(np.float64) - second).sum())
         self.count += first.size
 

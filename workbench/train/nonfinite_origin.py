@@ -42,6 +42,7 @@ def of_loss(model: Any, run: Callable[[Any], Any], batch: Any) -> Finding:
         if told := _told(tensor):
             return name, f"The batch itself is to blame: {name} has {told}."
     if isinstance(model, Module):
+        # Before the modules: what a parameter holds would come out of every module that uses it.
         for kind, values in (("parameter", model.named_parameters()), ("buffer", model.named_buffers())):
             for name, value in values:
                 if told := _told(value):

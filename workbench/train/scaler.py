@@ -76,6 +76,7 @@ class GradScaler:
         if isinstance(outputs, list | tuple):
             return type(outputs)(self.scale(one) for one in outputs)
         if isinstance(outputs, Iterable):
+            # Gone over only when somebody asks, as PyTorch does: it may be long, or have no end.
             return map(self.scale, outputs)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 

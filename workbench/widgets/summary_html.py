@@ -35,6 +35,7 @@ _COLUMNS = {
 
 def summary_html(summary: Any) -> str:
     """Return a summary as HTML: modules fold, dims have their colours, a bar shows each one's share of the work."""
+    # Notebooks keep outputs: a page of thousands of rows would slow every load of the file.
     layers = summary.layers[:MOST_LAYERS]
     total = summary.total
     columns = "".join(

@@ -129,6 +129,7 @@ class TrainingModel(ViewModel):
 
     def handle(self, event: object) -> None:
         """Pause, resume or stop the training. Raises `Refused` where that does not fit what it does."""
+        # One look, kept: the training is held weakly, and may be gone at the next.
         curves = self._curves()
         trainer = None if curves is None else curves.trainer
         if trainer is None:

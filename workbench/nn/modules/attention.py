@@ -112,6 +112,7 @@ class MultiheadAttention(Module):
 
     def _reset_parameters(self) -> None:
         """Draw new weights: Glorot's for the projections, zeros for the biases."""
+        # `out_proj.weight` keeps what its own class drew, as in PyTorch.
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)

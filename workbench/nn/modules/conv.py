@@ -239,6 +239,7 @@ class Conv2d(ConvNd):
         names = input._names
         if names is not None and names != self.layout:
             check_layout(type(self).__name__, input, 2)
+        # In training every step changes the weights, and packing them anew would cost more than it saves.
         if not self.training:
             prepared = self._prepared_for(input)
             if prepared is not None:

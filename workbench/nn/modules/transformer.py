@@ -88,6 +88,7 @@ class _Layer(Module):
     ) -> None:
         super().__init__()
         made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        # Registered in PyTorch's order: states and optimizers count parameters by it.
         for name in self.attentions:
             setattr(
                 self,

@@ -38,6 +38,7 @@ def get_total_norm(
         return tensor(0.0)
     order = float(norm_type)
     norms = [_norm(one, order) for one in values]
+    # In float64: the norms of float32 gradients have squares that float32 does not hold.
     total = float(np.linalg.norm(np.asarray(norms, np.float64), order))
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(

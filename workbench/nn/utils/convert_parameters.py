@@ -50,6 +50,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         )
     start = 0
     plain = vec.detach().rename(None)
+    # Leaves that ask for gradients may be written into only where nothing is recorded.
     with no_grad():
         for one in given:
             end = start + one.numel()

@@ -47,6 +47,7 @@ def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
 
 
 def _fused(layer: Layer, bn: Any, weights: Any, *more: Any) -> Layer:
+    # In training the statistics still move, and a fused weight would keep those of this moment.
     if layer.training or bn.training:
         raise ValueError("Fusion only for eval! Call eval() on both first")
     if bn.running_mean is None or bn.running_var is None:

@@ -125,6 +125,7 @@ class ParametrizationList(ModuleList):
                 raise ValueError(
                     f"Tensor {i} returned by `right_inverse` has {got} while `original{i}` has dtype {own.dtype}"
                 )
+        # Only now that all of them fit: a refusal changes nothing.
         for own, one in zip(here, new, strict=True):
             take(own, one)
 

@@ -119,6 +119,7 @@ def _check_next(value: Tensor, parametrization: Module) -> None:
         result = parametrization(seen(parametrization, start, value.dim_labels))
         check_same(result, value, "module", "parametrization(module)")
         back: Any = value
+        # As in PyTorch, a right_inverse that raises it counts as none.
         with suppress(NotImplementedError):
             if hasattr(parametrization, "right_inverse"):
                 back = parametrization.right_inverse(seen(parametrization, plain(result), value.dim_labels))
@@ -233,6 +234,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     register(module, tensor_name, original)
     if not is_parametrized(module):
         delattr(module, "parametrizations")
+        # Its class was made for this module alone, over the one that it had.
         module.__class__ = type(module).__bases__[0]
     return module
 
@@ -262,6 +264,7 @@ def transfer_parametrizations_and_params(
             register_parametrization(to_module, name, parametrization, unsafe=True)
         own = target.parametrizations[name]
         starts = ["original"] if listed.is_tensor else [f"original{i}" for i in range(listed.ntensors)]
+        # Shared, not copied, as in PyTorch: both modules learn the same numbers from here on.
         for start in starts:
             setattr(own, start, getattr(listed, start))
     return to_module

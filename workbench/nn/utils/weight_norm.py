@@ -66,6 +66,7 @@ def remove_weight_norm(module: Layer, name: str = "weight") -> Layer:
     hook = found(module, WeightNorm, name)
     if hook is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    # Asked before it goes: frozen weights stay frozen.
     learned = module.__dict__[f"{name}_v"].requires_grad
     weight = hook[1].compute_weight(module).detach()
     for one in (name, f"{name}_g", f"{name}_v"):

@@ -95,6 +95,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: float | None = None) -> None:
         """Go one step further, or to the place `epoch`, which may be between two steps."""
+        # The first step is the constructor's own, and goes to the start.
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

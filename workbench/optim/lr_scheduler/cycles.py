@@ -120,6 +120,7 @@ class CyclicLR(_Cycling):
     def get_lr(self) -> Rates:
         """Return the rates at this place of the cycle, and set momentum."""
         self._called_by_step()
+        # In PyTorch's order of operations: the rates are its own to the last bit.
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         place = 1.0 + self.last_epoch / self.total_size - cycle
         rising = place <= self.step_ratio
@@ -214,6 +215,8 @@ class OneCycleLR(_Cycling):
         """Return the rates at this place of the cycle, and set momentum."""
         self._called_by_step()
         step = self.last_epoch
+        # One more than there are is let pass: the constructor takes the first, and loops step once after each
+        # batch.
         if step > self.total_steps:
             raise ValueError(
                 f"Tried to step {step} times. The specified number of total steps is {self.total_steps}: make it of as "

@@ -91,6 +91,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
+        # What is measured while the new rate settles counts neither as bad nor towards the patience.
         if self.in_cooldown:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0

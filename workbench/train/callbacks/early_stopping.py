@@ -32,6 +32,7 @@ class EarlyStopping(Callback):
     ) -> None:
         if patience < 1:
             raise ValueError(f"patience must be 1 or more epochs, got {patience}")
+        # Written so that NaN is refused as well.
         if not min_delta >= 0:
             raise ValueError(f"min_delta must be 0 or more, got {min_delta}")
         self.monitor = Monitor(monitor, mode)

@@ -164,6 +164,7 @@ class LiveCurves(Callback):
             gathered = {name: list(columns) for name, columns in self._strips.items()}
         for name, columns in gathered.items():
             layers = list(dict.fromkeys(layer for column in columns for layer in column))
+            # Of many layers some from the whole depth of the model, not the first ones.
             places = np.unique(np.linspace(0, len(layers) - 1, min(len(layers), MOST_LAYERS)).astype(int))
             shown = [layers[i] for i in places.tolist()]
             if shown:

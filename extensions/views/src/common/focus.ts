@@ -38,6 +38,7 @@ export class FocusKeeper {
   }
 
   private active(): Element | null {
+    // A widget may stand in a shadow root, whose focus the document does not name.
     return (this.root.getRootNode() as Document | ShadowRoot).activeElement ?? null;
   }
 

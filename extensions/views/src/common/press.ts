@@ -59,6 +59,7 @@ export class Press {
       // The click follows within the same task.
       this.whileDown.on(window, end, () => setTimeout(() => this.release(), 0), CAPTURE);
     }
+    // A window without the focus is not told when a key comes up.
     this.whileDown.on(window, 'blur', () => this.release());
   }
 

@@ -60,6 +60,7 @@ export class KernelLink {
 
   /** The link to a kernel: the same one for whoever asks in this page. */
   static of(kernel: Kernel): KernelLink {
+    // A symbol that all bundles of a page find: the panels and each widget bring a copy of this module.
     const key = Symbol.for(`workbench.links.${PROTOCOL_VERSION}`);
     const page = globalThis as unknown as Record<symbol, WeakMap<Kernel, KernelLink> | undefined>;
     const links = (page[key] ??= new WeakMap());
@@ -232,6 +233,7 @@ export class KernelLink {
     let control: Line;
     const receive = (data: unknown): void => this.onControl(data);
     const closed = (): void => {
+      // A channel that was replaced closes too, and that is no news.
       if (this.control === control) {
         this.drop('absent');
       }
@@ -271,6 +273,7 @@ export class KernelLink {
     }
   };
 
+  /** The kernel is told, and need not find out by silence that nobody looks any more. */
   private readonly onHide = (): void => {
     this.control?.close();
   };
@@ -355,6 +358,7 @@ export class KernelLink {
 
   private onWelcome(welcome: Welcome): void {
     this.expectNothing();
+    // Every heartbeat is welcomed: what waits is written again only to an end that is new.
     const again = this.standing !== 'open' || this.fresh || this.process !== welcome.kernel;
     if (this.process !== welcome.kernel) {
       this.pictures.age();
@@ -396,6 +400,7 @@ export class KernelLink {
   }
 
   private tell(model: string | null): void {
+    // A copy: a listener may end itself, or bring others.
     for (const listener of [...this.listeners]) {
       listener(model);
     }

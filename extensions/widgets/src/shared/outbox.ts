@@ -89,6 +89,7 @@ export function tabStore(kernel: string): Store {
       attempt(() => {
         const names = Object.keys(sessionStorage).filter(name => name.startsWith(prefix) && name !== own);
         const texts = names.map(name => sessionStorage.getItem(name) ?? '[]');
+        // At once: another load of this page, or a tab that was duplicated, must not send them too.
         names.forEach(name => sessionStorage.removeItem(name));
         return texts;
       }, []),
@@ -177,6 +178,7 @@ export class Outbox {
       return;
     }
     this.entries.splice(at, 1);
+    // The last of one sender is answered: those of the next may be written now, see `due`.
     if (at === 0 && this.entries[0] && this.entries[0].sender !== entry.sender) {
       this.due().forEach(one => this.write(one));
     }
@@ -208,6 +210,7 @@ export class Outbox {
     held.forEach(one => this.held.delete(one.model));
     this.remember();
     this.way.changed?.();
+    // Told last, with all in order: whoever is told may send the next one right away.
     for (const { waiter, model } of [...gone, ...held]) {
       if (waiter) {
         waiter.reject(new Error(reason));
@@ -238,6 +241,7 @@ export class Outbox {
       this.write(entry);
     }
     this.watch();
+    // When `waiting` has just begun to count it.
     setTimeout(() => this.way.changed?.(), QUIET + 1);
   }
 
@@ -249,6 +253,7 @@ export class Outbox {
   private write(entry: Entry): void {
     if (this.process === entry.process) {
       const { sender, number, model, event } = entry;
+      // Older ones are never written again: the kernel may forget what it has answered to them.
       const own = this.entries.filter(one => one.sender === sender).map(one => one.number);
       this.way.write({ sender, number, oldest: Math.min(...own), model, event });
     }
@@ -303,6 +308,7 @@ export class Outbox {
         return []; // not what a page has written
       }
     });
+    // They waited for as long as the reload took: a person is told of them at once.
     return kept.filter(isKept).map(one => ({ ...one, since: -QUIET, waiter: null }));
   }
 }
