@@ -130,7 +130,7 @@ MAXIMUM = binary(
     _picked("lt"),
     dtype=real_only("maximum"),
     properties=["commutative"],
-    reference="IEEE 754-2019 9.6",
+    reference="IEEE 754-2019 9.6, for NaN",
 )
 offer(MAXIMUM, _SOME, "tensor([2.0000,    nan])", out=True)
 MINIMUM = binary(
@@ -141,7 +141,7 @@ MINIMUM = binary(
     _picked("gt"),
     dtype=real_only("minimum"),
     properties=["commutative"],
-    reference="IEEE 754-2019 9.6",
+    reference="IEEE 754-2019 9.6, for NaN",
 )
 offer(MINIMUM, _SOME, "tensor([1.0000,    nan])", out=True)
 FMAX = binary(

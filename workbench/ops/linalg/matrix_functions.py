@@ -120,6 +120,7 @@ COFACTORS: Op = matrix_op(
     "linalg_cofactors",
     "Derivatives of the determinant with respect to the entries of the matrix.",
     "Y = det(A) A⁻ᵀ",
+    reference=None,
     dims=lambda a: a,
     rule="names and sizes pass through",
     forward=_cofactors,

@@ -102,7 +102,7 @@ def _gradient_op(suffix: str, forward: Any, samples: Any, batch: Any = None) -> 
         name=f"fake_quantize_{suffix}_gradient",
         doc="Straight-through gradient of fake quantization: kept where nothing was clamped.",
         equation="gx = g where qmin ≤ rne(x·(1/s)) + z ≤ qmax, else 0",
-        reference="Bengio et al. 2013, Estimating or Propagating Gradients Through Stochastic Neurons",
+        reference="Bengio, Léonard and Courville 2013",
         dims=lambda g, x, **params: Dims(g.names, x.sizes),
         rule="names of the gradient",
         dtype=FLOAT,

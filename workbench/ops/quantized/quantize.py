@@ -28,9 +28,7 @@ __all__ = [
     "QUANTIZE_PER_TENSOR",
 ]
 
-REFERENCE = (
-    "Jacob et al. 2018, Quantization and Training of Neural Networks for Integer-Arithmetic-Only Inference"
-)
+REFERENCE = "Jacob et al. 2018"
 STEPS = Absent(
     "codes are steps: their derivative is zero almost everywhere; train with fake_quantize_per_tensor"
 )

@@ -113,7 +113,7 @@ HARDSIGMOID, HARDSIGMOID_GRADIENT = _shaped(
     lambda x: np.clip(x + 3, 0, 6) / 6,
     lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0.0),
     {},
-    reference="Courbariaux, Bengio and David 2015",
+    reference="Howard et al. 2019",
 )
 HARDSWISH, HARDSWISH_GRADIENT = _shaped(
     "hardswish",

@@ -95,7 +95,7 @@ GRU = Op(
     "part of the candidate.",
     equation="r, z = σ(…) of pre_t + s_t;  n = tanh(pre_t + r·s_t);  h_t = (1 - z)·n + z·h_{t-1}, with "
     "s_t = h_{t-1}·Wᵀ + b",
-    reference="Cho et al. 2014",
+    reference="Cho et al. 2014; the reset behind the product, as in cuDNN",
     dims=_gru_dims,
     rule="steps and batch keep their names; the last dim is called as the weight's last",
     dtype=LEARNED_FLOAT,
@@ -137,7 +137,7 @@ GRU_GRADIENT = Op(
     doc="Gradients of a layer of gated recurrent units: of what comes in, of the state's product, of the first state.",
     equation="a_t = (e_t·s_t, d_t·(h_{t-1} - n), e_t)·σ' with e_t = d_t·(1 - z)·(1 - n²), b_t = a_t but for e_t·r, and "
     "d_t = g_t + d_{t+1}·z_{t+1} + b_{t+1}·W",
-    reference="Cho et al. 2014",
+    reference="Cho et al. 2014; the reset behind the product, as in cuDNN",
     dims=lambda g, g_last, hidden, weight, y, gates, inner, **params: (
         gates,
         Dims((None, gates.names[-1]), (g.numel // max(1, g.sizes[-1]), gates.sizes[-1])),
