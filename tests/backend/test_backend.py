@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +34,55 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "_warned", set())
     yield
     sys.modules.pop("toy_backend", None)
+
+
+MAKERS: dict[str, tuple[Any, ...]] = {
+    "arange": (3,),
+    "as_tensor": ([1.0],),
+    "asarray": ([1.0],),
+    "bartlett_window": (4,),
+    "blackman_window": (4,),
+    "empty": (2,),
+    "empty_like": (wb.zeros(2),),
+    "eye": (2,),
+    "fftfreq": (4,),
+    "full": ((2,), 0.5),
+    "full_like": (wb.zeros(2), 0.5),
+    "hamming_window": (4,),
+    "hann_window": (4,),
+    "kaiser_window": (4,),
+    "linspace": (0, 1, 3),
+    "logspace": (0, 1, 3),
+    "ones": (2,),
+    "ones_like": (wb.zeros(2),),
+    "rand": (2,),
+    "randint": (0, 3, (2,)),
+    "randn": (2,),
+    "rfftfreq": (4,),
+    "tensor": ([1.0],),
+    "tril_indices": (2, 2),
+    "triu_indices": (2, 2),
+    "zeros": (2,),
+    "zeros_like": (wb.zeros(2),),
+}
+"""Arguments of everything that makes a tensor on a device."""
+
+
+def _takes_a_device(function: Any) -> bool:
+    return inspect.isfunction(function) and "device" in inspect.signature(function).parameters
+
+
+def test_every_function_that_takes_a_device_is_known_here() -> None:
+    found = {name for room in (wb, wb.fft) for name in dir(room) if _takes_a_device(getattr(room, name))}
+    assert found - {"from_dlpack"} == set(MAKERS)  # what DLPack gives lies where it lies: tests/tensor
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_device_that_is_asked_for_is_where_the_tensor_is(name: str) -> None:
+    make = getattr(wb if hasattr(wb, name) else wb.fft, name)
+    assert make(*MAKERS[name], device="toy").device == "toy"
+    assert make(*MAKERS[name]).device == "cpu"
 
 
 @pytest.mark.usefixtures("toy")

@@ -289,4 +289,4 @@ def test_every_listener_is_let_go(world: World, view: str) -> None:
     make: Callable[[], Observers | Nodes] = Observers if view == "histogram" else Nodes
     model = world.registry.show(make())
     world.registry.withdraw(model)
-    assert model._listeners == []
+    assert not model._listeners

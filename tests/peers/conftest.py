@@ -1,4 +1,4 @@
-"""Gathers what the judge of the op database says, from all processes that run tests, and writes the coverage page."""
+"""What tests against PyTorch share; and the op database's coverage page, gathered from all processes that run tests."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
         from tests.peers.op_db.coverage import write
 
         write(_results, _version[0])
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Tests run beside one another: threads within torch would only get in each other's way."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

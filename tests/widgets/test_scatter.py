@@ -207,4 +207,4 @@ def test_an_embedding_does_not_keep_its_pictures_alive() -> None:
     gc.collect()
     assert gone() is None
     made.selected = [1]
-    assert made._listeners == []
+    assert not made._listeners

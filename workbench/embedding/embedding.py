@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.base import events
 from workbench.base.errors import DimensionError
+from workbench.base.listeners import Listeners
 from workbench.embedding.neighbours import Metric, Near, neighbours
 from workbench.embedding.pca import PCA
 from workbench.embedding.thumbnails import thumbnails
@@ -77,7 +78,7 @@ class Embedding:
         self.thumbnails = None if images is None else thumbnails(images, count)
         self.projection: Projection | None = None
         self._selected: tuple[int, ...] = ()
-        self._listeners: list[Callable[[Embedding], None]] = []
+        self._listeners: Listeners[[Embedding]] = Listeners()
         self._lock = threading.RLock()
 
     labels: tuple[str, ...] | None
@@ -156,20 +157,10 @@ class Embedding:
 
         A person's picks arrive in another thread than that which runs cells.
         """
-        with self._lock:
-            self._listeners.append(listener)
-
-        def stop() -> None:
-            with self._lock:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     def _tell(self) -> None:
-        # Over a copy: who is told may let go.
-        for listener in tuple(self._listeners):
-            listener(self)
+        self._listeners.tell(self)
 
     def __repr__(self) -> str:
         parts = [f"{len(self):,} points", f"{self.vectors.shape[1]:,} features"]

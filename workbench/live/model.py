@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from workbench.base.listeners import Listeners
+
 __all__ = ["Refused", "Snapshot", "ViewModel"]
 
 
@@ -46,7 +48,7 @@ class ViewModel(ABC):
 
     def __init__(self) -> None:
         self.id = f"{self.view}-{next(_serial)}"
-        self._listeners: list[Callable[[ViewModel], None]] = []
+        self._listeners: Listeners[[ViewModel]] = Listeners()
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -58,16 +60,8 @@ class ViewModel(ABC):
 
     def listen(self, listener: Callable[[ViewModel], None]) -> Callable[[], None]:
         """Call ``listener(self)`` at every change; return a function that stops it."""
-        self._listeners.append(listener)
-
-        def stop() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     def changed(self) -> None:
         """Tell every listener that a new snapshot would differ from the last."""
-        # A copy: listeners may stop listening when they are told.
-        for listener in tuple(self._listeners):
-            listener(self)
+        self._listeners.tell(self)

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
+from workbench.base.listeners import Listeners
 from workbench.live.messages import VIEWS
 from workbench.live.model import ViewModel
 
@@ -35,7 +36,7 @@ class Registry:
         self._known: weakref.WeakValueDictionary[str, ViewModel] = weakref.WeakValueDictionary()
         self._shown: dict[str, tuple[int, ViewModel, Callable[[], None]]] = {}
         self._order = itertools.count(1)
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[Change, ViewModel]] = Listeners()
 
     def know(self, model: ViewModel) -> None:
         """Let events reach `model` as long as somebody holds it, without a place in the panel."""
@@ -92,23 +93,13 @@ class Registry:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener(change, model)`` at every change; return a function that stops it."""
-        with self._lock:
-            self._listeners.append(listener)
-
-        def stop() -> None:
-            with self._lock:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     def _tell_changed(self, model: ViewModel) -> None:
         self._tell("changed", model)
 
     def _tell(self, change: Change, model: ViewModel) -> None:
-        # A copy: listeners may stop listening when they are told.
-        for listener in tuple(self._listeners):
-            listener(change, model)
+        self._listeners.tell(change, model)
 
 
 def _check_model(model: object) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.base.listeners import Listeners
+
 __all__ = ["Selected", "Selection", "selection"]
 
 
@@ -44,7 +46,7 @@ class Selection:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._now = Selected()
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[Selected, str]] = Listeners()
 
     @property
     def now(self) -> Selected:
@@ -107,10 +109,8 @@ class Selection:
             if after == self._now:
                 return
             self._now = after
-            listeners = tuple(self._listeners)
         # Outside of the lock: a listener may select, or wait for a thread that does.
-        for listener in listeners:
-            listener(after, source)
+        self._listeners.tell(after, source)
 
     def clear(self) -> None:
         """Select nothing.
@@ -124,15 +124,7 @@ class Selection:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener(selected, source)`` at every change; return a function that stops it."""
-        with self._lock:
-            self._listeners.append(listener)
-
-        def stop() -> None:
-            with self._lock:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     def __repr__(self) -> str:
         return repr(self._now).replace("Selected", "Selection", 1)

@@ -10,6 +10,7 @@ from typing import Any
 from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
+from workbench.base.listeners import Listeners
 from workbench.quantization.error_statistics import ChannelValues, ErrorStatistics, density_of
 from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.intrinsic import weighted_layer
@@ -135,7 +136,7 @@ class Calibration:
         self._done: list[Change] = []
         self._taken_back: list[Change] = []
         self._drag: tuple[str, Range | None] | None = None
-        self._listeners: tuple[Callable[[Calibration], None], ...] = ()
+        self._listeners: Listeners[[Calibration]] = Listeners()
         for entry in self.entries:
             entry.observer.watch(self)
         # Past the registry: a calibration is no part of the model.
@@ -182,15 +183,7 @@ class Calibration:
 
     def listen(self, listener: Callable[[Calibration], None]) -> Callable[[], None]:
         """Call ``listener(self)`` after every batch and every change; return a function that stops it."""
-        with self._lock:
-            # A new tuple: whoever is telling goes on with the old one.
-            self._listeners = (*self._listeners, listener)
-
-        def stop() -> None:
-            with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     def watched(self) -> bool:
         """Say whether anybody looks: then observers keep what pictures need."""
@@ -202,8 +195,7 @@ class Calibration:
         self._tell()
 
     def _tell(self) -> None:
-        for listener in self._listeners:
-            listener(self)
+        self._listeners.tell(self)
         events.publish(self)
 
     def _measured(self) -> None:

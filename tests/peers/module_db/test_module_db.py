@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import pytest
 
@@ -13,16 +12,7 @@ from tests.peers.module_db.coverage import read  # noqa: E402
 from tests.peers.module_db.judge import ENTRIES, judge_entry  # noqa: E402
 from tests.peers.module_db.known import KNOWN  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Any:
-    """Tests run beside one another: threads within torch would only get in each other's way."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.mark.parametrize("name", ENTRIES)

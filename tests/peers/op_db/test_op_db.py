@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -19,16 +18,7 @@ from tests.peers.op_db.names import PLAIN  # noqa: E402
 
 ENTRIES = {name_of(entry): entry for entry in op_db if name_of(entry) in set(PLAIN)}
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Any:
-    """Tests run beside one another: threads within torch would only get in each other's way."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("one_thread")]
 
 
 def test_every_plain_entry_is_in_the_database() -> None:

@@ -22,16 +22,7 @@ ENTRIES = {name_of(entry): entry for entry in op_db if name_of(entry) in set(PLA
 IN_A_TYPE, IN_A_LAYOUT = 8, 6
 """Most samples of an entry in each type, and in each layout (in float32 and complex64)."""
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Any:
-    """Tests run beside one another: threads within torch would only get in each other's way."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("one_thread")]
 
 
 def _runs(entry: Any) -> Iterator[tuple[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -13,17 +11,8 @@ from tests.peers.optim_db.coverage import read  # noqa: E402
 from tests.peers.optim_db.judge import KNOWN, UNOFFERED, entries, judge_entry, judge_schedule  # noqa: E402
 from workbench import optim  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("one_thread")]
 ENTRIES = entries()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Any:
-    """Tests run beside one another: threads within torch would only get in each other's way."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", ENTRIES)

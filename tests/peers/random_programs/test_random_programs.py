@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -16,16 +15,8 @@ from tests.random_programs.compare import differs  # noqa: E402
 
 COUNT = int(os.environ.get("WORKBENCH_PROGRAMS", "20000"))
 PARTS = 20
+pytestmark = pytest.mark.usefixtures("one_thread")
 START = int(os.environ.get("WORKBENCH_PROGRAMS_SEED", "0"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tests run beside one another: threads within torch would only get in each other's way."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.filterwarnings("ignore")

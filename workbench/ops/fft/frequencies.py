@@ -11,14 +11,14 @@ from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionIndexError
 from workbench.core.op import ops
 from workbench.core.typing import DeviceLike, DimsLike, DTypeLike, Tensor
-from workbench.core.value import dims_of, new
+from workbench.core.value import dims_of
 from workbench.ops.offer import offered
+from workbench.ops.shape.creation import placed
 
 
-def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool) -> Tensor:
+def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     wanted = get_default_dtype() if dtype is None else as_dtype(dtype)
-    result = new((values / (n * d)).astype(wanted.numpy))
-    return result.requires_grad_() if requires_grad else result
+    return placed((values / (n * d)).astype(wanted.numpy), device, requires_grad)  # type: ignore[no-any-return]
 
 
 @offered("fft")
@@ -37,7 +37,9 @@ def fftfreq(
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     values = np.arange(n)
-    return _frequencies(np.where(values < (n + 1) // 2, values, values - n), n, d, dtype, requires_grad)
+    return _frequencies(
+        np.where(values < (n + 1) // 2, values, values - n), n, d, dtype, device, requires_grad
+    )
 
 
 @offered("fft")
@@ -55,7 +57,7 @@ def rfftfreq(
     >>> wb.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, requires_grad)
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, device, requires_grad)
 
 
 def _rolled(input: Any, dim: Any, inverse: bool, op: str) -> Tensor:

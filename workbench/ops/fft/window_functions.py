@@ -10,12 +10,18 @@ import numpy as np
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.typing import DeviceLike, DTypeLike, Tensor
-from workbench.core.value import new
 from workbench.ops.offer import offered
+from workbench.ops.shape.creation import placed
 
 
 def _window(
-    op: str, length: int, periodic: bool, dtype: Any, requires_grad: bool, values: Callable[[Any], Any]
+    op: str,
+    length: int,
+    periodic: bool,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    values: Callable[[Any], Any],
 ) -> Tensor:
     """Return `values` at `length` points from 0 to 1; a periodic window would repeat with its next point."""
     wanted = get_default_dtype() if dtype is None else as_dtype(dtype)
@@ -25,8 +31,7 @@ def _window(
         raise DimensionError(f"{op} requires non-negative window_length, got window_length={length}", op=op)
     span = length if periodic else length - 1
     points = values(np.arange(length) / span) if length > 1 else np.ones(length)
-    window = new(points.astype(wanted.numpy))
-    return window.requires_grad_() if requires_grad else window
+    return placed(points.astype(wanted.numpy), device, requires_grad)  # type: ignore[no-any-return]
 
 
 @offered("workbench")
@@ -47,7 +52,13 @@ def bartlett_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     return _window(
-        "bartlett_window", window_length, periodic, dtype, requires_grad, lambda t: 1 - np.abs(2 * t - 1)
+        "bartlett_window",
+        window_length,
+        periodic,
+        dtype,
+        device,
+        requires_grad,
+        lambda t: 1 - np.abs(2 * t - 1),
     )
 
 
@@ -72,7 +83,7 @@ def blackman_window(
     def values(t: Any) -> Any:
         return np.maximum(0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t), 0)
 
-    return _window("blackman_window", window_length, periodic, dtype, requires_grad, values)
+    return _window("blackman_window", window_length, periodic, dtype, device, requires_grad, values)
 
 
 @offered("workbench")
@@ -99,6 +110,7 @@ def hamming_window(
         window_length,
         periodic,
         dtype,
+        device,
         requires_grad,
         lambda t: alpha - beta * np.cos(2 * np.pi * t),
     )
@@ -126,6 +138,7 @@ def hann_window(
         window_length,
         periodic,
         dtype,
+        device,
         requires_grad,
         lambda t: 0.5 - 0.5 * np.cos(2 * np.pi * t),
     )
@@ -153,4 +166,4 @@ def kaiser_window(
     def values(t: Any) -> Any:
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
 
-    return _window("kaiser_window", window_length, periodic, dtype, requires_grad, values)
+    return _window("kaiser_window", window_length, periodic, dtype, device, requires_grad, values)

@@ -49,6 +49,16 @@ def _det_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     return (ops.mul(column(column(g)), conjugate(cofactors)),)
 
 
+def _squares() -> list[Sample]:
+    """Square matrices, one of them singular, and empty ones."""
+    return [
+        Sample((square(3),), names=(("M", "N"),)),
+        Sample((square(2, 3),), names=(("B", None, None),)),
+        Sample((np.array([[1.0, 2.0], [2.0, 4.0]]),)),
+        Sample((np.zeros((2, 0, 0)),)),
+    ]
+
+
 DET: Op = matrix_op(
     "linalg_det",
     "Determinants of square matrices.",
@@ -58,12 +68,7 @@ DET: Op = matrix_op(
     forward=lapack.determinant,
     vjp=_det_vjp,
     saves=Saves(None, output=False),
-    samples=lambda: [
-        Sample((square(3),), names=(("M", "N"),)),
-        Sample((square(2, 3),), names=(("B", None, None),)),
-        Sample((np.array([[1.0, 2.0], [2.0, 4.0]]),)),
-        Sample((np.zeros((2, 0, 0)),)),
-    ],
+    samples=_squares,
     tolerance=1e-5,
 )
 
@@ -126,12 +131,7 @@ COFACTORS: Op = matrix_op(
     forward=_cofactors,
     vjp=_cofactors_vjp,
     saves=Saves(None, output=False),
-    samples=lambda: [
-        Sample((square(3),), names=(("M", "N"),)),
-        Sample((square(2, 3),), names=(("B", None, None),)),
-        Sample((np.array([[1.0, 2.0], [2.0, 4.0]]),)),
-        Sample((np.zeros((2, 0, 0)),)),
-    ],
+    samples=_squares,
     tolerance=1e-5,
 )
 

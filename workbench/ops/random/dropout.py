@@ -39,9 +39,17 @@ def _run(function: Callable[[Any], Tensor], input: Any, name: str, inplace: bool
 
 
 def _dropped(
-    input: Any, drawn: int, p: float, generator: Generator | None, inplace: bool, name: str = "dropout"
+    input: Any,
+    drawn: int,
+    p: float,
+    training: bool,
+    generator: Generator | None,
+    inplace: bool,
+    name: str = "dropout",
 ) -> Tensor:
-    """Drop values that differ in one of the first `drawn` dims each for itself."""
+    """Drop values that differ in one of the first `drawn` dims each for itself, if `training`."""
+    if not training or p == 0:
+        return input  # type: ignore[no-any-return]
     places = (0, min(drawn, len(input.payload.shape)))
     params = {"p": float(p), "seed": seed_from(generator), "drawn": places, **_NUMBERS[name](p)}
     return _run(lambda x: ops.dropout(x, **params), input, name, inplace)
@@ -49,6 +57,19 @@ def _dropped(
 
 def _of_dropout(p: float) -> dict[str, float]:
     return {"scale": 0.0 if p == 1 else 1 / (1 - p), "high": 0.0, "low": 0.0}
+
+
+def _expected(name: str, input: Any, ndims: tuple[int, int], layout: str) -> int:
+    """Return how many dims there are; warn where channels are dropped of something else than images or volumes."""
+    ndim = len(dims_of(input).sizes)
+    if ndim not in ndims:
+        warnings.warn(
+            f"{name}: Received a {ndim}-D input to {name}, which is deprecated; it drops channels of {layout}. For "
+            "values one by one use dropout.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return ndim
 
 
 _SATURATED = 1.7580993408473766
@@ -82,9 +103,7 @@ def dropout(
     tensor([0.0000, 2.0000, 2.0000, 2.0000])
     """
     _check(p)
-    if not training or p == 0:
-        return input
-    return _dropped(input, len(input.payload.shape), p, generator, inplace)
+    return _dropped(input, len(input.payload.shape), p, training, generator, inplace)
 
 
 @offered("nn.functional")
@@ -106,9 +125,7 @@ def dropout1d(
             op="dropout1d",
             operands=(dims_of(input).operand("input"),),
         )
-    if not training or p == 0:
-        return input
-    return _dropped(input, 2 if ndim == 3 else 1, p, generator, inplace)
+    return _dropped(input, 2 if ndim == 3 else 1, p, training, generator, inplace)
 
 
 @offered("nn.functional")
@@ -125,17 +142,8 @@ def dropout2d(
     Input of three dims is taken for [N, C, L], as in PyTorch.
     """
     _check(p)
-    ndim = len(dims_of(input).sizes)
-    if ndim not in (3, 4):
-        warnings.warn(
-            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated; it drops channels of "
-            "[N, C, H, W]. For values one by one use dropout.",
-            UserWarning,
-            stacklevel=2,
-        )
-    if not training or p == 0:
-        return input
-    return _dropped(input, 2, p, generator, inplace)
+    _expected("dropout2d", input, (3, 4), "[N, C, H, W]")
+    return _dropped(input, 2, p, training, generator, inplace)
 
 
 @offered("nn.functional")
@@ -149,17 +157,8 @@ def dropout3d(
 ) -> Tensor:
     """Set whole channels of [N, C, D, H, W] or [C, D, H, W] to 0 with probability `p`, and scale the rest."""
     _check(p)
-    ndim = len(dims_of(input).sizes)
-    if ndim not in (4, 5):
-        warnings.warn(
-            f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated; it drops channels of "
-            "[N, C, D, H, W]. For values one by one use dropout.",
-            UserWarning,
-            stacklevel=2,
-        )
-    if not training or p == 0:
-        return input
-    return _dropped(input, 2 if ndim != 4 else 1, p, generator, inplace)
+    ndim = _expected("dropout3d", input, (4, 5), "[N, C, D, H, W]")
+    return _dropped(input, 2 if ndim != 4 else 1, p, training, generator, inplace)
 
 
 @offered("nn.functional")
@@ -173,9 +172,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Set values to selu's floor with probability `p`, keeping mean 0 and variance 1. Klambauer et al. 2017."""
     _check(p)
-    if not training or p == 0:
-        return input
-    return _dropped(input, len(input.payload.shape), p, generator, inplace, "alpha_dropout")
+    return _dropped(input, len(input.payload.shape), p, training, generator, inplace, "alpha_dropout")
 
 
 @offered("nn.functional")
@@ -189,15 +186,13 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """`alpha_dropout` of whole channels of [N, C, …]."""
     _check(p)
-    if not training or p == 0:
-        return input
-    if len(dims_of(input).sizes) < 2:
+    if training and p > 0 and len(dims_of(input).sizes) < 2:
         raise DimensionError(
             "Feature dropout requires at least 2 dimensions in the input: [N, C, ...]",
             op="feature_alpha_dropout",
             operands=(dims_of(input).operand("input"),),
         )
-    return _dropped(input, 2, p, generator, inplace, "alpha_dropout")
+    return _dropped(input, 2, p, training, generator, inplace, "alpha_dropout")
 
 
 @offered("nn.functional")

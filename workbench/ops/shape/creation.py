@@ -13,10 +13,18 @@ import numpy as np
 
 from workbench.base.dims import Dims, unnamed
 from workbench.base.symbolic_size import SymbolicNumber
+from workbench.core.backend import move
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves
 from workbench.core.value import new
 
-__all__ = ["arange", "eye", "filled", "is_symbolic", "linspace", "made", "record", "runs", "tri"]
+__all__ = ["arange", "eye", "filled", "is_symbolic", "linspace", "made", "placed", "record", "runs", "tri"]
+
+
+def placed(array: Any, device: Any, requires_grad: bool = False) -> Any:
+    """Return a tensor around an array that is its own, on a device; None is the CPU."""
+    value = new(array if device is None else move(array, device))
+    return value.requires_grad_() if requires_grad else value
+
 
 GIVEN = DTypeRule("as given", None, lambda dtype, params: np.dtype(params["dtype"]))
 

@@ -18,6 +18,7 @@ from workbench.ops.elementwise.filling import masked_fill
 from workbench.ops.index.view_scatter import writer
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
+from workbench.ops.shape.creation import placed
 from workbench.ops.shape.movement import MOVES, copying, memory_of, move, see
 
 
@@ -291,11 +292,11 @@ def _matrices(input: Any, op: str) -> Any:
     return input
 
 
-def _triangle_indices(rows: Any, dtype: Any, row: int, col: int) -> Tensor:
+def _triangle_indices(rows: Any, dtype: Any, device: Any, row: int, col: int) -> Tensor:
     if row < 0 or col < 0:
         raise DimensionError(f"row and col must be non-negative, got {row} and {col}")
     kind = as_dtype(dtype if dtype is not None else "int64").numpy
-    return new(np.stack(rows).astype(kind))
+    return placed(np.stack(rows).astype(kind), device)  # type: ignore[no-any-return]
 
 
 @offered("workbench")
@@ -308,7 +309,7 @@ def tril_indices(
     >>> wb.tril_indices(2, 2).tolist()
     [[0, 1, 1], [0, 0, 1]]
     """
-    return _triangle_indices(np.tril_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
+    return _triangle_indices(np.tril_indices(max(row, 0), offset, max(col, 0)), dtype, device, row, col)
 
 
 @offered("workbench")
@@ -316,7 +317,7 @@ def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Tensor:
     """Rows and columns of the upper triangle of a matrix, [2, count], row by row."""
-    return _triangle_indices(np.triu_indices(max(row, 0), offset, max(col, 0)), dtype, row, col)
+    return _triangle_indices(np.triu_indices(max(row, 0), offset, max(col, 0)), dtype, device, row, col)
 
 
 @offered("Tensor", in_place="Tensor")

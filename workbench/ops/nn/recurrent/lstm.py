@@ -131,8 +131,8 @@ LSTM = Op(
     name="lstm",
     doc="A layer of long short-term memory over a sequence; also returns last states, all cells, and the gates.",
     equation="i, f, o = σ(…), g = tanh(…) of pre_t + h_{t-1}·Wᵀ;  c_t = f·c_{t-1} + i·g;  h_t = o·tanh(c_t)",
-    reference="Hochreiter and Schmidhuber 1997; forget gate: Gers, Schmidhuber and Cummins 2000; projection: Sak, Senior "
-    "and Beaufays 2014",
+    reference="Hochreiter and Schmidhuber 1997; forget gate: Gers, Schmidhuber and Cummins 2000; "
+    "projection: Sak, Senior and Beaufays 2014",
     dims=_lstm_dims,
     rule="steps and batch keep their names; the last dim is called as the weight's last",
     dtype=LEARNED_FLOAT,
