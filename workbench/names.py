@@ -21,6 +21,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar, overload
 
+from workbench.base.annotations import annotations_of
 from workbench.base.dims import Dims, Names, check_names, misspelling, near_miss, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
@@ -124,7 +125,7 @@ def _hints(function: Any, local: Mapping[str, Any], final: bool = False) -> dict
     """Return the annotations of a function; those written as text (`from __future__ import annotations`) are read."""
     space = {**inspect.getclosurevars(function).nonlocals, **local}
     found: dict[str, Any] = {}
-    for name, hint in inspect.get_annotations(function).items():
+    for name, hint in annotations_of(function).items():
         if not isinstance(hint, str):
             found[name] = hint
             continue

@@ -42,7 +42,7 @@ def loader(**settings: Any) -> Any:
 def test_amid_a_fork_where_an_error_of_a_hook_is_only_printed() -> None:
     armed.append(True)
     with pytest.raises(KeyboardInterrupt):
-        list(loader())
+        list(loader(multiprocessing_context="fork"))
     assert multiprocessing.active_children() == []
     assert numbers(loader()) == list(range(24))
 
@@ -105,14 +105,14 @@ def test_while_a_pass_begins_with_workers_that_stay(call: str, monkeypatch: pyte
 
 def test_a_start_that_fails_for_want_of_files_leaves_none_open() -> None:
     resource = pytest.importorskip("resource")
-    list(loader())
+    list(loader(multiprocessing_context="fork"))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     before = len(os.listdir("/dev/fd"))
     for more in range(1, 13):
         resource.setrlimit(resource.RLIMIT_NOFILE, (before + more, hard))
         try:
             with pytest.raises(OSError, match="Too many open files") as raised:
-                list(loader())
+                list(loader(multiprocessing_context="fork"))
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert more == 1 or "of 2 was started" in raised.value.__notes__[0]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.annotations import annotations_of
 from workbench.base.devices import CPU, Device
 from workbench.base.errors import DeviceError
 from workbench.base.lazy import metadata
@@ -85,8 +86,8 @@ def register_backend(backend: Backend) -> Backend:
         raise DeviceError(f"arrays of type {backend.array.__name__} belong to another backend already")
     # What __init__ sets is on no class: such fields are known by their annotations.
     missing = [word for word in ("shape", "dtype", "ndim", "nbytes") if not hasattr(backend.array, word)]
-    slots = getattr(backend.array, "__annotations__", {})
-    missing = [word for word in missing if word not in slots]
+    known = annotations_of(backend.array)
+    missing = [word for word in missing if word not in known]
     if missing:
         raise DeviceError(
             f"arrays of the backend {backend.name!r} must have shape, dtype, ndim and nbytes; "
