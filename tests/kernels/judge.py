@@ -16,15 +16,15 @@ from workbench import kernels
 from workbench.base.quantized_array import QuantizedArray
 from workbench.kernels import (
     _arrays,
-    contract,
     elementwise,
     index,
-    normalise,
-    observe,
-    order,
+    matmul,
+    normalization,
     parametric_elementwise,
     quantized,
     reduce,
+    sorting,
+    statistics,
 )
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 THRESHOLDS = ("LARGE", "MEDIUM", "_SMALLEST", "_SMALLEST_BATCH", "_WORTH_A_CALL", "_FEW")
 CHOOSING = (
-    _arrays, contract, elementwise, index, normalise, observe, order, quantized, reduce, parametric_elementwise,
+    _arrays, elementwise, index, matmul, normalization, parametric_elementwise, quantized, reduce, sorting, statistics,
 )  # fmt: skip
 """The modules that leave what is small to NumPy."""
 
