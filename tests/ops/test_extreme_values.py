@@ -68,6 +68,39 @@ def test_gradients(name: str, times: int) -> None:
     np.testing.assert_allclose(x.grad.numpy(), np.array(expected * times, np.float32), rtol=2e-5)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chebyshev_polynomial_t",
+        "chebyshev_polynomial_u",
+        "chebyshev_polynomial_v",
+        "chebyshev_polynomial_w",
+        "hermite_polynomial_h",
+        "hermite_polynomial_he",
+        "laguerre_polynomial_l",
+        "legendre_polynomial_p",
+        "shifted_chebyshev_polynomial_t",
+        "shifted_chebyshev_polynomial_w",
+    ],
+)
+def test_polynomials_without_a_variable_are_constants_everywhere(name: str) -> None:
+    x = wb.tensor([NAN, INF, -INF, 2.0])
+    polynomial = getattr(wb.special, name)
+    np.testing.assert_array_equal(polynomial(x, 0).numpy(), 1.0)
+    np.testing.assert_array_equal(polynomial(x, -1).numpy(), 0.0)
+
+
+def test_powers_of_nothing_are_one() -> None:
+    found = wb.linalg.vander(wb.tensor([NAN, INF, -INF, 2.0]), N=2).numpy()
+    np.testing.assert_array_equal(found, [[1, NAN], [1, INF], [1, -INF], [1, 2]])
+
+
+def test_one_variance_for_targets_without_a_value() -> None:
+    means = wb.tensor([NAN, INF, -INF, 2.0])
+    found = F.gaussian_nll_loss(means, wb.zeros(4), 1.0, reduction="none").numpy()
+    np.testing.assert_array_equal(found, [NAN, INF, INF, 2.0])
+
+
 def test_scores_of_certain_answers() -> None:
     loss = F.binary_cross_entropy_with_logits
     x, target = wb.tensor([INF, INF, 100.0]), wb.tensor([0.0, 0.5, 0.0])

@@ -32,7 +32,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     if x.payload.dtype.kind in "biu":  # powers leave the range of small integers soon
         x = ops.to(x, dtype=np.dtype(np.int64))
     power = column(x)
-    powers = ops.add(ops.mul(ops.detach(power), 0), 1)
+    powers = ops.fill(ops.detach(power), value=1)
     powers = ops.cat(powers, power, dim=len(shape(x)))
     # Each round multiplies all powers that are known by the next one, and so doubles their number.
     while shape(powers)[-1] < count:

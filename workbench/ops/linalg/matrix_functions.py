@@ -80,10 +80,12 @@ def _cofactors(a: Any) -> Any:
     inverse, info = lapack.invert(a)
     with np.errstate(all="ignore"):
         size = np.abs(a).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
+        # Up to a condition of 1/√ε the inverse has half of the digits right.
         good = (info == 0) & (size < np.finfo(a.dtype).eps ** -0.5)
         if good.all():
             return np.asarray(lapack.determinant(a)[..., None, None] * inverse.swapaxes(-1, -2))
     u, s, vh = lapack_spectra.svd(a, True)
+    # U and V have determinants of their own, of modulus 1, which the product of the singular values lacks.
     turn = np.conjugate(lapack.determinant(u) * lapack.determinant(vh))
     return np.conjugate((u * (turn[..., None] * _others(s))[..., None, :]) @ vh)
 
@@ -103,6 +105,8 @@ def _cofactors_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     """
     a = c.inputs[0]
     size = shape(a)[-1]
+    # The determinant of one entry is linear in it. Times 0: of zeros that do not come from g, forward mode would need
+    # the whole Jacobian.
     if size < 2:
         return (zeros(g),)
     u, s, vh = ops.linalg_svd(a, full_matrices=True)
@@ -223,12 +227,14 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     names = dims_of(A).names
     power = ops.rename(A, names=None)
     if n == 0:
+        # Chosen from two, so that batch dims and the place on the tape come from A.
         everywhere = new(np.ones((1, 1), bool))
         return named(ops.where(everywhere, identity(shape(A)[-1], A), power), names)
     if n < 0:
         power, n = inv(power), -n
         names = (*names[:-2], names[-1], names[-2])
     result = None
+    # By squaring: as many products as the exponent has binary digits, and one more for each that is 1.
     while True:
         n, odd = divmod(n, 2)
         if odd:

@@ -73,6 +73,7 @@ def _pinv_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 def _pinv_gradient(a: Any, y: Any, g: Any) -> Any:
     m, n = shape(a)[-2:]
     back, gradient = adjoint(y), adjoint(g)
+    # Two forms of one sum: in each the matrices in the middle are the small ones.
     if m <= n:
         k = ops.matmul(gradient, y)
         kb = ops.matmul(k, back)

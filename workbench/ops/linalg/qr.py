@@ -14,6 +14,7 @@ from workbench.core.op import Absent, Op, Sample, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.linalg import lapack_factors
 from workbench.ops.linalg.matrices import (
     adjoint,
@@ -88,8 +89,8 @@ def _qr_vjp(c: Call, to_q: Any, to_r: Any) -> tuple[Any, ...]:
     if to_beyond is not None:
         back = ops.cat(back, to_beyond, dim=len(shape(back)) - 1)
     elif n > k:
-        zeros = ops.mul(ops.matmul(q, ops.detach(beyond)), 0.0)
-        back = ops.cat(back, zeros, dim=len(shape(back)) - 1)
+        # No gradient came to the further columns.
+        back = ops.cat(back, zeros(ops.matmul(q, ops.detach(beyond))), dim=len(shape(back)) - 1)
     return (back,)
 
 

@@ -61,6 +61,7 @@ def _squares(x1: Any, x2: Any) -> Any:
 
 def _cdist(x1: Any, x2: Any, p: float, product: bool) -> Any:
     if product:
+        # Rounding may leave a little less than 0 for rows that are equal.
         return np.sqrt(np.maximum(_squares(x1, x2), 0))
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
@@ -85,6 +86,7 @@ def _cdist_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     p = c.params["p"]
     turned = swap(g)
     if c.params["product"]:
+        # Where two rows are equal their distance has no slope, and PyTorch gives 0.
         zero = ops.eq(c.out, 0.0)
         share = ops.where(zero, 0.0, ops.div(g, ops.where(zero, 1.0, c.out)))
         first, second = _through_product(share, x1, x2), _through_product(swap(share), x2, x1)
@@ -304,6 +306,7 @@ def norm_along(x: Any, p: float, axes: tuple[int, ...], keepdim: bool) -> Tensor
         return ops.sum(ops.to(ops.ne(size, 0.0), dtype=_type(size)), dim=axes, keepdim=keepdim)
     if p == 1:
         return ops.sum(size, dim=axes, keepdim=keepdim)
+    # Zeros are taken out before the power, whose slope at 0 is infinite or NaN for some orders.
     none = ops.eq(size, 0.0)
     powers = ops.pow(ops.where(none, 1.0, size), float(p))
     total = ops.sum(ops.where(none, 0.0 if p > 0 else math.inf, powers), dim=axes, keepdim=keepdim)

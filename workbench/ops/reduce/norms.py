@@ -14,6 +14,7 @@ from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of
+from workbench.ops.elementwise.complex import zeros
 from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg.svd import svdvals
 from workbench.ops.offer import offered
@@ -26,6 +27,7 @@ def _norm(x: Any, dim: tuple[int, ...], keepdim: bool, p: float) -> Any:
     if p == 0:
         return np.sum(x != 0, **how).astype(np.empty(0, x.dtype).real.dtype)
     if p == 2 and x.dtype.kind != "c":
+        # Without a power, which is many times slower than a product.
         return np.sqrt(np.sum(x * x, **how))
     size = np.abs(x)
     if p == math.inf:
@@ -44,7 +46,7 @@ def _norm_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, p: floa
     g, out = kept(g, x, dim), kept(c.out, x, dim)
     real = np.dtype(g.payload.dtype)
     if p == 0:
-        return ops.mul(ops.expand(g, sizes=x.payload.shape), 0.0)
+        return zeros(ops.expand(g, sizes=x.payload.shape))
     if p == 1:
         return ops.mul(ops.sgn(x), g)
     if abs(p) == math.inf:
@@ -52,6 +54,7 @@ def _norm_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, p: floa
         hit = ops.logical_or(ops.eq(size, out), ops.logical_and(ops.isnan(size), ops.isnan(out)))
         hit = ops.to(hit, dtype=real)
         return ops.mul(ops.sgn(x), ops.mul(hit, ops.div(g, ops.sum(hit, dim=dim, keepdim=True))))
+    # Zeros are replaced by ones before dividing; what is divided there is 0.
     nothing = ops.to(ops.eq(out, 0.0), dtype=real)
     g, out = ops.mul(g, ops.sub(1.0, nothing)), ops.add(out, nothing)
     if p == 2:
@@ -179,6 +182,7 @@ def renorm(input: Tensor, p: float, dim: int | str, maxnorm: float) -> Tensor:
     at = dim_index(dims, dim, "renorm")
     others = tuple(i for i in range(len(dims.sizes)) if i != at)
     sizes = vector_norm(input, p, others, True, "renorm")
+    # PyTorch's 1e-7: what is scaled stays a little below the bound.
     scale = ops.where(ops.gt(sizes, maxnorm), ops.div(maxnorm, ops.add(sizes, 1e-7)), 1.0)
     return ops.mul(input, scale)
 

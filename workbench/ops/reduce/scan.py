@@ -105,7 +105,7 @@ def _in_double(accumulate: Callable[..., Any]) -> Callable[..., Any]:
 def _linear_scan(b: Any, a: Any, dim: int) -> Any:
     out = np.empty(np.broadcast_shapes(b.shape, a.shape), np.result_type(b, a))
     if not out.ndim:
-        return b + 0 * a
+        return np.array(b, out.dtype)
     rows, steps, factors = (
         np.moveaxis(np.broadcast_to(one, out.shape), dim, 0) if one is not out else np.moveaxis(out, dim, 0)
         for one in (out, b, a)
@@ -188,6 +188,7 @@ def _running(accumulate: Any) -> Any:
         here = np.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - 1 - dim))
         hit = x == values
         if x.dtype.kind == "f":
+            # NaN equals nothing, itself included, and counts as a hit.
             hit |= np.isnan(x)
         return values, np.maximum.accumulate(np.where(hit, here, 0), axis=dim)
 
@@ -223,6 +224,7 @@ def _logcumsumexp(x: Any, dim: int) -> Any:
     rows = np.moveaxis(out, dim, 0)
     for i in range(1, len(rows)):
         before, here = rows[i - 1], rows[i]
+        # The one with the larger real part is taken out, so that the exponential stays below 1.
         first = before.real > here.real
         high, low = np.where(first, before, here), np.where(first, here, before)
         nothing = np.isneginf(low.real)

@@ -33,9 +33,10 @@ def _evaluate(
         raise DTypeError(f"{name} is defined for real numbers: got {x.dtype.name}")
     if x.payload.dtype.kind not in "fV":
         x = ops.to(x, dtype=np.dtype(np.float32))
+    # PyTorch drops what degrees have behind the point.
     degrees = np.trunc(np.asarray(numbers(n) if isinstance(n, Value) else n)).astype(np.int64)
     if isinstance(n, Value):
-        x = ops.add(x, ops.to(ops.mul(n, 0), dtype=x.payload.dtype))  # sizes and names of both
+        x = ops.add(x, ops.to(ops.fill(n, value=0), dtype=x.payload.dtype))  # sizes and names of both
     t = x if argument == (1.0, 0.0) else _linear(x, *argument)
     before, now = ops.add(zeros(t), 1.0), _linear(t, *first)
     result = ops.where(new(np.asarray(degrees == 0)), before, zeros(t))

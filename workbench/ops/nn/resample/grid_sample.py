@@ -42,10 +42,12 @@ def _clipped(p: Any, size: int) -> Any:
 def _reflected(p: Any, size: int, align_corners: bool) -> Any:
     """Fold positions back at the border: through the centres of the outer pixels, or at their outer edges."""
     low, span = (0.0, as_float(size - 1)) if align_corners else (-0.5, as_float(size))
+    # One pixel has no other to be reflected to.
     if span == 0.0:
-        return p * 0.0
+        return ops.fill(p, value=0.0)
     distance = ops.abs(p - low)
     rest = ops.fmod(distance, span)
+    # Which fold a position is in is constant: its gradient goes by the rest alone.
     turns = ops.floor(distance.detach() / span)
     odd = ops.remainder(turns, 2.0) > 0.5
     return ops.where(odd, span - rest, rest) + low
@@ -75,6 +77,7 @@ def _along(p: Any, size: int, mode: str, padding_mode: str, align_corners: bool)
     """Return which positions along one dim are looked at, and with which weights."""
     p = _in_pixels(p, size, align_corners)
     if mode == "bicubic":
+        # Where pixels lie does not move with a position, only how they weigh.
         base = ops.floor(p.detach())
         places = [_bounded(base + float(i), size, padding_mode, align_corners) for i in range(-1, 3)]
         return list(zip(places, _cubic_weights(p - base), strict=True))
@@ -125,6 +128,7 @@ def _corner(corner: Sequence[Picked], sizes: Sequence[int]) -> tuple[Any, Any]:
             weight = share if weight is None else weight * share
     index = None
     for (place, _), size in zip(corner, sizes, strict=True):
+        # Outside of the image any pixel will do, since it weighs nothing; a NaN would be no index at all.
         safe = ops.to(ops.where(inside, place.detach(), 0.0), dtype=np.dtype(np.int64))
         index = safe if index is None else index * size + safe
     one = corner[0][0]
@@ -246,6 +250,7 @@ def _ticks(size: int, align_corners: bool) -> Any:
     """Return the coordinates of the centres of the pixels along one dim."""
     if size == 1:
         return np.zeros(1)
+    # Corners aligned the centres span -1 to 1, else the outer edges do and the centres lie half a pixel inside.
     return np.linspace(-1, 1, size) * (1.0 if align_corners else (size - 1) / size)
 
 
