@@ -71,6 +71,7 @@ def check(function: Any = None, words: str | None = None, dtype: Any = None, *, 
 def _around() -> dict[str, Any]:
     """Return the local names where `check` was written: annotations may use them."""
     frame = inspect.currentframe()
+    # Two frames up is who wrote `check`.
     for _ in range(2):
         frame = frame.f_back if frame is not None else None
     return dict(frame.f_locals) if frame is not None else {}
@@ -108,6 +109,7 @@ def _checked(function: Any, strict: bool, around: Mapping[str, Any]) -> Any:
                 for key, one in value.items():
                     _match(asked[parameter], one, key, name, sizes, strict)
             elif value is not None or signature.parameters[parameter].default is not None:
+                # A default of None says that nothing may be given, whatever the annotation asks for.
                 _match(asked[parameter], value, parameter, name, sizes, strict)
         result = function(*arguments, **keywords)
         if "return" in asked:
@@ -130,6 +132,7 @@ def _hints(function: Any, local: Mapping[str, Any], final: bool = False) -> dict
             found[name] = hint
             continue
         try:
+            # The user's own words, read in the user's own names, as typing.get_type_hints does.
             found[name] = eval(hint, function.__globals__, space)
         except NameError as error:
             if not final:
@@ -213,6 +216,7 @@ def _match_one_of(asked: _Inside, value: Any, path: str, op: str, sizes: Sizes, 
             if fits or typing.get_origin(hint) is not None:
                 return
             continue
+        # What an alternative says of sizes counts only if it fits.
         known = dict(sizes)
         try:
             _match(part, value, path, op, known, strict)

@@ -20,10 +20,12 @@ def bound(values: Sequence[Value], inputs: Sequence[Any]) -> dict[Symbol, Any]:
     """Return what the sizes of the trace are in this run."""
     sizes: dict[Symbol, Any] = {}
     for value, tensor in zip(values, inputs, strict=True):
+        # Numbers and the like have no sizes.
         if not isinstance(value.type, TensorType):
             continue
         for size, given in zip(value.type.sizes, tensor.payload.shape, strict=True):
             if isinstance(size, Expression) and size.symbol is not None:
+                # Each dim of an input has a symbol of its own; that two agree is a guard.
                 sizes[size.symbol] = given
     return sizes
 
@@ -39,6 +41,7 @@ def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Seque
     """Return the error for a guard that does not hold: which line asked, what was so, what came, what would work."""
     known = graph.symbols()
     asked = list(dict.fromkeys(guard.symbols()))
+    # The dims that decided are marked in the picture of the error, each under its input.
     marks: dict[Value, list[int]] = {}
     for symbol in asked:
         value, dim = known[symbol]
@@ -54,6 +57,7 @@ def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Seque
             ]
     where = guard.source or "the function"
     condition = guard.written(lambda symbol: _size(*known[symbol]))
+    # An equation with a number is what int(size) leaves; what was compared on purpose needs no such advice.
     advice = _ADVICE if guard.relation == "==" and isinstance(guard.right, int) else ""
     return DimensionError(
         f"{were} in the trace, where {where} decided something by it: the graph holds for {condition}, and now it is "

@@ -71,6 +71,7 @@ class NamedFunction:
         return f"<function {self.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # By name: what is unpickled is the function of that process, and nothing of the file's is called.
         return NAMED, (self.name,)
 
 
@@ -159,6 +160,7 @@ class SubGraph(Block):
     """True if it returns its one output, False if it returns a tuple of its outputs."""
 
 
+# What stands in front says which kind it is: the text is read back by it.
 def called(callee: Any) -> str:
     """Return what a callee is called in the text of a graph."""
     match callee:
@@ -203,6 +205,7 @@ def filled(operand: Any, known: Callable[[Value], Any], size: Callable[[Symbolic
     if isinstance(operand, Value):
         return known(operand)
     if isinstance(operand, tuple):
+        # A list first: for a few operands a generator costs more than they do.
         return tuple([filled(one, known, size) for one in operand])
     if isinstance(operand, list):
         return [filled(one, known, size) for one in operand]

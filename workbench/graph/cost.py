@@ -46,8 +46,10 @@ def cost(graph: Graph, node: Node) -> Cost:
     moved = sum(map(bytes_of, (*node.values, *node.outputs)))
     parameters = sum(elements_of(one) for one in node.values if one in graph.parameters)
     if node.blocks:
+        # Which block runs, and how often, is not known before it runs.
         return Cost(0.0, 0.0, parameters)
     if isinstance(node.callee, SubGraph):
+        # The parameters are left out: a function holds none, and is given them by this node.
         parts = [cost(graph, inner) for inner, _ in walk(node.callee)]
         return Cost(sum(one.flops for one in parts), sum(one.bytes for one in parts), parameters)
     return Cost(_flops(node), moved, parameters)
@@ -55,6 +57,7 @@ def cost(graph: Graph, node: Node) -> Cost:
 
 def _flops(node: Node) -> float:
     tensors = (*values_in(node.inputs), *node.outputs)
+    # A rule of costs asks for dims of all that it is given.
     known = all(isinstance(one.type, TensorType) for one in tensors)
     if node.op is None or not known:
         return 0.0
@@ -62,6 +65,7 @@ def _flops(node: Node) -> float:
         one.type.dims if isinstance(one, Value) and isinstance(one.type, TensorType) else Dims((), ())
         for one in (*node.inputs, node.outputs[0])
     ]
+    # A number that a node computes counts as 0: costs depend on sizes.
     return float(node.op.cost(tuple(dims[:-1]), dims[-1], **filled(node.params, lambda value: 0, hint_of)))
 
 
@@ -73,5 +77,6 @@ def total(graph: Graph) -> Cost:
     128.0
     """
     parts = [cost(graph, node) for node, _ in graph.walk()]
+    # Not the sum over nodes, which would count one that is read twice twice.
     parameters = sum(map(elements_of, graph.parameters))
     return Cost(sum(one.flops for one in parts), sum(one.bytes for one in parts), parameters)

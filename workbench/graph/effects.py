@@ -20,7 +20,9 @@ def pure(node: Node) -> bool:
     if node.writes:
         return False
     if isinstance(node.callee, NamedFunction):
+        # By room: a function of the workbench may draw, or write into its input under a flag.
         return node.callee.name.partition(".")[0] in ("operator", "math", "builtins")
+    # Before ops: control flow is as pure as what it runs.
     inside = [node.callee] if isinstance(node.callee, SubGraph) else list(node.blocks)
     if inside:
         return all(pure(one) for block in inside for one, _ in walk(block))
@@ -31,6 +33,7 @@ def written_by(callee: Any, inputs: tuple[Any, ...], params: Mapping[str, Any]) 
     """Yield the values that a call of a function by name writes into: what it says, ``out=``, and where ``inplace``."""
     if not isinstance(callee, NamedFunction):
         return
+    # Only a literal True counts: what a value is, only a run knows.
     places = {*callee.writes, *((0,) if params.get("inplace") is True else ())}
     yield from dict.fromkeys(
         value

@@ -59,9 +59,11 @@ def run(
     where sizes are such that the traced function would have done something else; `DTypeError` where an input is of
     another kind.
     """
+    # All is computed before anything changes: a run that fails leaves the module as it was.
     result, after = _Run(graph, observe, owner).all(inputs, seeds or {})
     with no_grad():
         for tensor, numbers in after.values():
+            # By `write`, so that versions count and a gradient that needs the old numbers says so.
             write(tensor, "update", partial(_instead, numbers))
     return result
 
@@ -97,8 +99,10 @@ class _Run:
         self.graph = graph
         self.observe = observe
         self.owner = owner
+        # Of this run alone: a graph keeps nothing of a run, so that threads can share it.
         self.known: dict[Value, Any] = dict(graph.held())
         if owner is not None:
+            # Names have dots, and lead through the modules: `features.0.weight`.
             self.known |= {value: operator.attrgetter(value.name)(owner) for value in graph.parameters}
         self.ends = last_uses(graph, graph.updates.values())
         self.sizes: dict[Symbol, Any] = {}
@@ -155,6 +159,7 @@ class _Run:
         several = (results,) if len(node.outputs) == 1 else results
         for value, result in zip(node.outputs, several, strict=True):
             known[value] = result
+        # Else the frame would hold what the next lines let go of.
         del results, several
         for value in self.ends.get(node, ()):
             del known[value]
@@ -162,8 +167,10 @@ class _Run:
     def call(self, node: Node) -> Any:
         """Return what a node gives: a tuple where it has several outputs."""
         callee, get, size = node.callee, self.known.__getitem__, self.size
+        # Values are nearly all there is, and a call of `filled` costs more than the look-up.
         arguments = [get(one) if isinstance(one, Value) else filled(one, get, size) for one in node.inputs]
         params = filled(node.params, get, size) if node.params else {}
+        # Asked first: what an op gives has been checked by its own rules, and needs no promise.
         if isinstance(callee, Op):
             return callee(*arguments, **params)
         match callee:
@@ -200,14 +207,17 @@ class _Run:
         turn = 0
         while condition and (most is None or turn < most):
             self.known.update(zip(body.inputs, (turn, *carried), strict=True))
+            # What the block made is forgotten at each turn, so that a loop needs the memory of one.
             condition, *carried = self.leave(body)  # type: ignore[assignment]
             turn += 1
         return tuple(carried)
 
     def function(self, function: SubGraph, arguments: list[Any]) -> Any:
         """Run a function of the graph on values of its own."""
+        # Past __init__, which takes in what a graph holds: a function is given all that it knows.
         inner = object.__new__(_Run)
         inner.graph, inner.observe, inner.owner = self.graph, self.observe, self.owner
+        # A function has the sizes of the trace: `Reader.begin` refuses one that asks for others.
         inner.sizes = {}
         inner.known = dict(zip(function.inputs, arguments, strict=True))
         inner.ends = last_uses(function)
@@ -252,6 +262,7 @@ def _check_dims(graph: Graph, label: str, kind: TensorType, tensor: Any) -> None
             operands=(given.operand(label),),
         )
     for i, (wanted, name) in enumerate(zip(expected.names, given.names, strict=True)):
+        # A dim without a name fits any, as everywhere.
         if wanted is not None and name is not None and wanted != name:
             raise DimensionError(
                 f"{label} was traced with dims {list(expected.names)}, got {list(given.names)}.",

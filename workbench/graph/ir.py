@@ -72,6 +72,7 @@ class Graph(SubGraph):
         """Return a name that is not taken: `base`, or `base` with a number."""
         count = self._names.get(base, 0)
         self._names[base] = count + 1
+        # Asked again: somebody may have called a value `relu_1` already.
         return base if count == 0 else self.fresh(f"{base}_{count}")
 
     def given(self) -> Iterator[Value]:
@@ -84,6 +85,7 @@ class Graph(SubGraph):
     def values(self) -> Iterator[Value]:
         """Every value: inputs, parameters, constants, seeds, then what the nodes of all blocks make."""
         yield from self.given()
+        # As a block, the graph makes its inputs too.
         taken = set(self.inputs)
         yield from (value for value in walk.made(self) if value not in taken)
 
@@ -108,6 +110,7 @@ class Graph(SubGraph):
             if not isinstance(value.type, TensorType):
                 continue
             found = tuple(map(sizes.settle, value.type.sizes))
+            # Compared by identity, as values have no equality of their own.
             if value in self.inputs:
                 # An input keeps its symbols: by them a run knows its sizes, and the guards say which are fixed.
                 fixed = frozenset(dim for dim, size in enumerate(found) if not isinstance(size, Expression))
@@ -116,6 +119,7 @@ class Graph(SubGraph):
                 value.type = replace(value.type, sizes=found)
         self.noise = {value: one.over(sizes.settle) for value, one in self.noise.items()}
         for node, _ in self.walk():
+            # An expression that a guard fixed becomes a number, so that passes can fold what depends on it.
             node.inputs, node.params = filled((node.inputs, node.params), _itself, sizes.settle)
 
     def returned(self) -> list[Value]:
@@ -133,6 +137,7 @@ class Graph(SubGraph):
     def replace(self, old: Value, new: Value) -> None:
         """Let everything that reads `old` read `new`."""
         walk.replace(self, old, new)
+        # Only what is taken is replaced: the parameter that takes it stays the same tensor.
         self.updates = {value: new if one is old else one for value, one in self.updates.items()}
 
     def hold(self, tensor: Any, name: str = "constant") -> Value:
@@ -174,7 +179,9 @@ class Graph(SubGraph):
         place = self.block_of(before) if before is not None else self if block is None else block
         node = Node(callee, inputs, params, (), blocks=blocks, writes=writes)
         with SizeScope(self.guards) as sizes:
+            # Before the node is put in: where the rules refuse, the graph is as it was.
             found = results(node, sizes)
+            # A rule compared sizes: from now on the graph holds for those that compare alike.
             if len(sizes.guards) > len(self.guards):
                 self.settle(sizes)
         if found is not None and types is None:
@@ -195,12 +202,14 @@ class Graph(SubGraph):
             if readers[value] or value in self.returned():
                 where = ", ".join(one.name for one in readers[value]) or "the graph's output"
                 raise GraphError(f"cannot remove {node.name}: {value.name} is still read by {where}")
+        # Nodes are compared by identity (`eq=False`): it takes out this one and none like it.
         block.nodes.remove(node)
 
     def copy(self) -> Graph:
         """Return a graph of its own with the same tensors and modules."""
         twins = _Twins()
         for name, function in self.functions.items():
+            # Empty first: functions call one another, and may stand in any order.
             twins.functions[function] = SubGraph(name=name, single=function.single)
         for function, twin in twins.functions.items():
             twins.fill(function, twin)
@@ -214,7 +223,9 @@ class Graph(SubGraph):
         twins.fill(self, other)
         other.takes = filled(self.takes, twins.known)
         other.updates = {twins.known(value): twins.known(one) for value, one in self.updates.items()}
+        # Guards and types are never changed, only replaced: they can be shared.
         other.guards = list(self.guards)
+        # What was ever taken stays taken, so that a name means one value in all steps of a run of passes.
         other._names = dict(self._names)
         return other
 

@@ -44,11 +44,13 @@ def written(operand: Any, name: Callable[[Value], str], size: Callable[[Symbol],
         return f"device({str(operand)!r})"
     if isinstance(operand, np.dtype | DType):
         return f"dtype({operand.name!r})"
+    # Nested lists lose the dims behind one of size 0.
     if isinstance(operand, np.ndarray):
         if operand.size == 0:
             return f"empty({operand.shape!r}, '{operand.dtype.name}')"
         return f"array({operand.tolist()!r}, '{operand.dtype.name}')"
     if isinstance(operand, np.generic):
+        # The type of a NumPy number counts for nothing in a parameter: ops take Python's.
         return written(operand.item(), name, size)
     if isinstance(operand, slice):
         parts = (written(one, name, size) for one in (operand.start, operand.stop, operand.step))
@@ -60,10 +62,13 @@ def written(operand: Any, name: Callable[[Value], str], size: Callable[[Symbol],
         inner = ", ".join(written(one, name, size) for one in operand)
         if isinstance(operand, list):
             return f"[{inner}]"
+        # (x) alone would be x.
         return f"({inner},)" if len(operand) == 1 else f"({inner})"
     if isinstance(operand, complex):
+        # Python's own form is a sum, and loses the sign of a zero.
         return f"complex({operand.real!r}, {operand.imag!r})"
     if operand is None or operand is Ellipsis or isinstance(operand, bool | int | float | str):
+        # `repr` of a float is read back to the bit; inf and nan are names that both forms know.
         return "..." if operand is Ellipsis else repr(operand)
     raise GraphError(f"a parameter of type {type(operand).__name__} cannot be written as text")
 
@@ -96,6 +101,7 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() | None as plain):
             return plain
+        # A pattern can compare with literals only by equality, and … is none of them.
         case ast.Constant(value=plain) if plain is Ellipsis:
             return plain
         case ast.Tuple(elts=elements):
@@ -103,6 +109,7 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
         case ast.List(elts=elements):
             return [read(one) for one in elements]
         case ast.Dict(keys=keys, values=values):
+            # A list as a key would pass as an operand and fail as a key; `**` has None here.
             if all(isinstance(key, ast.Constant | ast.UnaryOp | ast.Name) for key in keys):
                 return {
                     read(key): read(one) for key, one in zip(keys, values, strict=True) if key is not None
@@ -121,6 +128,8 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
             return slice(*[read(one) for one in parts])
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _MAKERS:
             try:
+                # Without values: what is made here is a literal. Arguments are read, so that nothing else can be
+                # called.
                 return _MAKERS[name](*(read_operand(one, lambda tree: None, refuse) for one in parts))
             except DTypeError:
                 raise refuse(f"has {ast.unparse(parts[-1])[:80]}, which is not a data type") from None
@@ -132,6 +141,7 @@ def read_operand(tree: ast.expr, find: Callable[[ast.expr], Value | None], refus
 
 def read_size(tree: ast.expr, find: Callable[[ast.expr], Value | None], refuse: Refuse) -> Any:
     """Return the size, or the formula, that a syntax tree stands for: arithmetic of ``x.shape[0]`` and numbers."""
+    # Sizes are multiplied out: a short text of nested products would take unbounded time.
     if sum(1 for _ in ast.walk(tree)) > MOST_PARTS:
         raise refuse(f"has a size of more than {MOST_PARTS:,} parts")
     found = _size(tree, find)
@@ -151,6 +161,7 @@ def _size(tree: ast.expr, find: Callable[[ast.expr], Value | None]) -> Any:
             value=ast.Attribute(value=ast.Name() as name, attr="shape"), slice=ast.Constant(value=dim)
         ):
             value = find(name)
+            # Only inputs have sizes that a run knows before it begins.
             kind = None if value is None or value.node is not None else value.type
             if type(dim) is int and isinstance(kind, TensorType) and 0 <= dim < len(kind.sizes):
                 return kind.sizes[dim]
@@ -204,6 +215,7 @@ def _array(values: list[Any], dtype: str) -> Any:
 
 
 def _empty(shape: tuple[int, ...], dtype: str) -> Any:
+    # An array without numbers given would have whatever stands in memory.
     if math.prod(shape) != 0:
         raise ValueError("only arrays without values are written as empty")
     return np.empty(shape, as_dtype(dtype).numpy)

@@ -70,6 +70,7 @@ def _node(node: Node, sizes: Sizes) -> Iterator[str]:
     writes = f" writes {', '.join(f'%{one.name}' for one in node.writes)}" if node.writes else ""
     colon = ":" if node.blocks else ""
     yield f"{made} = {called(node.callee)}({arguments}){writes}{colon}{where(node)}"
+    # Refused here, as a text without the names of its blocks could not be read back.
     kind = kind_of(node.callee)
     if kind is None or len(kind.blocks) != len(node.blocks):
         raise GraphError(
@@ -96,4 +97,5 @@ def where(node: Node) -> str:
 
 def comment(found: str) -> str:
     """Return a comment; a line break in a file's name must not begin another line."""
+    # `splitlines` knows all the line breaks that a reader may split at.
     return "  # " + " ".join(found.splitlines()) if found else ""

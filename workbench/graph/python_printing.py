@@ -84,6 +84,7 @@ def python_text(graph: Graph) -> str:
     words = _words(graph) | set(graph.functions)
     parts = [_Writer(one, words).function([], [], []) for one in graph.functions.values()]
     parts.append(_whole(graph, words))
+    # Known only now; inside a text in quotes it costs an import that nobody needs.
     if any("device(" in part for part in parts):
         words.add("device")
     imports = [*IMPORTS, *(line for word, line in MORE_IMPORTS.items() if word in words)]
@@ -113,6 +114,7 @@ def _whole(graph: Graph, words: set[str]) -> str:
 
     def tail() -> Iterator[str]:
         for value, after in graph.updates.items():
+            # A generator: the names of what is computed are known when the body has been written.
             yield f"{writer.names[value]}.copy_({writer.names[after]}.detach())"
 
     return writer.function(before, head, tail())
@@ -124,6 +126,7 @@ class _Writer:
     def __init__(self, function: SubGraph, words: set[str]) -> None:
         self._function = function
         self._taken = _TAKEN | words
+        # The graph's own functions may have their names, and no value may.
         self._functions = words - set(MORE_IMPORTS) - _TAKEN
         self._values = {one.name for one in made(function)}
         self.names: dict[Value, str] = {}
@@ -150,6 +153,7 @@ class _Writer:
         return value.name
 
     def _identifier(self, name: str) -> str:
+        # Refused and not renamed: the text read back is to have the same names.
         if not name.isidentifier() or keyword.iskeyword(name) or name in self._taken:
             raise GraphError(f"{name!r} cannot be a name in Python: rename it, or write the graph as text")
         return name
@@ -175,6 +179,7 @@ class _Writer:
         writes = f" writes {', '.join(one.name for one in node.writes)}" if node.writes else ""
         typed = [f'{one.name}: "{one.type}{writes if i == 0 else ""}"' for i, one in enumerate(node.outputs)]
         if isinstance(node.callee, Control):
+            # A name is annotated once, before the two blocks that assign it.
             yield from typed
             yield from self._if(node) if node.callee is Control.IF else self._loop(node)
             return
@@ -209,8 +214,10 @@ class _Writer:
         (body,) = node.blocks
         most, condition, *carried = map(self._operand, node.inputs)
         yield from (f'{self.define(one)}: "{one.type}"' for one in body.inputs)
+        # Python's loop variables are the block's inputs; behind the loop they are what the node gives.
         turn, *inside = (one.name for one in body.inputs)
         goes = f"{node.name}_goes"
+        # A name for the condition, which in the graph has none.
         while goes in self._values:
             goes += "_"
         targets = ", ".join([turn, goes, *inside])

@@ -25,10 +25,12 @@ def read_python(reader: Reader, source: str) -> None:
         reader.line = getattr(error, "lineno", None) or 1
         raise reader.refuse("is not Python") from None
     lines = source.splitlines()
+    # Compared as text: nothing is imported, whatever a file says.
     allowed = {*IMPORTS, *MORE_IMPORTS.values()}
     functions = [one for one in body if isinstance(one, ast.FunctionDef)]
     begun = False
     for statement in _numbered(reader, body):
+        # A decorator would be code, and change what the function is in Python.
         if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
             begun = True
             _Function(reader, lines).read(statement, last=statement is functions[-1])
@@ -66,6 +68,7 @@ class _Function:
         reader = self.reader
         names = [one.arg for one in arguments.args]
         count = 0
+        # In this order only, and the modules only where there are some.
         while count < len(names) and names[count : count + 1] == [_PLACES[count] if count < 3 else ""]:
             count += 1
         plain = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs)
@@ -86,6 +89,7 @@ class _Function:
 
     def _statements(self, statements: Sequence[ast.stmt]) -> None:
         """Read the statements of a function or a block, but for the last of a block."""
+        # A loop is three statements: what it begins with, the `while`, and what it gives.
         rest = list(statements)
         while rest:
             statement = rest.pop(0)
@@ -105,6 +109,7 @@ class _Function:
     def _after(self, statement: ast.stmt | ast.expr) -> str:
         """Return what the comment behind a statement says."""
         end = statement.end_lineno or 1
+        # Columns of `ast` count bytes of UTF-8.
         rest = self.lines[end - 1].encode()[statement.end_col_offset :].decode()
         return self._where(rest.removeprefix(":"))
 
@@ -173,6 +178,7 @@ class _Function:
         condition = self._operand(statement.test)
         where = self._after(statement.test)
         blocks = [self._block(part, []) for part in (statement.body, statement.orelse)]
+        # The names that both blocks assign are what the node gives.
         if blocks[0][0] != blocks[1][0]:
             raise self.reader.refuse("gives other values in its two blocks")
         made, writes = self._waited(blocks[0][0])
@@ -211,6 +217,7 @@ class _Function:
         operands = (most, *(self._operand(one) for one in (condition, *carried)))
         reads = [_name(one) for one in results]
         where = self._after(loop.test)
+        # After the operands: those belong to what is around, and the body may not be known to them.
         targets, block = self._block_of_loop(loop.body, inputs, names)
         if ast.unparse(zero) != "0" or targets != names or reads != names[2:]:
             raise self._not_understood(loop)
@@ -223,6 +230,7 @@ class _Function:
         """Read the body of a loop: what it gives begins with the next turn, which is no operand."""
         last = statements[-1]
         targets, values = _pair(last)
+        # The turn counts by itself in the graph: any other step would be lost.
         if values is None or ast.unparse(values[0]) != f"{names[0]} + 1" or not isinstance(last, ast.Assign):
             raise self._not_understood(last)
         block = self.reader.enter(inputs)
@@ -261,6 +269,7 @@ class _Function:
         """Return the value that an expression names; None where it is something else."""
         if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name):
             return self.reader.find(self._held(tree)[1])
+        # Those two are numbers; the writer takes care that no value is called so.
         if isinstance(tree, ast.Name) and tree.id not in ("inf", "nan"):
             return self.reader.find(tree.id)
         return None
@@ -281,6 +290,7 @@ class _Function:
             case ast.Name(id=name):
                 return reader.function(name)
             case ast.Subscript(value=ast.Name(id="modules"), slice=ast.Constant(value=str() as path)):
+                # Else it is an argument of the function that happens to be called so.
                 if "modules" in self.places:
                     return reader.module(path)
             case ast.Attribute():

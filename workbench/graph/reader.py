@@ -70,6 +70,7 @@ class Reader:
             self.functions[before.name] = SubGraph(
                 before.inputs, before.nodes, before.outputs, before.name, before.single
             )
+            # What was read first turns out to be a function when another begins; the last one is the graph.
             self.graph, self.known, self.returned = Graph(), {}, False
             self.open = [self.graph]
         self.graph.name = name
@@ -78,6 +79,7 @@ class Reader:
 
     def enter(self, inputs: Sequence[Value]) -> Block:
         """Begin a block in the one that is being read."""
+        # As deep as the spec allows: else the check itself would run out of stack.
         if len(self.open) > DEEPEST:
             raise self.refuse("is nested too deeply")
         self.open.append(Block([self.define(one) for one in inputs]))
@@ -99,13 +101,16 @@ class Reader:
             raise self.refuse("is the last, and nothing was returned")
         graph = self.graph
         graph.functions = self.functions
+        # Taken, so that what a pass adds gets other names.
         for name in self.known:
             graph.fresh(name)
         sizes = SizeScope(graph.guards)
         for symbol, (value, dim) in graph.symbols().items():
+            # ``C=3`` in a type says as much as a guard, and in texts without guards it is all there is.
             if dim in value.tensor.fixed and isinstance(sizes.settle(Expression.of(symbol)), Expression):
                 sizes.take(Guard(Expression.of(symbol), "==", symbol.hint))
         graph.guards = sizes.guards
+        # Sizes are not written for values in between: they follow from the rules.
         return check(with_sizes(graph))
 
     # ------------------------------------------------------------------------------------------- values
@@ -182,6 +187,7 @@ class Reader:
     ) -> None:
         """Add a node to the block that is being read."""
         scope, mark, source = where.partition(" · ")
+        # One part alone is a line of code where it has a colon, and else the path of a module.
         if not mark and ":" in scope:
             scope, source = "", scope
         path = tuple(scope.split(".")) if scope else ()
@@ -193,6 +199,7 @@ class Reader:
 
     def op(self, name: str) -> Any:
         """Return the op of that name."""
+        # Asked first: `ops` has methods of its own, which are no ops.
         if name not in ops:
             raise self.refuse(f"calls {name!r}, which is not an op of the table")
         return getattr(ops, name)

@@ -40,6 +40,7 @@ def parse(
         # What Python would warn of in the text, such as a wrong escape, is nobody's mistake here.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
+            # The form is seen at its first line that is neither empty nor an import.
             if re.match(r"(?:(?:from|import) .*\n|\s*\n)*def ", source):
                 read_python(reader, source)
             else:

@@ -122,6 +122,7 @@ def _example_of(kind: Type, turn: int) -> Any:
 def _of_op(node: Node, sizes: SizeScope | None) -> Types | None:
     """Follow the op's own rules. What is computed of an operand that is not known is some tensor."""
     op: Op = node.callee
+    # Rules would refuse what has no dims, though it may be right when it runs.
     if not all(one.type.known for one in node.values):
         return (TENSOR,) * op.outputs
     if all(isinstance(one.type, TensorType) for one in node.values):
@@ -129,6 +130,7 @@ def _of_op(node: Node, sizes: SizeScope | None) -> Types | None:
     try:
         return _asked(node, 0, sizes)
     except (TypeError, ValueError, LookupError, RuntimeError):
+        # Refused for the first number, it may hold for the second; what is refused for both is wrong.
         return _asked(node, 1, sizes)
 
 
@@ -137,6 +139,7 @@ def _asked(node: Node, turn: int, sizes: SizeScope | None) -> Types:
         return one.hint if sizes is None else shown((one,), sizes)[0]
 
     example = _example(turn, sizes)
+    # The rules of the op and nothing else: no tracer around this one takes note, no kernel runs.
     with interpreting(WithoutNumbers()):
         # A size among the inputs is a number like others.
         found = node.callee(*filled(node.inputs, example, hint_of), **filled(node.params, example, size))
@@ -155,6 +158,7 @@ def _of_sub_graph(node: Node, sizes: SizeScope | None) -> Types:
     for value, operand in zip(function.inputs, node.inputs, strict=True):
         _fits(f"its input {value.name}", value.type, operand)
     given = tuple(operand_type(one) for one in function.outputs)
+    # A function of several results may be called for its tuple, as one value, or for its items.
     if function.single or (len(given) != 1 and len(node.outputs) != 1):
         return given
     return (TupleType(given),)
@@ -168,9 +172,11 @@ def _of_named(node: Node, sizes: SizeScope | None) -> Types | None:
     function: NamedFunction = node.callee
     if len(node.inputs) < len(function.writes):
         raise TypeError("it writes into its first input, and has none")
+    # The one function that takes containers apart: its result depends on types that numbers do not have.
     if function.name == "operator.getitem" and len(node.inputs) == 2:
         return _item(*node.inputs)
     operands = (*node.inputs, *node.params.values())
+    # Only plain numbers are tried: what is called is Python's own, and does nothing else.
     if function.numbers and all(operand_type(one) in _EXAMPLES for one in operands):
         return _by_example(node)
     return None
@@ -223,6 +229,7 @@ def _of_if(node: Node, sizes: SizeScope | None) -> Types:
         raise TypeError(f"its blocks give {len(first)} and {len(second)} values")
     if node.outputs and len(node.outputs) != len(first):
         return first
+    # A front end may promise a wider type than both blocks have; without one it is the narrowest of both.
     written = tuple(one.type for one in node.outputs) or tuple(map(common, zip(first, second, strict=True)))
     for i, kind in enumerate(written):
         for block in node.blocks:
@@ -238,6 +245,7 @@ def _of_loop(node: Node, sizes: SizeScope | None) -> Types:
         raise TypeError(f"how often it runs at most is an int or None, not {operand_type(most)}")
     _condition(condition)
     (body,) = node.blocks
+    # What is known in the block decides: before the first turn and after each it must fit the same type.
     kinds = (INT, *(one.type for one in body.inputs[1:]))
     _given(body, kinds)
     if len(carried) != len(body.inputs) - 1 or len(body.outputs) != len(body.inputs):
@@ -269,6 +277,7 @@ def _fits(what: str, wanted: Type, operand: Any) -> None:
 
 
 KINDS: dict[Any, Kind] = {
+    # By identity: an op of the same name from another table is another op.
     Op: Kind(lambda graph, op: getattr(ops, op.name, None) is op, "an op of the table", _of_op),
     SubGraph: Kind(
         lambda graph, one: graph.functions.get(one.name) is one, "a function of the graph", _of_sub_graph

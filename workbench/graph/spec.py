@@ -54,6 +54,7 @@ def check(graph: Graph) -> Graph:
     _check_functions(graph)
     for guard in graph.guards:
         _check_guard(graph, guard)
+    # With the guards assumed: sizes that they make equal are equal in every check.
     with SizeScope(graph.guards) as sizes:
         _check_graph(graph, _Scope(graph, sizes))
     return graph
@@ -67,6 +68,7 @@ def with_sizes(graph: Graph) -> Graph:
     with SizeScope(graph.guards) as sizes:
         for node, _ in walk(graph):
             try:
+                # Only ops have rules that say sizes of any run.
                 found = results(node, sizes) if isinstance(node.callee, Op) else None
             except (TypeError, ValueError, LookupError, RuntimeError):
                 break
@@ -130,6 +132,7 @@ def _check_functions(graph: Graph) -> None:
         for value in function.inputs:
             scope.define(value)
         scope.check_nodes(function)
+        # With a scope of its own: a function knows its inputs and nothing of the graph.
         _check_returned(function, scope, f"the function {name}")
     done: set[SubGraph] = set()
     for function in graph.functions.values():
@@ -137,6 +140,7 @@ def _check_functions(graph: Graph) -> None:
 
 
 def _check_circle(function: SubGraph, path: tuple[SubGraph, ...], done: set[SubGraph]) -> None:
+    # The path finds circles; `done` keeps many calls of one function from being followed again and again.
     if function in path or len(path) > DEEPEST:
         names = " → ".join(one.name for one in (*path, function))
         raise GraphError(f"functions call one another in a circle, or too deeply: {names[-200:]}")
@@ -184,6 +188,7 @@ class _Scope:
         kind = value.type
         if isinstance(kind, TensorType):
             _check_sizes(value, kind)
+        # A name is taken for the whole graph, a value is known for as long as its block.
         self.known.add(value)
         self.made.add(value)
         self.names.add(value.name)
@@ -206,6 +211,7 @@ class _Scope:
                 raise GraphError(
                     f"a call of {called(node.callee)} makes no value: what gives nothing makes None"
                 )
+            # A node that stands twice would be changed in both places.
             if node in self.nodes:
                 raise GraphError(f"the node {node.name} stands in the graph twice")
             self.nodes.add(node)
@@ -215,6 +221,7 @@ class _Scope:
                 self.check_known(node.name, value)
             for one in node.blocks:
                 self._check_block(node, one, depth)
+            # After its blocks, which say what they write into.
             _check_writes(node)
             _check_types(node, self.sizes)
             for value in node.outputs:
@@ -282,6 +289,7 @@ def _check_writes(node: Node) -> None:
     if isinstance(node.callee, NamedFunction):
         _check_said(node, set(written_by(node.callee, node.inputs, node.params)))
     elif not isinstance(node.callee, Op | LeafModule):
+        # A module kept whole is not looked into: what its node says is all that is known.
         _check_said(node, _written(node))
 
 
@@ -289,6 +297,7 @@ def _written(node: Node) -> set[Value]:
     """Return the values that a function of the graph, or control flow, writes into, as its nodes say."""
     if isinstance(node.callee, SubGraph):
         found = {value for one, _ in walk(node.callee) for value in one.writes}
+        # Not strict: a wrong number of inputs is refused by the rules, in words of their own.
         pairs = zip(node.callee.inputs, node.inputs, strict=False)
         return {value for own, operand in pairs if own in found for value in values_in(operand)}
     inside = {value for block in node.blocks for one, _ in walk(block) for value in one.writes}
@@ -297,6 +306,7 @@ def _written(node: Node) -> set[Value]:
 
 
 def _check_said(node: Node, wanted: set[Value]) -> None:
+    # By name, so that the same graph is always refused with the same words.
     for value in sorted(wanted ^ set(node.writes), key=lambda one: one.name):
         says = "writes into" if value in wanted else "does not write into"
         raise GraphError(

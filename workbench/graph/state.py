@@ -49,6 +49,7 @@ class Draws:
         """Take a seed in; refuse one that does not come from the default generator."""
         if generator is not default_generator:
             raise GraphError(OWN_GENERATOR)
+        # Of 53 bits: that a number is drawn twice by chance need not be feared.
         if seed not in self._values:
             self._values[seed] = Value(self._graph.fresh("seed"), INT)
             self._graph.seeds.append(self._values[seed])
@@ -87,6 +88,7 @@ class Draws:
         for draw in self._again:
             draw()
         more = default_generator.get_state() != after
+        # Tracing draws nothing, as far as anybody can see.
         default_generator.set_state(self._start)
         return more
 
@@ -119,6 +121,7 @@ class Held:
 
     def has(self, tensor: Any) -> bool:
         """Say whether a tensor is one of the module's, with memory of its own: a change of it can be kept."""
+        # A view shares memory with others of the module, which would not follow.
         return id(tensor) in self._before and tensor._view is None
 
     def changed(self) -> list[tuple[Any, Any]]:
@@ -137,9 +140,11 @@ class Held:
             if tensor.payload is not one.payload:
                 tensor.payload, tensor._names = one.payload, one.names
                 tensor._requires_grad, tensor._grad_fn = one.requires_grad, one.grad_fn
+                # A view has no count of its own.
                 if tensor._owner is None:
                     tensor._changes = one.changes
             elif one.numbers is not None and tensor._version != one.changes:
+                # In place: others may share the memory.
                 tensor.payload[...] = one.numbers
                 found = one.name
         return found

@@ -16,6 +16,7 @@ from workbench.graph.type_reading import type_at
 __all__ = ["read_text"]
 
 _HEAD = re.compile(r"(\w+)\((.*)\):")
+# Names may have dots and digits: before `.shape[0]` as few characters as possible are the name.
 _NAME = re.compile(rf"%({NAME}?)(?=\.shape\[\d)|%({NAME})")
 _VALUE = re.compile(rf"%({NAME}) : ")
 _CALLEE = re.compile(r"""(?:@(?P<function>\w+)|modules\[(?P<module>'[^']*'|"[^"]*")\]|(?P<word>[\w.]+))\(""")
@@ -51,6 +52,7 @@ def read_text(reader: Reader, source: str) -> None:
         )
     stack: list[_Waiting] = []
     head = True
+    # The reader has the number of the line at all times, for its errors.
     for reader.line, line in enumerate(lines, 1):
         stripped = line.strip()
         if head or reader.returned:
@@ -135,6 +137,7 @@ def _values_at(reader: Reader, part: str, at: int) -> tuple[list[Value], int]:
 
 def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
     """Read a line inside a function or block that does not end it."""
+    # Only outside blocks: an update is of the whole run.
     update = re.fullmatch(rf"update %({NAME}) = %({NAME})", line)
     if update is not None and not stack:
         reader.update(update[1], update[2])
@@ -169,6 +172,7 @@ def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
         return
     writes = [one[1:] for one in (rest["writes"] or "").split(", ") if one]
     inputs, params = _arguments(reader, written)
+    # A colon announces blocks, and only control flow has some.
     if bool(rest["colon"]) != (word in _CONTROL) or (word in _CONTROL and params):
         raise reader.refuse(f"is not understood: {line[:80]}")
     if word in _CONTROL:
@@ -197,6 +201,7 @@ def _strings(line: str, start: int) -> Iterator[int]:
     quote = ""
     skip = False
     for i in range(start, len(line)):
+        # By hand: brackets and % inside a text in quotes mean nothing.
         char = line[i]
         if skip:
             skip = False
@@ -229,6 +234,7 @@ def _expression(reader: Reader, written: str) -> tuple[ast.expr, Find]:
     for i in _strings(written, 0):
         match = _NAME.match(written, i) if written[i] == "%" and i >= end else None
         if match is not None:
+            # Names of a graph are no names in Python: each value stands as `_0`, `_1`, … in what `ast` reads.
             plain += [written[end:i], f"_{len(names)}"]
             names.append(match[1] or match[2])
             end = match.end()

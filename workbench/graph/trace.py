@@ -46,6 +46,7 @@ class Traced(Abstract):
 
     def __init__(self, value: Value, tracer: Tracer) -> None:
         super().__init__(shown(value.tensor.sizes, tracer.sizes), value.tensor.dtype)
+        # The shape is that of the trace: sizes that meet Python's code note what it decides by them.
         self.value = value
         self.tracer = tracer
 
@@ -59,6 +60,7 @@ class Tracer:
     def __init__(self, graph: Graph, module: Any) -> None:
         self.graph = graph
         self.active = True
+        # A trace inside a trace: its sizes are numbers to the outer one, and must not be mistaken for its own.
         around = find(Tracer)
         self.sizes: SizeScope = SizeScope(depth=0 if around is None else around.sizes.depth + 1)
         """What the function decides by sizes."""
@@ -98,6 +100,7 @@ class Tracer:
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Add a node for the call; its results have dims and types."""
+        # An op on other tensors is no part of the graph: its result becomes a constant where it is read.
         mine = any(map(self._is_mine, inputs)) or meets(params, self.sizes)
         if not mine and not self.draws.among(params):
             return apply(op, *inputs, **params)
@@ -109,6 +112,7 @@ class Tracer:
             self._without_numbers(one, value) if isinstance(one, Tensor) else today(value)
             for one, value in zip(inputs, operands, strict=True)
         )
+        # The rules get the parameters with sizes that keep guards, the node gets expressions.
         results = without_numbers(op, abstract, params)
         params = {key: self.draws.value_of(one) for key, one in kept(params, self.sizes).items()}
         self._record(op, operands, params, results)
@@ -128,11 +132,13 @@ class Tracer:
         """Return what the function returns with values of the graph in the place of tensors."""
         if isinstance(result, Tensor):
             return self.value_of(result)
+        # Named tuples come out as plain ones: the text of a graph knows no classes.
         if isinstance(result, tuple | list):
             made = [self.result(one, inside=True) for one in result]
             return made if isinstance(result, list) else tuple(made)
         if isinstance(result, dict):
             return {key: self.result(one, inside=True) for key, one in result.items()}
+        # Beside tensors, as in a dict of results. Alone it would make a graph that computes nothing.
         if inside and (result is None or isinstance(result, str | bool)):
             return result
         raise GraphError(
@@ -151,6 +157,7 @@ class Tracer:
 
     def _record(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], results: Any) -> None:
         """Add a node; `results` become the values that it makes."""
+        # The innermost frame that is not the workbench's own.
         frame = calling_frame()
         source = place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
         node = Node(op, operands, params, (), scope.current(), source)
@@ -159,6 +166,7 @@ class Tracer:
             value = Value(self.graph.fresh(op.name), type_of(result, self.sizes), node)
             node.outputs += (value,)
             result.payload = Traced(value, self)
+        # Noted and not written down: the node that cuts is added when somebody reads it with gradients on.
         if self.records_gradients and not grad_enabled():
             self.unrecorded.update(node.outputs)
         self.graph.nodes.append(node)
@@ -168,6 +176,7 @@ class Tracer:
         if not isinstance(operand, Tensor):
             return isinstance(operand, SymbolicNumber) and operand.scope is self.sizes
         payload = operand.payload
+        # By the payload: a view or an alias of a parameter is another tensor.
         return payload.tracer is self if isinstance(payload, Traced) else id(payload) in self.held
 
     def value_of(self, tensor: Tensor) -> Value:
@@ -182,6 +191,7 @@ class Tracer:
         else:
             value = self._constant(tensor)
         names = tensor.names
+        # The value keeps the names that it was made with; the rename is a node, made once.
         if names != value.tensor.dims.names:
             # Another name for the same payload, such as the unnamed values that gradient rules work on.
             value = self._once(self.renamed, (value, names), value, ops.rename, {"names": tensor._names})
@@ -200,6 +210,7 @@ class Tracer:
             name, tensor = self.held[key]
             value = Value(name, type_of(tensor))
             self.graph.parameters[value] = tensor
+            # Together with the constants: a parameter that is read often is one value.
             self.constants[key] = value, tensor.payload
         return self.constants[key][0]
 
@@ -215,6 +226,7 @@ class Tracer:
         else:
             self._meet(tensor)
         known = self.constants.get(id(payload))
+        # Changed in place since it was copied, it is another constant.
         if known is not None and _same(self.graph.constants[known[0]].payload, payload):
             return known[0]
         # Codes, and values of a trace around this one, are not changed in place: nothing need be copied.
@@ -226,6 +238,7 @@ class Tracer:
 
     def _meet(self, tensor: Tensor) -> None:
         leaf = leaf_of(tensor)
+        # The leaf is kept with it, so that its identity stays taken.
         self.gradients.setdefault(id(leaf), (leaf, leaf.grad))
 
     def take_back_gradients(self) -> bool:
@@ -267,19 +280,24 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     module = function if hasattr(function, "named_modules") else None
     name = type(function).__name__ if module is not None else getattr(function, "__name__", "graph")
     graph = Graph(name=name)
+    # A lambda is called `<lambda>`, which no text can have as a name.
     if not graph.name.isidentifier():
         graph.name = "graph"
     tracer = Tracer(graph, module)
     for name, _ in tracer.held.values():
+        # Parameters first: their names are those of the module, and inputs give way.
         graph.fresh(name)
     stand_ins = _stand_ins(tracer, input_names(function, module, len(examples)), examples)
+    # By it each node knows the module that made its call.
     tracking = scope.tracking(module) if module is not None else nullcontext()
     with tracer, tracer.sizes, _unchanged(tracer), tracking:
         with interpreting(tracer):
             result = function(*stand_ins)
         graph.single = not isinstance(result, tuple)
+        # Still inside: what is returned may need a node that renames it or ends its gradient.
         graph.outputs = tuple(tracer.result(one) for one in ((result,) if graph.single else result))
         tracer.note_updates()
+        # After everything, as a guard that came last may fix a size that was noted first.
         graph.settle(tracer.sizes)
     events.publish(graph)
     return graph
@@ -295,7 +313,9 @@ def _unchanged(tracer: Tracer) -> Iterator[None]:
         line = _line_of(error)
         raise NoNumbersError(f"{line}: {error}" if line else str(error)) from error
     finally:
+        # First of all: what follows works on the module, and must not be traced.
         tracer.active = False
+        # All is taken back before anything is refused, so that a refusal leaves no trace either.
         if tracer.take_back_gradients():
             refusal = (
                 "the traced function calls backward(), which leaves gradients at tensors outside the graph. Return "
@@ -321,6 +341,7 @@ def _line_of(error: BaseException) -> str:
     line = ""
     step = error.__traceback__
     while step is not None:
+        # The last frame outside the workbench is the innermost line that the user wrote.
         if not step.tb_frame.f_globals.get("__name__", "").startswith("workbench."):
             line = place(step.tb_frame.f_code.co_filename, step.tb_lineno)
         step = step.tb_next
@@ -367,4 +388,5 @@ def _held(module: Any) -> dict[int, tuple[str, Tensor]]:
     if module is None:
         return {}
     named = [*module.named_parameters(), *module.named_buffers()]
+    # Values of a trace around this one are traced there.
     return {id(one.payload): (name, one) for name, one in named if not isinstance(one.payload, Abstract)}

@@ -19,6 +19,7 @@ Refuse = Callable[[str], GraphError]
 _SHORT: dict[str, DType] = {one.short: one for one in vars(dtypes).values() if isinstance(one, DType)}
 _WORD = re.compile(r"\w+")
 _DIMS = re.compile(r"\[([^\[\]]*)\]")
+# At most 18 digits: `int` of a long text takes quadratic time, and no size needs more.
 _DIM = re.compile(r"(·|\w+)([:=])(\d{1,18})")
 _COUNTS = {"list": 1, "optional": 1, "dict": 2}
 """How many types stand in the brackets."""
@@ -39,12 +40,14 @@ def type_at(text: str, start: int, refuse: Refuse, depth: int = 0) -> tuple[Type
     if word is None or depth > _DEEPEST:
         raise refuse(f"has {text[start : start + 80]!r} where a type is expected, such as f32[N:2]")
     name, end = word[0], word.end()
+    # Slices, as they may begin behind the end.
     if text[end : end + 1] != "[":
         if name not in PLAIN:
             raise refuse(f"has {name!r} where a type is expected, such as f32[N:2]")
         return PLAIN[name], end
     if name == "tuple" or name in _COUNTS:
         items, end = _types(text, end + 1, refuse, depth + 1)
+        # A tuple has as many as it likes.
         if len(items) != _COUNTS.get(name, len(items)):
             raise refuse(f"has {name}[…] of {len(items)} types, and there are {_COUNTS[name]}")
         return _made(name, items), end
@@ -83,6 +86,7 @@ def _tensor(name: str, written: str, refuse: Refuse) -> TensorType:
     if name not in _SHORT:
         raise refuse(f"has {name!r}, which is not a data type")
     parts = [_DIM.fullmatch(dim) for dim in written.split(", ") if dim]
+    # Compared by number below: one that does not match is missing.
     found = [one for one in parts if one is not None]
     if len(found) != len(parts) or len(parts) > MAXIMUM_DIMS:
         raise refuse(f"has {written!r} where dims with their sizes are expected, such as N:2, C:3")

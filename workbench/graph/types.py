@@ -66,6 +66,7 @@ class TensorType(Type):
 
     def __post_init__(self) -> None:
         if not self.sizes:
+            # The class is frozen: this is how a default that depends on another field is set.
             object.__setattr__(self, "sizes", self.dims.sizes)
 
     def __str__(self) -> str:
@@ -79,6 +80,7 @@ class TensorType(Type):
         """Say whether `other` is a tensor of the same data type and dims; what is fixed is no part of that."""
         if not isinstance(other, TensorType):
             return other == NEVER
+        # Today's sizes: what holds in any run is compared by the spec, which has the guards.
         return (self.dtype, self.dims) == (other.dtype, other.dims)
 
     def holds(self, value: Any) -> bool:
@@ -124,6 +126,7 @@ class PlainType(Type):
         """Say whether `value` is of the class; True is no int."""
         if self in (ANY, NEVER):
             return self == ANY
+        # Exactly this class: bool is an int to Python.
         return isinstance(value, Value) if self == TENSOR else type(value) is _CLASSES[self]
 
 
@@ -237,6 +240,7 @@ class OptionalType(Type):
 
     def accepts(self, other: Type) -> bool:
         """Say whether `other` is None, the type, or optional itself."""
+        # Asked of what the other may be, as None is always right.
         return other == NONE or self.item.accepts(other.item if isinstance(other, OptionalType) else other)
 
     def holds(self, value: Any) -> bool:
@@ -285,15 +289,18 @@ def type_of_value(value: Any, leaf: Callable[[Any], Type | None] = lambda value:
     if isinstance(value, tuple):
         return TupleType(tuple(type_of_value(one, leaf) for one in value))
     if isinstance(value, list):
+        # One type for all, which an empty list leaves at `never`: every list accepts it.
         return ListType(common(type_of_value(one, leaf) for one in value))
     if isinstance(value, dict):
         values = common(type_of_value(one, leaf) for one in value.values())
         return DictType(common(type_of_value(one) for one in value), values)
+    # Last, as what stands for a value may be of any class.
     return next((one for one, kind in _CLASSES.items() if type(value) is kind), ANY)
 
 
 def common(types: Iterable[Type]) -> Type:
     """Return the one type that all `types` are, with None made optional; ``tensor`` or ``any`` where there is none."""
+    # Each once, in the order in which they came.
     found = list(dict.fromkeys(types))
     some = [one for one in found if one != NONE]
     if not some:

@@ -70,6 +70,7 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
     for room in (operator, math):
         for name, function in vars(room).items():
             # What makes functions (itemgetter) or calls what it is given has no place in a graph.
+            # The tables are all that a text can call: what is not in them cannot be reached by any name.
             if callable(function) and name.islower() and name[0] != "_" and name not in _MAKERS:
                 yield f"{room.__name__}.{name}", function
 
@@ -86,6 +87,7 @@ def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield "fft", FFT
 
 
+# When it is first asked for: at import the rooms are not filled yet.
 @lru_cache(maxsize=1)
 def _table() -> dict[str, NamedFunction]:
     """Return every function but the methods, by name."""
@@ -111,6 +113,7 @@ _methods: dict[str, NamedFunction] = {}
 def _method(name: str) -> NamedFunction | None:
     """Return a method of tensors; one whose name ends in ``_`` writes into its tensor."""
     short = name.removeprefix("Tensor.")
+    # On demand: methods are many, and properties such as `T` are not called.
     if name not in _methods and short[0] != "_" and callable(getattr(Tensor, short, None)):
         _methods[name] = NamedFunction(name, _calling(short), (0,) if short.endswith("_") else ())
     return _methods.get(name)
@@ -142,6 +145,7 @@ def _by_identity() -> dict[int, NamedFunction]:
     found: dict[int, NamedFunction] = {}
     for one in _table().values():
         found.setdefault(id(one.call), one)
+    # A program says `getattr`; what the graph calls is the one that looks at no private attribute.
     return {**found, id(getattr): _table()["builtins.getattr"]}
 
 
@@ -152,4 +156,5 @@ def named_for(function: Any) -> NamedFunction | None:
     >>> named_for(operator.mul)
     <function operator.mul>
     """
+    # An op has a name in the table of ops.
     return None if isinstance(function, Op) else _by_identity().get(id(function))

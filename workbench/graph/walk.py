@@ -45,6 +45,7 @@ def reads(node: Node) -> Iterator[Value]:
     """Yield the values that a node reads from around it: its operands, and what its blocks read but do not make."""
     yield from node.values
     for block in node.blocks:
+        # Of the outer block with all inside it: what a block reads from its neighbour in there is not from around.
         own = set(made(block))
         for inner in blocks(block):
             for one in (
@@ -60,6 +61,7 @@ def users(block: Block) -> dict[Value, list[Node]]:
     found: dict[Value, list[Node]] = {value: [] for value in made(block)}
     for node, _ in walk(block):
         given = (value for inner in node.blocks for value in values_in(inner.outputs))
+        # Once for each value, however often the node reads it.
         for value in dict.fromkeys((*node.values, *given)):
             found.setdefault(value, []).append(node)
     return found
@@ -75,6 +77,7 @@ def replace(block: Block, old: Value, new: Value) -> None:
         inner.outputs = filled(inner.outputs, other)
         for node in inner.nodes:
             node.inputs, node.params = filled(node.inputs, other), filled(node.params, other)
+            # They name operands, and follow them.
             node.writes = tuple(map(other, node.writes))
 
 
@@ -103,10 +106,14 @@ def _follow(
     for node in block.nodes:
         path = (*above, node)
         for value in node.values:
+            # What the graph holds has no level: it is never let go.
             if value in level:
+                # The node on the way here that stands in the value's own block: a loop reads it again at its next
+                # turn.
                 last[value] = path[level[value]]
         for inner in node.blocks:
             _follow(inner, path, level, last)
+        # Until somebody reads it, a value ends where it is made.
         for value in node.outputs:
             level[value], last[value] = here, node
     for value in values_in(block.outputs):

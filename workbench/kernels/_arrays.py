@@ -15,11 +15,13 @@ MEDIUM = 1024
 
 def is_floats(array: Any, ndim: int) -> bool:
     """Say whether `array` is a float32 NumPy array of `ndim` dimensions."""
+    # By `type`: subclasses, such as masked arrays, mean something else by the same memory.
     return type(array) is np.ndarray and array.dtype == FLOAT32 and array.ndim == ndim
 
 
 def is_large(array: Any) -> bool:
     """Say whether `array` is a float32 NumPy array of LARGE size or more."""
+    # In the order in which they say no: this is asked before every op.
     return type(array) is np.ndarray and array.size >= LARGE and array.dtype == FLOAT32
 
 

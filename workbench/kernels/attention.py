@@ -27,6 +27,7 @@ def _takes(own: int) -> Any:
             return False
         keys = arrays[1 if own == 3 else 2].shape[2]
         mask = arrays[own] if len(arrays) > own else None
+        # The other dims of a mask may be stretched: the loop follows their strides, and reads along the keys.
         return mask is None or (mask.shape[3] == keys and (mask.strides[3] == mask.itemsize or keys == 1))
 
     return accepts

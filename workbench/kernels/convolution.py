@@ -113,6 +113,7 @@ def _gradient(n: int, part: str) -> Kernel:
 
 
 if native is not None:
+    # One dim is a plane of height 1: `one_dimensional`.
     for _n in (2, 3):
         register(_forward(_n))
         register(_gradient(_n, "input_gradient"))

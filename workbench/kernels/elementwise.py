@@ -25,9 +25,12 @@ def _stretches(small: Any, large: Any) -> bool:
 
 
 def _accepts_binary(a: Any, b: Any) -> bool:
+    # What `is_large` says, without a call: this is asked before every sum and product.
     if type(a) is np.ndarray and a.size >= LARGE and a.dtype == FLOAT32:
         if type(b) is np.ndarray:
+            # One of the two has the shape of the result: the compiled loop stretches one operand, not both.
             return b.dtype == FLOAT32 and (_stretches(b, a) or (b.size >= LARGE and _stretches(a, b)))
+        # Only Python's own: NumPy's float64 is a `float` too, and would make the result float64.
         return type(b) is float or type(b) is int
     if is_large(b):
         if type(a) is np.ndarray:
@@ -52,6 +55,7 @@ def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Cal
     """Give the larger operand first place, where the compiled code wants it."""
 
     def run(a: Any, b: Any) -> Any:
+        # Of equal shapes the order stays as it is.
         if type(a) is np.ndarray and (type(b) is not np.ndarray or _stretches(b, a)):
             return forward(a, b)
         return swapped(b, a)

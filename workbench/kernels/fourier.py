@@ -20,12 +20,14 @@ LEAST, MOST = 1 << 16, 1 << 22
 """Points of the transforms that this pays for: below, one core's cache holds it; above, short ones outgrow theirs."""
 SHORTEST = 64
 """The smaller of the two factors is at least this."""
+# The larger powers of 2 first: fewer passes.
 RADICES = (8, 4, 2, 7, 5, 3)
 
 
 @lru_cache(maxsize=64)
 def _factors(n: int) -> tuple[int, int]:
     """Return a·b = n with a ≤ b as near to each other as they come."""
+    # Downwards from the root, so that the first divisor is the nearest.
     a = math.isqrt(n)
     while n % a:
         a -= 1
@@ -54,12 +56,14 @@ class _Plan(NamedTuple):
     fine: np.ndarray[Any, Any]
 
 
+# Few: `coarse` alone has a value for each `lanes` of the n points.
 @lru_cache(maxsize=4)
 def _plan(n: int, dtype: str) -> _Plan:
     a, b = _factors(n)
     lanes = native.fourier_lanes(dtype == "D")
 
     def roots(powers: np.ndarray[Any, Any], points: int) -> np.ndarray[Any, Any]:
+        # In double precision, of angles within one turn, and rounded once.
         return np.exp((-2j * np.pi / points) * (powers % points)).astype(dtype)
 
     by_lane = roots(np.outer(np.arange(a), np.arange(lanes)), n)
@@ -82,6 +86,7 @@ def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
         and LEAST <= x.size <= MOST
         and x.shape[dim[0]] == x.size
         and x.flags.c_contiguous
+        # A prime, or nearly one, comes apart into nothing worth while.
         and _factors(x.size)[0] >= SHORTEST
         and _radices(x.size) is not None
     )
@@ -90,6 +95,7 @@ def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
 def long_fft(x: np.ndarray[Any, Any], inverse: bool, norm: str) -> np.ndarray[Any, Any]:
     """Return the transform of the one long dim of `x`."""
     n = x.size
+    # A norm names the direction that divides by n: the other one is left alone.
     scale = 1.0 if norm == ("forward" if inverse else "backward") else n**-0.5 if norm == "ortho" else 1.0 / n
     out = np.empty(x.shape, x.dtype)
     native.long_fft(x, out, *_plan(n, x.dtype.char), inverse=inverse, scale=scale)

@@ -26,10 +26,12 @@ def _outside(error: IndexError, dim: int, size: int, op: str) -> DimensionIndexE
 
 
 def _bits(array: Any) -> Any:
+    # As bytes: the compiled code then knows widths, and no types. Callers have seen to it that nothing is copied.
     return array.reshape(-1).view(np.uint8)
 
 
 def _same_beside(a: tuple[int, ...], b: tuple[int, ...], dim: int) -> bool:
+    # PyTorch lets an index be smaller beside `dim`: NumPy's code cuts the values then.
     return len(a) == len(b) and 0 <= dim < len(a) and a[:dim] == b[:dim] and a[dim + 1 :] == b[dim + 1 :]
 
 
@@ -40,6 +42,7 @@ def _plain(x: Any) -> bool:
         and x.dtype.itemsize in _WIDTHS
         and not x.dtype.hasobject
         and x.flags.c_contiguous
+        # What lies across a word, as a field of a record may, is no value that C++ may load.
         and x.flags.aligned
     )
 
@@ -133,10 +136,12 @@ def _accepts_pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple
     if type(x) is not np.ndarray or x.size < _FEW or x.dtype not in _ADDED or not _one_index(indices, 0):
         return False
     (dim,) = dims
+    # What still has to be stretched is left to NumPy.
     return bool(x.shape == (*sizes[:dim], *indices[0].shape, *sizes[dim + 1 :]))
 
 
 def _flat(index: Any) -> Any:
+    # One dim may still have steps in memory, as a column has.
     return np.ascontiguousarray(index.reshape(-1), _INT64)
 
 
@@ -159,6 +164,7 @@ def _accepts_embedding(indices: Any, g: Any, *, count: int) -> bool:
 
 
 def _embedding_gradient(indices: Any, g: Any, *, count: int) -> Any:
+    # No index is outside: the forward pass has looked each of them up.
     return native.index_add(g, _flat(indices), dim=0, sizes=(count, g.shape[-1]))
 
 

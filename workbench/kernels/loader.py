@@ -32,6 +32,7 @@ def _load() -> tuple[Any, str]:
     try:
         return _matching(importlib.import_module(name))
     except ModuleNotFoundError as error:
+        # Something that the module itself imports is missing: no reason to go on quietly without it.
         if error.name != name:
             raise
         return None, "the compiled module workbench._kernels has not been built for this Python"
@@ -48,6 +49,7 @@ def _load() -> tuple[Any, str]:
 
 def _matching(module: Any) -> tuple[Any, str]:
     """Return the module if it is of the age of this code, else None and why."""
+    # Modules from before there was a number have none.
     found = getattr(module, "interface", 0)
     if found == INTERFACE:
         return module, ""
@@ -78,10 +80,12 @@ def _open_onednn() -> bool:
     else:
         for file in distribution.files or ():
             if file.name == _ONEDNN_LIBRARY:
+                # The wheel's own record knows best; the prefix is where other ways of installing put it.
                 places.insert(0, pathlib.Path(str(distribution.locate_file(file))))
     for place in places:
         if place.is_file():
             try:
+                # Once a library of this name is open, the linker takes that one for the module, wherever it lies.
                 ctypes.CDLL(str(place), mode=ctypes.RTLD_GLOBAL)
             except OSError:
                 continue

@@ -41,6 +41,7 @@ def _accepts_gradient(g: Any, x: Any, target: Any, *, reduction: str, **numbers:
 
 
 def _bent(run: Callable[..., Any]) -> Callable[..., Any]:
+    # One division here, and a product for each value.
     return lambda *arrays, reduction, bound, scale: run(*arrays, reduction, bound, 1.0 / scale)
 
 

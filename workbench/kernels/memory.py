@@ -31,6 +31,7 @@ def release_memory() -> None:
         native.give_back_free_memory()
 
 
+# Who has set malloc up has reasons, and measures what malloc does.
 if native is not None and not any(name in os.environ for name in _OF_THE_USER):
     native.keep_large_blocks(KEPT_BY_MALLOC)
     native.pool_numpy_arrays()

@@ -28,8 +28,10 @@ def _raised(params: dict[str, Any]) -> dict[str, Any]:
 
 def _on_a_plane(run: Callable[..., Any]) -> Callable[..., Any]:
     def along(*arrays: Any, **params: Any) -> Any:
+        # A view. What has no three dims, such as a bias, has no height to be given.
         planes = [one[:, :, None] if one is not None and one.ndim == 3 else one for one in arrays]
         out = run(*planes, **_raised(params))
+        # Places in a plane of height 1 are places in the line: indices of the largest need no change.
         return tuple([one[:, :, 0] for one in out]) if isinstance(out, tuple) else out[:, :, 0]
 
     return along
@@ -49,5 +51,6 @@ if native is not None:
     for _name in ("conv", "max_pool", "avg_pool"):
         for _part in ("", "_input_gradient", "_weight_gradient", "_gradient"):
             _kernel = lookup(f"{_name}2d{_part}")
+            # Not every op has every part.
             if _kernel is not None:
                 register(Kernel(f"{_name}1d{_part}", _on_a_plane(_kernel.run), _accepting(_kernel.accepts)))

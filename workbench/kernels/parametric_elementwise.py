@@ -39,6 +39,7 @@ def _accepts_numbers(x: Any, **numbers: Any) -> bool:
 
 
 def _elu(x: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
+    # PyTorch multiplies the two first, too.
     return native.elu(x, alpha * scale, scale, input_scale)
 
 
@@ -84,6 +85,7 @@ def _powers() -> dict[float, Callable[[Any], Any]]:
     return {
         2: lambda x: native.mul(x, x),
         3: native.cube,
+        # A copy, as in PyTorch: x ** 1 is no view of x.
         1: lambda x: native.mul(x, 1.0),
         0.5: native.sqrt,
         -0.5: native.rsqrt,
@@ -114,11 +116,13 @@ def _accepts_where(condition: Any, a: Any, b: Any) -> bool:
             several += 1
         elif not _is_number(one):
             return False
+    # Two numbers say nothing of the type of the result.
     return several > 0
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
     return native.where(
+        # NumPy's bools are bytes of 0 or 1.
         condition.view(np.uint8),
         *[one if type(one) is np.ndarray else np.array([one], np.float32) for one in (a, b)],
     )

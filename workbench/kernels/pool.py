@@ -16,6 +16,7 @@ _INT64 = np.dtype(np.int64)
 
 
 def _accepts_input(x: Any, **params: Any) -> bool:
+    # Windows that reach over the end, and a divisor of the user's, are NumPy's.
     return is_floats(x, 4) and not params.get("ceil_mode", False) and "divisor_override" not in params
 
 

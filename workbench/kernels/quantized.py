@@ -134,6 +134,7 @@ class PackedQuantizedLinear:
 
 
 def _one(scale: float, zero_point: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    # The compiled code takes arrays; axis -1 says that the one entry is for all values.
     return np.array([scale], np.float64), np.array([zero_point], np.int64)
 
 
@@ -186,6 +187,7 @@ def _fake_quantize_per_channel_gradient(
 
 
 def _accepts_quantize(x: Any, *rest: Any, dtype: Any = None, **params: Any) -> bool:
+    # It comes by keyword or as the last of those by position.
     kind = rest[-1] if dtype is None else dtype
     return is_medium(x) and np.dtype(kind) in (_UINT8, _INT8)
 

@@ -13,6 +13,7 @@ from workbench.kernels.registry import Kernel, register
 __all__: list[str] = []
 
 _ORDERED = tuple(np.dtype(name) for name in ("float32", "float64", "int64", "int32"))
+# Without int32, whose sums are int64 in PyTorch.
 _SUMMED = _ORDERED[:3]
 _NEEDS = ("float32, float64, int64 or int32",)
 

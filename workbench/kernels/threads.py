@@ -12,6 +12,7 @@ from workbench.kernels.loader import native
 
 __all__ = ["blas_library", "get_num_threads", "set_num_threads"]
 
+# NumPy's and SciPy's wheels rename the functions, so that two libraries can be in one process; systems do not.
 _SUFFIXES = ("64_", "_64", "")
 _PREFIXES = ("scipy_openblas", "openblas")
 
@@ -23,6 +24,7 @@ def _loaded_libraries() -> list[str]:
     except OSError:
         return []
     paths = (line.partition("/") for line in lines)
+    # A library has a line for each of its segments.
     return sorted({slash + rest for _, slash, rest in paths if slash and ".so" in rest})
 
 
@@ -31,6 +33,7 @@ def _setter(path: str) -> Callable[[int], None] | None:
     if "openblas" not in os.path.basename(path):
         return None
     try:
+        # It is open already: this is a handle on it, and no second copy.
         library = ctypes.CDLL(path)
     except OSError:
         return None
@@ -61,6 +64,7 @@ def _adopt() -> None:
 
 
 _adopt()
+# SciPy brings an OpenBLAS of its own, with threads of its own, when it is first asked for something.
 after_import.append(_adopt)
 
 
@@ -80,10 +84,12 @@ def set_num_threads(count: int) -> None:
     Raises ValueError unless 1 ≤ count ≤ 1024.
     """
     global _count, _chosen
+    # True is an int to `isinstance`.
     if type(count) is not int or not 1 <= count <= 1024:
         raise ValueError(f"number of threads is {count!r}; give an integer from 1 to 1024")
     if native is not None:
         native.set_num_threads(count)
+    # NumPy's products run in OpenBLAS's threads, which know nothing of OpenMP's number.
     for setter in _blas.values():
         setter(count)
     _count, _chosen = count, True

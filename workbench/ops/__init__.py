@@ -35,6 +35,7 @@ __all__ = [
     "ops",
 ]
 
+# A file that is imported enters its records and offers by itself.
 for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
     importlib.import_module(_found.name)
 

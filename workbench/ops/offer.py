@@ -119,6 +119,7 @@ def offer(
     ('expit', 'workbench.special')
     """
     for one in (name or op.name, *aliases):
+        # A dict in place of a set: it keeps the order.
         functions = {
             room: _function(op, given, result, one, room) for room in {_room(p): 0 for p in places or _USUAL}
         }

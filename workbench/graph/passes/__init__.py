@@ -37,6 +37,7 @@ def run_passes(graph: Graph, passes: Sequence[Pass]) -> list[Step]:
     """Run passes in order, check every result, and return each step; the last `after` is the outcome."""
     steps = []
     for one in passes:
+        # After each and not at the end: an error then names the pass that made it.
         after = check(one(graph))
         steps.append(Step(one.__name__, graph, after))
         graph = after

@@ -16,8 +16,10 @@ __all__ = ["common_subexpressions"]
 
 def _key(node: Node) -> tuple[Any, ...]:
     def name(value: Any) -> str:
+        # By identity: in blocks beside each other two values may have had one name.
         return f"%{id(value)}"
 
+    # As text: parameters may be lists and arrays, which have no hash; 1, 1.0 and True stay apart.
     params = tuple((key, written(node.params[key], name)) for key in sorted(node.params))
     return node.callee, written(node.inputs, name), params
 
@@ -42,6 +44,7 @@ def common_subexpressions(graph: Graph) -> Graph:
 def _merge(graph: Graph, block: Block, seen: ChainMap[tuple[Any, ...], Node]) -> None:
     for node in block.nodes:
         for inner in node.blocks:
+            # A level of its own: what a block computes is not known behind it.
             _merge(graph, inner, seen.new_child())
         if not pure(node) or node.blocks:
             continue

@@ -36,6 +36,7 @@ def constant_fold(graph: Graph) -> Graph:
     (3, 1)
     """
     result = graph.copy()
+    # Something may be written into a view of a constant, or into a parameter, before it is read.
     if writes_anywhere(result):
         return dead_code(result)
     held = {value: tensor for value, tensor in result.held().items() if value not in result.updates}
@@ -47,6 +48,7 @@ def constant_fold(graph: Graph) -> Graph:
                 continue
             for value, tensor in zip(node.outputs, _computed(node, held), strict=True):
                 value.node = None
+                # At once, so that calls on this result are folded in the same pass.
                 held[value] = result.constants[value] = _own(tensor)
         block.nodes = kept
     return dead_code(result)
@@ -54,12 +56,14 @@ def constant_fold(graph: Graph) -> Graph:
 
 def _known(node: Node, held: dict[Value, Any]) -> bool:
     """Say whether all that a call needs is there, and what it gives is not too large."""
+    # Asked before it is computed.
     small = all(elements_of(one) <= LARGEST for one in node.outputs)
     any_run = is_symbolic((node.inputs, node.params))
     return node.op is not None and small and not any_run and all(one in held for one in node.values)
 
 
 def _computed(node: Node, held: dict[Value, Any]) -> tuple[Any, ...]:
+    # A constant has no history: its gradients would go into a parameter that the graph no longer reads.
     with no_grad():
         found = apply(
             node.callee, *filled(node.inputs, held.__getitem__), **filled(node.params, held.__getitem__)

@@ -20,9 +20,11 @@ def dead_code(graph: Graph) -> Graph:
     """
     result = graph.copy()
     for function in result.functions.values():
+        # Each for itself: what a function returns is needed, whoever calls it.
         _clear(function, set())
     needed = set(result.returned())
     _clear(result, needed)
+    # A parameter that is only updated is read by nobody, and still changes.
     kept = needed | set(result.updates)
     result.parameters = {value: one for value, one in result.parameters.items() if value in kept}
     result.constants = {value: one for value, one in result.constants.items() if value in kept}
@@ -34,6 +36,7 @@ def _clear(block: Block, needed: set[Value]) -> None:
     needed.update(values_in(block.outputs))
     kept = []
     for node in reversed(block.nodes):
+        # From the end on one pass does it: whoever reads a value stands behind it.
         if pure(node) and not any(value in needed for value in node.outputs):
             continue
         needed.update(node.values)

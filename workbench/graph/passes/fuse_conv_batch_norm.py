@@ -30,6 +30,7 @@ def fuse_conv_batch_norm(graph: Graph) -> Graph:
         fits = source is not None and source.op is ops.conv2d and len(users[node.inputs[0]]) == 1
         if not fits or not all(one in held for one in (*source.values[1:], *node.values[1:])):
             continue
+        # What is returned has no reader among the nodes.
         if node.inputs[0] in result.returned():
             continue
         _fold(result, held, source, node)
@@ -49,6 +50,7 @@ def _fold(graph: Graph, held: dict[Value, Any], conv: Node, norm: Node) -> None:
         ),
     }
     made = {graph.hold(tensor, name): tensor for name, tensor in tensors.items()}
+    # A second normalisation behind this one is folded in turn.
     held.update(made)
     conv.inputs = (conv.inputs[0], *made)
     graph.replace(norm.outputs[0], conv.outputs[0])

@@ -26,8 +26,10 @@ def matmul(b: Batch) -> Any:
         return ops.reshape(
             ops.matmul(folded(x, len(x_shape)), y), sizes=(b.size, *x_shape[:-1], *y_shape[1:])
         )
+    # The vectors of all entries are the rows of one product with the matrix.
     if not x_in and len(y_shape) == 1 and len(x_shape) <= 2:
         return ops.matmul(y, x) if len(x_shape) == 1 else ops.linear(y, x)
+    # Vectors get the dim that matmul would give them: behind a batch dim it cannot tell them from matrices.
     ndim = max(len(x_shape), len(y_shape), 2)
     left = (*x_shape[:-2], *(x_shape[-2:] if len(x_shape) > 1 else (1, *x_shape)))
     right = (*y_shape[:-2], *(y_shape[-2:] if len(y_shape) > 1 else (*y_shape, 1)))

@@ -42,6 +42,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     batch, (out_features, first, second) = a.sizes[:-1], w.sizes
     names = unify_names("bilinear", Dims(a.names[:-1], batch), Dims(b.names[:-1], batch))
     rows = math.prod(batch)
+    # One product with all matrices side by side, then a small one a row: all products x₁ᵢ·x₂ⱼ are never in memory at
+    # once.
     flat = ops.reshape(ops.permute(bare(weight), dim=(1, 0, 2)), sizes=(first, out_features * second))
     half = ops.matmul(ops.reshape(bare(input1), sizes=(rows, first)), flat)
     half = ops.reshape(half, sizes=(rows, out_features, second))

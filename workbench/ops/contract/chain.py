@@ -22,6 +22,7 @@ def _best_order(sizes: list[int]) -> list[list[int]]:
     count = len(sizes) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
+    # Shorter runs first: longer ones are made of them.
     for length in range(1, count):
         for start in range(count - length):
             stop = start + length

@@ -258,6 +258,7 @@ def _single(x: Any, labels: tuple[Label, ...], keep: set[Label]) -> tuple[Any, t
         i = labels.index(label)
         j = labels.index(label, i + 1)
         order = (*(k for k in range(len(labels)) if k not in (i, j)), i, j)
+        # Laid out as one, the diagonal of two dims of one size lies size + 1 values apart.
         x = ops.permute(x, dim=order)
         *rest, size, _ = shape(x)
         flat = ops.reshape(x, sizes=(*rest, size * size))
@@ -427,6 +428,7 @@ def einsum(*args: str | Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     terms = list(plan.terms)
     while len(operands) > 1:
         i, j = (0, 1) if len(operands) == 2 else _order(terms, plan.out, plan.sizes)
+        # The later one first, so that the other keeps its place.
         b, labels_b = operands.pop(j), terms.pop(j)
         a, labels_a = operands.pop(i), terms.pop(i)
         keep = set(plan.out).union(*terms)

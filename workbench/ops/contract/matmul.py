@@ -151,6 +151,7 @@ def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 def product(a: Any, b: Any) -> Any:
     """Multiply arrays as `np.matmul` does; a batch against one matrix is one product, where NumPy makes many."""
+    # Contiguous, so that the reshape copies nothing.
     if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous:
         return np.matmul(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b).reshape(
             *a.shape[:-1], b.shape[1]
@@ -216,6 +217,7 @@ def _linear_dims(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
     out = product(x, weight.T)
     if bias is not None:
+        # In place: nobody else has the product.
         out += bias
     return out
 

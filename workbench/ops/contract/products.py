@@ -291,6 +291,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     sizes_b = (1,) * (ndim - len(b.sizes)) + b.sizes
     names_a = (None,) * (ndim - len(a.sizes)) + a.names
     names_b = (None,) * (ndim - len(b.sizes)) + b.names
+    # With ones in between the dims of both stand in turn, and each pair can be laid out as one.
     left = ops.reshape(bare(input), sizes=tuple(one for size in sizes_a for one in (size, 1)))
     right = ops.reshape(bare(other), sizes=tuple(one for size in sizes_b for one in (1, size)))
     product = ops.mul(left, right)

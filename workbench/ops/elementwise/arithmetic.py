@@ -154,6 +154,7 @@ DIV = binary(
     np.true_divide,
     lambda c, g: (
         (lambda: ops.div(g, conjugate(c.inputs[1]))),
+        # Divided twice: b² is 0 or infinite long before b is.
         (lambda: ops.neg(ops.mul(g, conjugate(ops.div(ops.div(c.inputs[0], c.inputs[1]), c.inputs[1]))))),
     ),
     saves=Saves(output=False, crossed=True, own=(1,)),
@@ -248,6 +249,7 @@ HYPOT = binary(
     np.hypot,
     lambda c, g: (
         (lambda: ops.mul(g, ops.div(c.inputs[0], c.out))),
+        # At the origin 0/0 is NaN, which PyTorch's gradient is there too.
         (lambda: ops.mul(g, ops.div(c.inputs[1], c.out))),
     ),
     saves=Saves(None, output=True),
@@ -262,6 +264,7 @@ def _copysign_gradient(c: Call, g: Any) -> Any:
     x = c.inputs[0]
 
     def size() -> Any:
+        # Both signs of a zero are equal: a gradient there would depend on which one it is, so it is 0 as in PyTorch.
         same = ops.eq(x, c.out)
         return ops.mul(ops.where(same, g, ops.neg(g)), ops.to(ops.ne(x, 0.0), dtype=g.payload.dtype))
 

@@ -193,10 +193,13 @@ def isclose(
         close = LOGICAL_OR(close, LOGICAL_AND(NE(input, input), NE(other, other)))
     if input.payload.dtype.kind in "biu":
         if rtol == 0 and atol == 0:
+            # Nothing is close that is not equal.
             return close
+        # The difference of two integers may not be one of their type.
         input, other = ops.to(input, dtype=np.dtype(np.float64)), ops.to(other, dtype=np.dtype(np.float64))
     error = ops.abs(ops.sub(input, other))
     allowed = ops.add(ops.mul(ops.abs(other), rtol), atol)
+    # The allowance beside an infinity is infinite: it must not make everything close to it.
     return LOGICAL_OR(close, LOGICAL_AND(ISFINITE(error), LE(error, allowed)))
 
 
@@ -252,4 +255,5 @@ def isreal(input: Tensor) -> Tensor:
     >>> wb.isreal(wb.tensor([1 + 0j, 1j]))
     tensor([ True, False])
     """
+    # Zeros in place of the values first: for NaN the comparison would be False.
     return EQ(ops.imag(input), 0.0) if is_complex_value(input) else EQ(ops.fill(input, value=0), 0)

@@ -153,12 +153,14 @@ def _as_complex(x: Any) -> Any:
         raise DTypeError(
             f"view_as_complex: there are no complex numbers of two {x.dtype}. Cast first: x.float()"
         )
+    # Gradient rules hand over pairs in any layout.
     if x.size and x.strides[-1] != x.itemsize:
         x = np.ascontiguousarray(x)
     return x.view(complex_type(x.dtype))[..., 0]
 
 
 def _as_real(x: Any) -> Any:
+    # A last dim of one value has no gaps, whatever the layout: NumPy splits its value into the two parts.
     return x[..., None].view(real_type(x.dtype))
 
 

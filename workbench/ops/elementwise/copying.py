@@ -67,6 +67,7 @@ def _to_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     target = c.inputs[0].payload.dtype
     if target.kind not in "fcV":
         return (None,)
+    # Of a real value only the real part of a gradient counts.
     if target.kind != "c" and g.payload.dtype.kind == "c":
         g = ops.real(g)
     return (ops.to(g, dtype=target),)

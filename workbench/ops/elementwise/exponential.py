@@ -144,6 +144,7 @@ SIGMOID_GRADIENT = binary(
 def _logit_gradient(c: Call, g: Any) -> Any:
     x = c.inputs[0]
     slope = ops.div(g, ops.mul(x, ops.sub(1.0, x)))
+    # Outside of [0, 1] the function is NaN, and so is its slope.
     return ops.where(ops.logical_and(ops.ge(x, 0.0), ops.le(x, 1.0)), slope, math.nan)
 
 
@@ -151,6 +152,7 @@ LOGIT = unary(
     "logit",
     "Inverse of the logistic function.",
     "y = ln(x/(1 - x))",
+    # A lambda, since the name is to be looked up at the first call: SciPy takes time to import.
     lambda x: scipy_special.logit(x),
     _logit_gradient,
     domain=(0.1, 0.9),
@@ -166,6 +168,7 @@ def _together(name: str, doc: str, equation: str, forward: Any, power: str, dtyp
         raised = getattr(ops, power)
 
         def share(x: Any, y: Any) -> Any:
+            # 1/(1 + e^(y - x)), where an exponential of x or of y alone may overflow.
             return ops.div(g, conjugate(ops.add(raised(ops.sub(y, x)), 1.0)))
 
         return (lambda: share(a, b)), (lambda: share(b, a))
@@ -176,6 +179,7 @@ def _together(name: str, doc: str, equation: str, forward: Any, power: str, dtyp
 def _logaddexp(x: Any, y: Any) -> Any:
     if np.result_type(x, y).kind != "c":
         return np.logaddexp(x, y)
+    # The larger one is taken out, so that the exponential stays below 1.
     larger, smaller = np.where(np.real(x) >= np.real(y), x, y), np.where(np.real(x) >= np.real(y), y, x)
     return larger + np.log1p(np.exp(smaller - larger))
 

@@ -245,6 +245,7 @@ def fill(input: Tensor, value: Operand) -> Tensor:
     """
     _check_one("fill", value)
     value = _as_type("fill", value, input.payload.dtype)
+    # A sum, through which the gradient goes on to the value.
     return ops.add(zeros(input), value) if isinstance(value, Value) else FILL(input, value=value)
 
 

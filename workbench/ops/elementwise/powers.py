@@ -54,6 +54,7 @@ def _pow(x: Any, p: Any) -> Any:
         return np.logical_or(x, np.logical_not(p))
     if not hasattr(x, "dtype"):
         x = wrapped(int(x), p.dtype)
+    # Negative exponents in a tensor are let through, as in PyTorch: what they give stands below.
     if not hasattr(p, "dtype") and p < 0:
         raise RuntimeError(
             "Integers to negative integer powers are not allowed: cast the base first, e.g. x.float()"

@@ -51,6 +51,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
         return ops.div(ROUND(ops.mul(input, scale)), scale)
+    # By 10^-d, which is no binary fraction, results would be off by a bit.
     return ops.mul(ROUND(ops.div(input, scale)), scale)
 
 

@@ -33,6 +33,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
     >>> wb.addcdiv(wb.tensor([1.0]), wb.tensor([6.0]), wb.tensor([3.0]), value=10)
     tensor([21.0000])
     """
+    # Looked at here, before types are brought together: only the two that are divided count.
     if all(one.payload.dtype.kind in "biu" for one in (tensor1, tensor2)):
         raise DTypeError(
             "Integer division with addcdiv is not supported: write input + value * tensor1 / tensor2 for a quotient in "

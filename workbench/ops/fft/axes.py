@@ -79,6 +79,7 @@ def _sized(x: Any, axes: tuple[int, ...], points: Sequence[int], op: str) -> Any
         size = sizes[axis] if n == -1 else n
         if size < 1:
             raise DimensionError(f"Invalid number of data points ({size}) specified.", op=op)
+        # A negative width cuts.
         widths[axis] = (0, size - sizes[axis])
     return ops.pad(x, padding=tuple(widths), value=0.0) if any(after for _, after in widths) else x
 
@@ -105,6 +106,7 @@ def from_half(input: Any, s: Any, dim: Any, norm: str | None, op: str) -> Tensor
     dims = dims_of(input)
     axes, points = _dims(dims, s, dim, op)
     last = _some(axes, op)[-1]
+    # Half a spectrum does not say whether the whole had an even or an odd number of points: even, unless it is said.
     size = 2 * (dims.sizes[last] - 1) if points[-1] == -1 else points[-1]
     if size < 1:
         raise DimensionError(f"Invalid number of data points ({size}) specified.", op=op)

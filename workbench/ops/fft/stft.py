@@ -104,6 +104,7 @@ def stft(
     if hop <= 0:
         raise DimensionError(f"expected hop_length > 0, but got hop_length={hop}.", op="stft")
     taper = _taper(window, length, n_fft, x.payload.dtype, "stft")
+    # The stretches are the patches of a convolution of one dim: that op has their gradient.
     frames = ops.unfold_patches(
         ops.reshape(x, sizes=(count, 1, size)), kernel=(n_fft,), stride=(hop,), padding=(0,), dilation=(1,)
     )
@@ -162,6 +163,7 @@ def istft(
     if not 0 < hop <= win:
         raise DimensionError(f"expected 0 < hop_length <= win_length, but got hop_length={hop}.", op="istft")
     bins = dims.sizes[-2]
+    # As many frequencies as points are a whole spectrum, any other number is taken for half of one.
     half = onesided if onesided is not None else bins != n_fft
     if bins != (n_fft // 2 + 1 if half else n_fft):
         raise DimensionError(
@@ -213,6 +215,7 @@ def _overlapped(
     signal = added(ops.mul(pieces, taper))
     squares = ops.reshape(ops.mul(taper, taper), sizes=(1, 1, n_fft))
     weight = added(ops.expand(squares, sizes=(1, frames, n_fft)))
+    # A trace has no numbers to look at.
     numbers = weight.payload
     if isinstance(numbers, np.ndarray) and numbers.size and np.abs(numbers).min() <= 1e-11:
         raise DimensionError(

@@ -89,6 +89,7 @@ def _times_twins(value: Any, dim: int, size: int, factor: float) -> Any:
     """Multiply the frequencies by `factor` that stand for two of the full spectrum of `size` points."""
     shape = value.payload.shape
     twins = np.full(shape[dim], factor, real_type(value.payload.dtype))
+    # Frequency 0, and of an even number of points the highest, have no twin.
     twins[0] = 1
     if size % 2 == 0:
         twins[-1] = 1

@@ -30,6 +30,7 @@ def _window(
     if length < 0:
         raise DimensionError(f"{op} requires non-negative window_length, got window_length={length}", op=op)
     span = length if periodic else length - 1
+    # One point has no span to divide by: every window is 1 there, as in PyTorch.
     points = values(np.arange(length) / span) if length > 1 else np.ones(length)
     return placed(points.astype(wanted.numpy), device, requires_grad)  # type: ignore[no-any-return]
 
@@ -81,6 +82,7 @@ def blackman_window(
     """
 
     def values(t: Any) -> Any:
+        # At the ends the exact value is 0, which rounding may miss from below.
         return np.maximum(0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t), 0)
 
     return _window("blackman_window", window_length, periodic, dtype, device, requires_grad, values)

@@ -34,6 +34,7 @@ def _index_names(x: Dims, dims: tuple[int, ...], indices: tuple[Dims, ...], size
 
 def pick_dims(x: Dims, *indices: Dims, dims: tuple[int, ...]) -> Dims:
     """Names and sizes of what is picked."""
+    # One index without names, as an embedding has it, is the common case.
     if len(dims) == 1 and not any(indices[0].names):
         at, sizes = dims[0], indices[0].sizes
         own: Names = (x.names[at],) if len(sizes) == 1 else (None,) * len(sizes)
@@ -125,11 +126,13 @@ def _pick_add(x: Any, *indices: Any, dims: tuple[int, ...], sizes: tuple[int, ..
     shape = np.broadcast_shapes(*[one.shape for one in indices])
     rest = [i for i in range(len(sizes)) if i not in dims]
     lengths, others = tuple(sizes[i] for i in dims), tuple(sizes[i] for i in rest)
+    # Indices into several dims become one into all their entries in a row.
     rows = np.zeros(shape, np.int64)
     for index, length in zip(indices, lengths, strict=True):
         rows = rows * length + np.where(index < 0, index + length, index)
     out = np.zeros((math.prod(lengths), math.prod(others)), x.dtype)
     add_rows(out, rows.ravel(), fronted(x, indices, dims, sizes).reshape(math.prod(shape), -1))
+    # Sorting an order gives its inverse.
     return out.reshape(lengths + others).transpose(np.argsort((*dims, *rest)))
 
 

@@ -16,6 +16,7 @@ from workbench.ops.index.layout import layout
 def _advanced(key: tuple[Any, ...]) -> int:
     """Return how many dims the arrays of `key` make at the front of the result, where NumPy puts them; else 0."""
     arrays = [one for one in key if isinstance(one, np.ndarray)]
+    # Beside arrays NumPy counts an integer as an index, too.
     places = [i for i, one in enumerate(key) if isinstance(one, np.ndarray | int)]
     if not arrays or places == list(range(places[0], places[-1] + 1)):
         return 0

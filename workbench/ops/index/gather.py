@@ -59,6 +59,7 @@ def _checked(index: Any, dim: int, size: int, op: str) -> None:
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
     """Return the NumPy key that picks `index` along `dim`, every other position from itself."""
+    # Open grids broadcast: the positions of the other dims are never written out.
     grids = np.ogrid[tuple(slice(size) for size in index.shape)] if index.ndim else ()
     return tuple(index if i == dim else grids[i] for i in range(index.ndim))
 
@@ -114,6 +115,7 @@ GATHER = move(
 def _scatter_add(x: Any, index: Any, dim: int, sizes: tuple[int, ...]) -> Any:
     _checked(index, dim, sizes[dim] if sizes else 1, "scatter_add")
     out = np.zeros(sizes, x.dtype)
+    # Unbuffered: where places occur several times, += would keep one of the values.
     np.add.at(out.reshape(-1), _places(sizes, index, dim), x.ravel())
     return out
 
@@ -156,6 +158,7 @@ def check_written(op: str, x: Dims, source: Dims, index: Dims, dim: int) -> None
 
 def _scatter_add_to(x: Any, added: Any, index: Any, dim: int) -> Any:
     _checked(index, dim, x.shape[dim] if x.ndim else 1, "scatter_add")
+    # In row-major order, so that the flat view below shares its memory.
     out = x.copy(order="C")
     np.add.at(out.reshape(-1), _places(x.shape, index, dim), added.ravel())
     return out
@@ -283,6 +286,7 @@ def gather(input: Tensor, dim: Dim, index: Tensor, *, sparse_grad: bool = False)
     """
     own, wanted = dims_of(input), dims_of(index)
     if not wanted.numel:  # its type says nothing then: [] is one of floats
+        # Nothing is picked, yet the result has its place on the tape behind the input.
         nothing = ops.index(_with_dims(input), key=(slice(0, 0),))
         return ops.reshape(nothing, sizes=wanted.sizes) if dims_of(nothing).sizes != wanted.sizes else nothing
     check_index("gather", index)

@@ -50,12 +50,14 @@ _PLAIN = {int, type(None)}
 
 def _length(part: slice, size: int) -> int:
     """Return how many of `size` entries a slice shows."""
+    # Told first, without a question about a size that may be one of a trace.
     if part == slice(None):
         return size
     if _PLAIN.issuperset((type(size), type(part.start), type(part.stop), type(part.step))):
         return len(range(*part.indices(size)))
     step = 1 if part.step is None else part.step
     if step < 0:
+        # Counting backwards is left to Python, which needs a number.
         return len(range(*part.indices(plain(size))))
     start = 0 if part.start is None else _edge(part.start, size)
     stop = size if part.stop is None else _edge(part.stop, size)
@@ -304,6 +306,7 @@ def assign(array: Any, key: Any, value: Any) -> None:
         _check_source(part, value)
         part[...] = value
         return
+    # Picked places are written one after another: none of them may still have to be read.
     check_sources(part, (value,), "__setitem__", apart=True)
     indices = tuple(numbers(one) for one in picks)
     if part.size:
@@ -358,6 +361,7 @@ def written(input: Any, key: Any, value: Any) -> Any:
 def _fits_part(value: Any, sizes: tuple[int, ...]) -> None:
     """Refuse numbers whose sizes do not broadcast to those of the part they are written to."""
     shape = np.shape(value)
+    # As in NumPy and PyTorch, dims of one entry too many at the left do not count.
     while shape and len(shape) > len(sizes) and shape[0] == 1:
         shape = shape[1:]
     if len(shape) > len(sizes) or any(
@@ -386,6 +390,7 @@ def getitem(input: Any, key: Any) -> Tensor:
     >>> x[1:, ..., 0].names, x[:, [0, 2]].names, x[x[:, 0, 0] > 0].shape
     (('N', 'C'), ('N', 'C', 'T'), (0, 3, 5))
     """
+    # One integer or one slice, as in a loop over rows, needs no reading.
     if type(key) is int or type(key) is slice:
         return ops.index(input, key=(key,))
     shown, dims, picks = split_key(dims_of(input), key)
@@ -413,6 +418,7 @@ def setitem(input: Any, key: Any, value: Any) -> Tensor:
         return ops.index_set(input, value, key=shown)
     if shows_all(shown):
         return ops.index_put(input, value, *picks, dims=dims)
+    # Basic keys show a part first; what tensors pick is changed in that part, and the part is put back.
     part = ops.index_put(ops.index(input, key=shown), value, *picks, dims=dims)
     return ops.index_set(input, part, key=shown)
 

@@ -71,6 +71,7 @@ def _meet(x: Any, src: Any, index: Any, dim: int, reduce: str, include_self: boo
         )
     out = x.copy()
     key = _key(index, dim)
+    # Places that values are put into start with what changes nothing, all others keep what they have.
     if not include_self:
         out[key] = _start(reduce, x.dtype)
     _MEET[reduce].at(out, key, src)
@@ -93,6 +94,7 @@ def _untouched(index: Any, dim: int, sizes: tuple[int, ...], dtype: Any) -> Any:
 
 def _hits(index: Any, dim: int, sizes: tuple[int, ...]) -> Any:
     """Return how many indices point to each place."""
+    # Made of the indices, so that they are entries of a batch or values of a trace where these are.
     ones = ops.add(ops.mul(index, 0), 1)
     return ops.scatter_add(ones, index, dim=dim, sizes=sizes)
 
@@ -201,7 +203,9 @@ def _together(input: Any, dim: int, index: Any, src: Any, reduce: str, include_s
     if reduce == "sum":
         return total
     count = ops.add(_hits(index, dim, sizes), 1 if include_self else 0)
+    # Where nothing was put the value stays what it is, divided by 1.
     count = ops.maximum(count, 1)
+    # PyTorch rounds a mean of integers down.
     if input.payload.dtype.kind in "iu":
         return ops.to(ops.div_floor(total, count), dtype=np.dtype(input.payload.dtype))
     return ops.div(total, count)
@@ -340,6 +344,7 @@ def repeat_interleave(
             op="repeat_interleave",
             operands=(dims.operand("input", [at]),),
         )
+    # Counted with Python's integers, which do not overflow.
     rows = sum(counts.ravel().tolist()) * (1 if counts.ndim and counts.shape[0] == size else size)
     check_memory("repeat_interleave", (*dims.sizes[:at], rows, *dims.sizes[at + 1 :]))
     places = np.repeat(np.arange(size), counts)

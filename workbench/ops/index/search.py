@@ -177,6 +177,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, 
             [1, 0]])
     """
     array = np.asarray(numbers(input))
+    # np.nonzero takes no array without dims.
     found = (
         np.nonzero(array.reshape(1) if array.ndim == 0 and as_tuple else array)
         if array.ndim or as_tuple
@@ -266,6 +267,7 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     rows, at = _rows(input, dim, "unique")
+    # For lexsort the last key counts most.
     order = np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, np.int64)
     ordered = rows[order]
     first = np.ones(len(rows), np.bool_)

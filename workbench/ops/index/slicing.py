@@ -206,6 +206,7 @@ def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[T
             op="split",
             operands=(dims_of(tensor).operand("tensor", [at]),),
         )
+    # An empty dim is one empty part.
     count = max(-(-length // size), 1) if size else 1
     return _cut(tensor, at, [(i * size, min((i + 1) * size, length)) for i in range(count)])
 
@@ -240,6 +241,7 @@ def chunk(input: Tensor, chunks: int, dim: Dim = 0) -> tuple[Tensor, ...]:
         raise DimensionError(f"chunk expects `chunks` to be greater than 0, got: {chunks}", op="chunk")
     at = _dim(input, dim, "chunk")
     length = dims_of(input).sizes[at]
+    # PyTorch gives as many parts as were asked for, where of a dim that is not empty there may be fewer.
     if not length:
         return _cut(input, at, [(0, 0)] * chunks)
     return split(input, -(-length // chunks), at)

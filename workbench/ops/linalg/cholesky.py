@@ -64,6 +64,7 @@ def _cholesky_vjp(c: Call, g: Any, info: Any) -> tuple[Any, ...]:
     factor = c.outs[0]
     if c.params["upper"]:
         factor, g = adjoint(factor), adjoint(g)
+    # The lower triangle with half of its diagonal: mirrored, the diagonal would count twice.
     middle = lower(ops.matmul(adjoint(factor), g))
     middle = ops.add(middle, adjoint(lower(middle, -1)))
     middle = ops.mul(middle, 0.5)

@@ -89,6 +89,7 @@ def _eigh_vjp(c: Call, to_values: Any, to_vectors: Any) -> tuple[Any, ...]:
     check_phase(EIGENVECTOR_PHASE.format("linalg_eigh"), middle)
     # Eigenvectors stay orthonormal: only what turns them counts.
     middle = ops.div(ops.mul(skew(middle), 0.5), differences(values))
+    # On the diagonal it was divided by ones: there belongs the gradient of the eigenvalues.
     middle = with_diagonal(middle, 0.0 if to_values is None else to_values)
     return (ops.matmul(vectors, ops.matmul(middle, back)),)
 
@@ -130,6 +131,7 @@ EIGVALSH: Op = matrix_op(
 
 
 def _eigh_of(a: Any, uplo: str, g: Any) -> tuple[Any, ...]:
+    # Computed now, where a gradient is asked for: values alone cost less.
     vectors = ops.linalg_eigh(a, uplo=uplo)[1]
     return (ops.matmul(ops.mul(vectors, row(g)), adjoint(vectors)),)
 

@@ -135,6 +135,7 @@ def triangular(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array:
 def _triangular_one(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array:
     # Row-major: Xᵀ Aᵀ = Bᵀ, where the transposes are column-major without a copy.
     trsm = blas("trsm", a.dtype.char)
+    # A transpose is column-major itself: the routine is told, and nothing is copied.
     if a.flags.f_contiguous and not a.flags.c_contiguous:
         out = trsm(1.0, a, b.T, side=1, lower=not upper, trans_a=1, diag=unitriangular)
     else:
@@ -230,5 +231,6 @@ def sign_and_logarithm(a: Array) -> tuple[Array, Array]:
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithm[at] = np.sum(np.log(sizes))
             phases = values / sizes
+        # Where U has a zero a phase would be 0/0.
         sign[at] = 0 if np.any(sizes == 0) else _parity(pivots) * np.prod(phases)
     return sign, logarithm

@@ -50,6 +50,7 @@ def qr(a: Array, mode: str) -> tuple[Array, Array]:
         r[at] = np.triu(packed[:width])
         if mode != "r":
             start = packed[:, :count]
+            # The routine makes as many columns as it is given: behind the reflectors there has to be room.
             if width > count:
                 start = np.zeros((rows, width), a.dtype, order="F")
                 start[:, :count] = packed[:, :count]
@@ -80,6 +81,7 @@ def ldl_factor(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
         lwork = int(workspace(f"{name}_lwork", a.dtype.char, a.shape[-1], 1))
         for at in matrices(a):
             out[at], order, info[at] = routine(name, a.dtype.char)(a[at], lower=1, lwork=lwork)
+            # The routine leaves in the other triangle what was there.
             out[at] = np.tril(out[at])
             pivots[at] = order
     return out, pivots, info

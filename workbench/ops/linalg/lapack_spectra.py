@@ -20,6 +20,7 @@ def svd(a: Array, full_matrices: bool, op: str = "linalg.svd") -> tuple[Array, A
         u, vh = np.zeros((*batch, rows, left), a.dtype), np.zeros((*batch, right, columns), a.dtype)
         u[...], vh[...] = np.eye(rows, left), np.eye(right, columns)
         return u, np.zeros((*batch, count), kind), vh
+    # For values that are not finite NumPy refuses the batch: below the matrix is named.
     if small(a) and np.isfinite(a).all():
         u, s, vh = np.linalg.svd(a, full_matrices)
         return u, s, vh
@@ -28,6 +29,7 @@ def svd(a: Array, full_matrices: bool, op: str = "linalg.svd") -> tuple[Array, A
     u, vh = np.empty((*batch, rows, left), a.dtype), np.empty((*batch, right, columns), a.dtype)
     s = np.empty((*batch, count), kind)
     for at in matrices(a):
+        # Of the transpose, which is column-major: U and V change places.
         v, s[at], w, info = gesdd(a[at].T, full_matrices=full_matrices, lwork=lwork)
         if info:
             raise _not_converged(op, a[at], where(at, tuple(batch)), info, "singular values")
@@ -88,6 +90,7 @@ def eigh(a: Array, uplo: Literal["L", "U"], vectors: bool = True) -> tuple[Array
         # A real matrix goes in as its transpose, with the triangles exchanged; the conjugate would not do.
         one, below = (a[at], uplo == "L") if complex_ else (a[at].T, uplo == "U")
         values[at], found, info = routine(name, a.dtype.char)(one, compute_v=vectors, lower=below, **sizes)
+        # LAPACK may return NaN and call it a success.
         if info or not np.isfinite(values[at]).all():
             raise _not_converged("linalg.eigh", a[at], where(at, tuple(batch)), info or 1, "eigenvalues")
         if not batch:
@@ -122,6 +125,7 @@ def lstsq(a: Array, b: Array, rcond: float, driver: str) -> tuple[Array, Array, 
         for at in matrices(a):
             if driver == "gels":
                 gels = routine("gels", a.dtype.char)
+                # The right sides go in and the solutions come out in one array, as long as the longer of the two.
                 tall = np.zeros((max(rows, columns), b.shape[-1]), a.dtype, order="F")
                 tall[:rows] = b[at]
                 lwork = int(workspace("gels_lwork", a.dtype.char, rows, columns, b.shape[-1]))

@@ -253,6 +253,7 @@ def tolerance(values: Any, atol: Any, rtol: Any, sizes: tuple[int, ...]) -> Any:
     """Return max(atol, largest value · rtol) of every row of values, with the defaults of PyTorch."""
     if rtol is None:
         nothing_given = atol is None
+        # PyTorch's rule: who gives an atol above 0 has no rtol unless it is given as well.
         rtol = max(sizes) * float(np.finfo(values.payload.dtype).eps) if sizes else 0.0
         if not nothing_given:
             rtol = (

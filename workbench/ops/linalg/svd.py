@@ -85,6 +85,7 @@ def _svd_vjp(c: Call, to_u: Any, to_s: Any, to_vh: Any) -> tuple[Any, ...]:
     )
     middle = ops.div(middle, squares)
     on_diagonal = to_s
+    # Complex singular vectors share a phase, left and right, which counts on the diagonal.
     if is_complex_value(u) and left is not None and right is not None:
         on_diagonal = plus(on_diagonal, ops.div(diagonal(left), ops.mul(s, 2.0)))
     if on_diagonal is not None:

@@ -47,6 +47,7 @@ def as_samples_into(b: Batch) -> Any:
 
 def convolution(b: Batch) -> Any:
     """Entries with one weight are more samples; with a weight each they are groups of channels."""
+    # A bias of its own for each entry is added afterwards: the op takes one for all samples.
     if any(b.batched[2:]):
         bias = b.inputs[2]
         rank = len(b.shape(0))
@@ -103,6 +104,7 @@ def as_channels(b: Batch) -> Any:
 
 def last_dims(b: Batch) -> Any:
     """For a normalisation of the last dims: those before them are free."""
+    # Factors of their own for each entry are applied afterwards: the op takes one for all samples.
     if any(b.batched[1:]):
         plain = b.run(b.inputs[0] if b.batched[0] else b.whole(0), **b.params)
         y = plain[0]

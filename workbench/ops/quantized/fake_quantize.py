@@ -29,6 +29,7 @@ CODES_ONLY = Absent("it takes floating point values; dequantize first")
 
 def _steps(x: Any, scale: Any, zero_point: Any) -> Any:
     """rne(x·(1/s)) + z, before it is clamped; NaN and infinity stay."""
+    # Times the inverse in float32, as in PyTorch: a division would round some halves the other way.
     inverse = np.float32(1) / np.asarray(scale, np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
         return np.rint(x * inverse.astype(x.dtype)) + np.asarray(zero_point, x.dtype)
@@ -42,6 +43,7 @@ def _fake(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
 
 def _straight_through(g: Any, x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
     steps = _steps(x, scale, zero_point)
+    # NaN is outside of every bound: nothing passes.
     return np.where((steps >= qmin) & (steps <= qmax), g, 0).astype(g.dtype)
 
 

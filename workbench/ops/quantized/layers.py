@@ -35,6 +35,7 @@ def _real(q: QuantizedArray) -> Any:
 
 
 def _factors(x: QuantizedArray, weight: QuantizedArray) -> Any:
+    # Through float32, in which the kernels have them: both ways then give the same codes.
     scales = np.asarray(weight.scale, np.float32).astype(np.float64)
     return np.float64(np.float32(x.scale)) * scales
 
@@ -45,6 +46,7 @@ def _requantized(
     if scale is None:
         return (np.maximum(real, 0) if relu else real).astype(np.float32)
     codes = np.rint(real / np.float64(np.float32(scale))) + zero_point
+    # The code of zero is the least a rectified value has.
     low = max(qmin, zero_point) if relu else qmin
     return QuantizedArray(np.clip(codes, low, qmax).astype(np.uint8), scale, zero_point, quint8)
 
@@ -56,6 +58,7 @@ def _split(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def _packed(weight: QuantizedArray, bias: Any, kind: Any, make: Callable[[Any, Any], Any]) -> Any:
     """Return the compiled layer of these weights, packed once; a bias whose values changed packs it again."""
     held = weight.cache.get(kind)
+    # By its bytes: a bias may be changed in place, which no identity would tell.
     now = b"" if bias is None else bias.tobytes()
     if held is None or held[0] != now:
         scales = np.atleast_1d(np.asarray(weight.scale, np.float32))
@@ -66,6 +69,7 @@ def _packed(weight: QuantizedArray, bias: Any, kind: Any, make: Callable[[Any, A
 
 def _fits_kernel(x: Any, weight: Any) -> bool:
     fits = weight.cache.get("fits")
+    # Codes never change, so that what they fit is found out once.
     if fits is None:
         signed = weight.dtype is qint8 and weight.axis in (None, 0) and not np.any(weight.zero_point)
         fits = weight.cache["fits"] = signed
@@ -86,6 +90,7 @@ def _run(packed: Any, x: QuantizedArray, out: dict[str, Any], **settings: Any) -
     )
     if scale is None:
         return codes
+    # The kernel knows one lower bound, the code of zero of a rectified value.
     if out["qmin"] > 0 and not relu:
         np.maximum(codes, np.uint8(out["qmin"]), out=codes)
     return QuantizedArray.own(codes, scale, zero, quint8)
@@ -125,6 +130,7 @@ def _conv2d_dims(*dims: Dims, **params: Any) -> Dims:
         return found  # type: ignore[no-any-return]
     batch, channels, height, width = found.sizes
     if height < 2 or width < 2:
+        # Asked again for its words: it refuses such sizes.
         return MAX_POOL2D.dims(found, **_TWO_BY_TWO)[0]  # type: ignore[return-value]  # has the words of the refusal
     return Dims(found.names, (batch, channels, height // 2, width // 2))
 

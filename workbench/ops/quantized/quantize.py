@@ -56,9 +56,11 @@ def _codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: DTy
     if x.dtype != np.float32:
         name = as_dtype(x.dtype).name
         raise DTypeError(f"Quantize only works on Float Tensor, got {_LETTER.get(name, name)}; try x.float()")
+    # Times the inverse in float32, as in PyTorch: a division would round some halves the other way.
     inverse = np.float32(1) / np.asarray(scale, np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
         rounded = np.rint(x * inverse + np.asarray(zero_point, np.float32))
+        # float32 does not hold the ends of 32 bits.
         wide = rounded if dtype.itemsize == 1 else rounded.astype(np.float64)
         return np.where(np.isnan(wide), qmax, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
 

@@ -29,6 +29,7 @@ def seed_from(generator: Generator | None = None) -> int:
     A trace is told, and the graph draws a seed of its own at every run.
     """
     source = generator or default_generator
+    # All the bits that a draw from [0, 1) has.
     seed = int(source.numpy.random() * 2**53)
     tell_drawn(seed, source)
     return seed
@@ -37,6 +38,7 @@ def seed_from(generator: Generator | None = None) -> int:
 def drawn(sizes: tuple[int, ...], seed: int) -> Array:
     """Return whole numbers below 2³² for the places of an array, in row-major order."""
     key = np.uint32((seed >> 32) * _SPREAD % _WHOLE)
+    # In 32 bits, which wrap around: the same in C++ and here.
     h = np.arange(math.prod(sizes)).astype(np.uint32) * np.uint32(_SPREAD) + np.uint32(seed % _WHOLE)
     h = (h ^ (h >> np.uint32(16))) * np.uint32(0x7FEB352D) ^ key
     h = (h ^ (h >> np.uint32(15))) * np.uint32(0x846CA68B)

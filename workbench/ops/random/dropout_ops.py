@@ -30,6 +30,7 @@ def _laid(values: Any, x: Any, drawn: _Places) -> Any:
 
 
 def _dropout(x: Any, *, p: float, seed: int, drawn: _Places, scale: float, high: float, low: float) -> Any:
+    # By the dims' own order, not by that of the memory: a transposed input drops the same values.
     chosen = kept(_own(x, drawn), p, seed)
     y = x * _laid(np.where(chosen, scale, 0).astype(x.dtype), x, drawn)
     return y + _laid(np.where(chosen, high, low).astype(x.dtype), x, drawn) if high or low else y

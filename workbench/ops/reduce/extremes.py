@@ -85,6 +85,7 @@ def overall(
 
     def vjp(c: Call, g: Any) -> tuple[Any, ...]:
         x = c.inputs[0]
+        # NaN equals nothing: where it is the result, the NaN that are there share.
         hit = ops.logical_or(ops.eq(x, c.out), ops.logical_and(ops.isnan(x), ops.isnan(c.out)))
         hit = ops.to(hit, dtype=np.dtype(g.payload.dtype))
         everywhere = tuple(range(len(x.payload.shape)))
@@ -155,6 +156,7 @@ def selection(
         row = along(x)
         indices = np.expand_dims(pick(row, dim, **params), dim)
         values = np.take_along_axis(row, indices, dim)
+        # A value without dims was given one: it goes again even under keepdim.
         if x.ndim == 0 or not keepdim:
             return np.squeeze(values, dim), np.squeeze(indices, dim)
         return values, indices

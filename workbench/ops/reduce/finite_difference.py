@@ -43,6 +43,7 @@ def diff(
     x = ops.cat(*several, dim=at) if len(several) > 1 else input
     minus = ops.ne if input.payload.dtype.kind == "b" else ops.sub
     size = x.payload.shape[at]
+    # As many rounds as there are values leave none.
     if n >= size:
         return part(x, at, 0, 0)
     for _ in range(n):
@@ -175,6 +176,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int | str) -> tuple[Any, int
             )
         places = _beside(places, at, ndim)
     elif own < ndim:
+        # Places of fewer dims go with the last ones of the values.
         places = ops.reshape(places, sizes=(1,) * (ndim - own) + places.payload.shape)
     return ops.div(ops.mul(heights, diff(places, dim=at - ndim)), 2.0), at
 

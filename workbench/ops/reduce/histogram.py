@@ -32,6 +32,7 @@ def _histc(x: Any, bins: int, low: float, high: float) -> Any:
             "histc is not supported for complex tensors, which have no order: take abs() or real first"
         )
     values = x.reshape(-1)
+    # Equal bounds stand for "all values", as in PyTorch.
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -40,6 +41,7 @@ def _histc(x: Any, bins: int, low: float, high: float) -> Any:
         low, high = low - 1, high + 1
     # NaN is in no bin; the upper edge belongs to the last.
     inside = values[(values >= low) & (values <= high)]
+    # In float64: in fewer digits a value near an edge would slip into the bin beside it.
     place = ((inside.astype(np.float64) - low) / (high - low) * bins).astype(np.int64)
     return np.bincount(np.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
 
@@ -165,6 +167,7 @@ def histogram(
         if not (np.isfinite(low) and np.isfinite(high)):
             raise RuntimeError(f"torch.histogram(): range [{low}, {high}] is not finite")
         if low == high:
+            # One value alone would have bins of no width.
             low, high = low - 0.5, high + 0.5
         edges = new(np.linspace(low, high, int(bins) + 1, dtype=dtype))
     more = () if weight is None else (weight,)
@@ -199,6 +202,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             op="bincount",
             operands=(dims.operand("input"), dims_of(weights).operand("weights")),
         )
+    # PyTorch sums weights of any other type in double precision.
     kind = weights.payload.dtype if weights.payload.dtype == np.float32 else np.dtype(np.float64)
     length = max(int(array.max()) + 1 if array.size else 0, minlength)
     if not length:

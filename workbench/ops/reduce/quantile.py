@@ -70,6 +70,7 @@ def _quantile(
         raise DimensionError(
             f"{name}() input tensor must be non-empty.", op=name, operands=(dims.operand("input"),)
         )
+    # A value without dims has none to reduce, though it takes dim 0.
     reduced = tuple(range(ndim)) if dim is None else (dim_index(dims, dim, name),)[:ndim]
     rest = tuple(i for i in range(ndim) if i not in reduced)
     count = math.prod(dims.sizes[i] for i in reduced)
@@ -83,6 +84,7 @@ def _quantile(
     bad = ops.isnan(rows)
     if name == "nanquantile":
         numbers = ops.sum(ops.logical_not(bad), dim=(1,), keepdim=True)
+        # Where there is no number at all, place 0 holds NaN.
         last = ops.to(ops.maximum(ops.sub(numbers, 1), 0), dtype=input.payload.dtype)
         ranks = ops.mul(share, last)
     else:

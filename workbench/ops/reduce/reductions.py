@@ -92,6 +92,7 @@ def kept(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
 
 def spread(value: Any, x: Any, dim: tuple[int, ...]) -> Any:
     """Bring a reduced value back to the sizes of `x`."""
+    # A value without dims stretches as it is.
     if value.payload.shape:
         value = kept(value, x, dim)
     return ops.expand(value, sizes=x.payload.shape)
@@ -160,6 +161,7 @@ def product_of_others(x: Any, dim: tuple[int, ...]) -> Any:
         ops.permute(x, dim=order), sizes=(*(shape[i] for i in rest), math.prod(shape[i] for i in dim))
     )
     last = len(rest)
+    # A 1 in front and the last cut off: each place then has the product of all before it.
     step = ((0, 0),) * last + ((1, -1),)
 
     def before(values: Any) -> Any:
@@ -196,6 +198,7 @@ PROD = reduction(
 
 
 def _truth(dtype: np.dtype[Any], params: Mapping[str, Any]) -> Any:
+    # PyTorch keeps bytes, which it had before it had bools.
     return dtype if dtype == np.uint8 else np.dtype(np.bool_)
 
 
@@ -231,6 +234,7 @@ ALL = reduction(
 
 def _logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     top = np.amax(x.real, axis=dim, keepdims=True, initial=-np.inf)
+    # Where the largest is infinite it is not taken out: ∞ - ∞ would be NaN.
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
     with np.errstate(divide="ignore"):
         out = np.log(np.sum(np.exp(x - top), axis=dim, keepdims=True)) + top
@@ -356,6 +360,7 @@ def nanmean(
 
 def _named_axes(input: Any, dim: DimsLike | None, op: str) -> tuple[int, ...]:
     """Return the positions of the dims to reduce, where an empty list means none (and None still all)."""
+    # PyTorch is of two minds: for `sum` an empty list of dims means all of them, for `any` and `all` none.
     return () if dim is not None and not isinstance(dim, int | str) and not dim else axes_of(input, dim, op)
 
 

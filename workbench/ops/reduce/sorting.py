@@ -173,10 +173,12 @@ def _middle_number(x: Any, dim: int) -> Any:
 def _most_frequent(x: Any, dim: int) -> Any:
     """Index of the most frequent value; of several the smallest, and of that the last."""
     order = np.moveaxis(np.argsort(x, axis=dim, kind="stable"), dim, -1)
+    # In order equal values are neighbours: a run is as long as its value is frequent.
     values = np.take_along_axis(np.moveaxis(x, dim, -1), order, -1)
     here = np.arange(values.shape[-1])
     fresh = np.ones(values.shape, np.bool_)
     fresh[..., 1:] = values[..., 1:] != values[..., :-1]
+    # Where it stands in its run: the longest run reaches highest, and argmax takes the first of those.
     run = here - np.maximum.accumulate(np.where(fresh, here, 0), axis=-1)
     return np.take_along_axis(order, np.argmax(run, axis=-1)[..., None], -1)[..., 0]
 

@@ -36,8 +36,10 @@ def _samples() -> list[Sample]:
 def _var(x: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
     n = math.prod(x.shape[i] for i in dim)
     with np.errstate(all="ignore"):
+        # By two passes: the square of the mean taken from the mean of squares would lose the digits of small spreads.
         centred = x - np.true_divide(np.sum(x, axis=dim, keepdims=True), n)
         square = centred.real**2 + centred.imag**2 if x.dtype.kind == "c" else centred * centred
+        # Never below 0 degrees of freedom, as in PyTorch: then the result is infinite, or NaN for 0/0.
         return np.true_divide(np.sum(square, axis=dim, keepdims=keepdim), max(n - correction, 0))
 
 
@@ -99,6 +101,7 @@ def _spread(
     op: Op, name: str, input: Any, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
 ) -> tuple[Tensor, tuple[int, ...]]:
     """Sort out the two signatures of PyTorch, and return the spread and the dims it was taken over."""
+    # In the older signature `unbiased` stands where `dim` does now.
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
@@ -248,6 +251,7 @@ def cov(
         mean = ops.div(ops.sum(ops.mul(x, w), dim=(1,), keepdim=True), n)
         lost: Any = correction
         if weights is not None and correction:
+            # PyTorch's rule: what is lost is what an observation weighs on average.
             squares = ops.sum(ops.mul(w, weights), dim=(0,), keepdim=False)
             lost = ops.mul(ops.div(squares, n), float(correction))
         freedom = ops.maximum(ops.sub(n, lost), 0)
@@ -270,6 +274,7 @@ def corrcoef(input: Tensor) -> Tensor:
             [-1.0000,  1.0000]])
     """
     c = cov(input)
+    # One variable goes with itself entirely: 1, or NaN where it does not vary.
     if not c.payload.shape:
         return ops.div(c, c)
     own = np.arange(c.payload.shape[0])

@@ -29,6 +29,7 @@ def align_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     if not tensors:
         return ()
+    # Of several equally long ones the first, as in PyTorch.
     longest = max(tensors, key=lambda one: len(dims_of(one).sizes))
     return tuple(_aligned(one, longest) for one in tensors)
 
@@ -37,10 +38,12 @@ def _aligned(tensor: Any, longest: Any) -> Any:
     own, wanted = dims_of(tensor).names, dims_of(longest).names
     missing = []
     at = len(own) - 1
+    # From the right, where dims without a name have their places.
     for i in range(len(wanted) - 1, -1, -1):
         if at < 0 or own[at] != wanted[i]:
             missing.append(i)
             continue
+        # A dim without a name is known by its place alone: it must not move.
         if own[at] is None and len(own) - at != len(wanted) - i:
             raise DimensionError(
                 f"Aligning Tensor{list(own)} to names {list(wanted)} would change the absolute position from the right "
@@ -51,6 +54,7 @@ def _aligned(tensor: Any, longest: Any) -> Any:
             )
         at -= 1
     if at >= 0:
+        # `align_as` is advised only where it would work: all names are there, in another order.
         reorders = None not in own and set(own) <= set(wanted)
         raise DimensionError(
             f"Could not align Tensor{list(own)} to Tensor{list(wanted)} because Tensor{list(own)} is not a subsequence "
@@ -59,6 +63,7 @@ def _aligned(tensor: Any, longest: Any) -> Any:
             operands=(dims_of(tensor).operand("input", [at]), dims_of(longest).operand("other")),
             fix="input.align_as(other)" if reorders else "",
         )
+    # From the left: each position counts the dims put in before it.
     for i in reversed(missing):
         tensor = tensor.unsqueeze(i) if wanted[i] is None else tensor.unsqueeze(i, wanted[i])
     return tensor

@@ -21,6 +21,7 @@ def resized(b: Batch) -> Any:
 def reshape(b: Batch) -> Any:
     """Sizes behind the batch dim; a size to be found out is known from the rule."""
     sizes = b.params["sizes"]
+    # With an empty batch, -1 could be any size.
     return b.sized(b.inputs[0]) if -1 in sizes else ops.reshape(b.inputs[0], sizes=(b.size, *sizes))
 
 
@@ -31,6 +32,7 @@ def permute(b: Batch) -> Any:
 
 def unsqueeze(b: Batch) -> Any:
     """The new dim stands one further right."""
+    # Inside a batch values have no names: `Batch` works those of the result out. The same below.
     return ops.unsqueeze(b.inputs[0], dim=b.params["dim"] + 1, name=None)
 
 
@@ -39,6 +41,7 @@ def expand(b: Batch) -> Any:
     shape, sizes = b.shape(0), b.params["sizes"]
     aligned = (b.size, *(1,) * (len(sizes) - len(shape)), *shape)
     value = b.inputs[0]
+    # A reshape that changes nothing would be one more node on the tape.
     if value.payload.shape != aligned:
         value = ops.reshape(value, sizes=aligned)
     return ops.expand(value, sizes=(b.size, *sizes))

@@ -55,14 +55,17 @@ def record(
 
 def _count(start: Any, end: Any, step: Any) -> Any:
     """Return how many whole numbers there are from `start` in steps up to `end`."""
+    # Rounded up, by a quotient that rounds down: sizes of a trace know no other division.
     return -((start - end) // step)
 
 
 def _arange(start: Any, end: Any, step: Any, dtype: Any) -> Any:
+    # Counted in whole numbers first: in float16 NumPy would add rounded steps.
     return np.arange(start, end, step).astype(dtype, copy=False)
 
 
 def _linspace(start: float, end: float, steps: int, dtype: Any) -> Any:
+    # In float64 and rounded once.
     return np.linspace(start, end, steps).astype(dtype)
 
 
@@ -132,6 +135,7 @@ def is_symbolic(*sizes: Any) -> bool:
 
 def made(op: Op, *sizes: Any, **params: Any) -> Any:
     """Return the result of `op`: of a trace where a size is one of it, else at once."""
+    # Not through the op otherwise: under a trace it would become a node, and what has fixed sizes is a constant.
     return op(**params) if is_symbolic(*sizes) else new(op.forward(**params))
 
 

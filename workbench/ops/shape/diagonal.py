@@ -30,6 +30,7 @@ def _length(sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> int:
 
 def _diagonal_dims(x: Dims, offset: int, dim1: int, dim2: int, name: str | None = None) -> Dims:
     rest = x.without((dim1, dim2))
+    # The names of the two dims are free: they go.
     if name is not None and name in rest.names:
         raise DimensionError(
             f"diagonal: the name {name!r} for the diagonal is taken already.",
@@ -40,13 +41,16 @@ def _diagonal_dims(x: Dims, offset: int, dim1: int, dim2: int, name: str | None 
 
 
 def _diagonal(x: Any, offset: int, dim1: int, dim2: int, name: str | None = None) -> Any:
+    # By hand, not `np.diagonal`: that view is read-only, and PyTorch's is written through.
     memory, here = memory_of(x)
     strides = tuple(stride // x.itemsize for stride in x.strides)
     length = _length(x.shape, offset, dim1, dim2)
+    # Above the main diagonal it begins further right, below further down.
     start = strides[dim2] * offset if offset > 0 else -strides[dim1] * offset
     rest = [i for i in range(x.ndim) if i not in (dim1, dim2)]
     return see(
         memory,
+        # A diagonal without values would begin outside the memory.
         here + start if length and x.size else 0,
         (*(x.shape[i] for i in rest), length),
         (*(strides[i] for i in rest), strides[dim1] + strides[dim2]),
@@ -54,6 +58,7 @@ def _diagonal(x: Any, offset: int, dim1: int, dim2: int, name: str | None = None
 
 
 def _embedded(x: Any, sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+    # Written through the view: both ops agree on where the diagonal lies.
     out = np.zeros(sizes, x.dtype)
     _diagonal(out, offset, dim1, dim2)[...] = x
     return out
@@ -121,6 +126,7 @@ DIAGONAL_SCATTER = writer(
 def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
     rows, columns = x.shape[-2:]
     lower = np.arange(columns) - np.arange(rows)[:, None]
+    # Chosen, not multiplied: NaN and infinities outside the triangle become 0.
     return np.where(lower >= diagonal if upper else lower <= diagonal, x, np.zeros((), x.dtype))
 
 
@@ -189,6 +195,7 @@ def _plane(input: Any, dim1: int | str, dim2: int | str, op: str) -> tuple[int, 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: Dim = 0, dim2: Dim = 1) -> Tensor:
     """A copy of `input` in which the diagonal of two dims is replaced by `src`."""
     a, b = _plane(input, dim1, dim2, "diagonal_scatter")
+    # Without broadcasting, as in PyTorch.
     part = _diagonal_dims(dims_of(input), offset, a, b)
     if part.sizes != dims_of(src).sizes:
         raise DimensionError(
@@ -214,6 +221,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     if not dims.sizes:
         raise DimensionError("diag_embed: expected a tensor with at least one dim", op="diag_embed")
     ndim = len(dims.sizes) + 1
+    # The positions count in the result, which has one dim more than the input.
     template = Dims((None,) * ndim, (1,) * ndim)
     a, b = dim_index(template, dim1, "diag_embed"), dim_index(template, dim2, "diag_embed")
     if a == b:
@@ -241,6 +249,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         )
     if ndim == 1:
         return diag_embed(input, diagonal)
+    # Of its own, unlike `diagonal`: PyTorch's `diag` copies.
     return ops.clone(ops.diagonal(input, offset=int(diagonal), dim1=0, dim2=1))
 
 
@@ -309,6 +318,7 @@ def tril_indices(
     >>> wb.tril_indices(2, 2).tolist()
     [[0, 1, 1], [0, 0, 1]]
     """
+    # Negative sizes are refused below, with PyTorch's words: NumPy's would come first.
     return _triangle_indices(np.tril_indices(max(row, 0), offset, max(col, 0)), dtype, device, row, col)
 
 
@@ -330,6 +340,7 @@ def fill_diagonal(input: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     """
     dims = dims_of(input)
     sizes = dims.sizes
+    # In three dims or more the diagonal has all indices equal, so PyTorch wants one size.
     if len(sizes) < 2 or (len(sizes) > 2 and len(set(sizes)) > 1):
         raise DimensionError(
             "fill_diagonal: the main diagonal is that of a tensor of two dims, or of more that all have one size: got "
@@ -338,5 +349,6 @@ def fill_diagonal(input: Tensor, fill_value: float, wrap: bool = False) -> Tenso
             operands=(dims.operand(),),
         )
     mask = np.zeros(sizes, np.bool_)
+    # NumPy wraps tall matrices as PyTorch does, with a row left out between.
     np.fill_diagonal(mask, True, wrap=wrap)
     return masked_fill(input, new(mask), fill_value)

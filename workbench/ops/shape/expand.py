@@ -149,6 +149,7 @@ def expand(input: Tensor, *sizes: Size, size: Size | None = None) -> Tensor:
             op="expand",
             operands=(own.operand(),),
         )
+    # Refused although nothing is stored: past 2⁶³ bytes the strides overflow.
     check_memory("expand", [size for size in full if size != -1], input.payload.dtype.itemsize)
     return ops.expand(input, sizes=full)
 
@@ -200,6 +201,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     if not several:
         return ()
+    # By pairs, so that a clash names the two that do not fit.
     together = reduce(lambda a, b: broadcast("broadcast_tensors", a, b), map(dims_of, several))
     return tuple(ops.expand(one, sizes=together.sizes) for one in several)
 

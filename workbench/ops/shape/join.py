@@ -45,6 +45,7 @@ def _cat_dims(*tensors: Dims, dim: int) -> Dims:
                 op="cat",
                 operands=(first.operand("tensors[0]", clash), other.operand(f"tensors[{i}]", clash)),
             )
+        # With the sizes of the first: the names are compared, sizes along `dim` may differ.
         names = unify_names("cat", Dims(names, first.sizes), other)
     total = sum(one.sizes[dim] for one in tensors)
     return Dims(names, (*first.sizes[:dim], total, *first.sizes[dim + 1 :]))
@@ -55,6 +56,7 @@ def _cat_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     for value, need in zip(c.inputs, c.needs, strict=True):
         size = value.payload.shape[dim]
         key = (slice(None),) * dim + (slice(start, start + size),)
+        # Views of the gradient: nothing is copied for inputs side by side.
         parts.append(ops.index(g, key=key) if need else None)
         start += size
     return tuple(parts)
@@ -91,6 +93,7 @@ def _stack_dims(*tensors: Dims, dim: int, name: str | None) -> Dims:
                 operands=(first.operand("tensors[0]"), other.operand(f"tensors[{i}]")),
             )
         names = unify_names("stack", Dims(names, first.sizes), other)
+    # Asked last: until all tensors are unified their names are not known.
     if name is not None and name in names:
         raise DimensionError(
             f"stack: the name {name!r} for the new dim is taken already.",
@@ -101,6 +104,7 @@ def _stack_dims(*tensors: Dims, dim: int, name: str | None) -> Dims:
 
 
 def _stack(*tensors: Any, dim: int, name: str | None) -> Any:
+    # `np.stack` does the same, by way of Python that takes as long again for small tensors.
     new_dim = (*(slice(None),) * dim, None)
     return np.concatenate([one[new_dim] for one in tensors], axis=dim)
 
@@ -149,6 +153,7 @@ def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     (3, 3)
     """
     several = _several(tensors, "cat")
+    # Numbers count as rank 0, and are refused further down with PyTorch's words.
     ranks = {len(one.payload.shape) if isinstance(one, Value) else 0 for one in several}
     if len(ranks) == 1 and 0 not in ranks:  # as nearly always: nothing to look after
         return ops.cat(*several, dim=dim_index(dims_of(several[0]), dim, "cat"))
@@ -162,6 +167,7 @@ def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     at = dim_index(dims_of(fitting[0]), dim, "cat")
     sizes = dims_of(fitting[0]).sizes
     empty = (*sizes[:at], 0, *sizes[at + 1 :])
+    # The empty ones take part all the same: they count for the type of the result, and get gradients.
     return ops.cat(
         *[ops.reshape(one, sizes=empty) if _is_nothing(one) and sizes != (0,) else one for one in several],
         dim=at,
@@ -271,6 +277,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 op="block_diag",
                 operands=(dims_of(one).operand(f"tensors[{i}]"),),
             )
+    # Rows of different blocks have nothing in common but the place: names would clash.
     blocks = [ops.rename(atleast_2d(one), names=None) for one in tensors]
     widths = [dims_of(one).sizes[1] for one in blocks]
     total = sum(widths)
@@ -307,14 +314,17 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
                 f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {dims_of(one)}",
                 op="meshgrid",
             )
+        # Nothing is computed, so that nothing is promoted either: PyTorch refuses.
         if one.payload.dtype != several[0].payload.dtype:
             raise DTypeError("meshgrid expects all tensors to have the same dtype")
     several = [atleast_1d(one) for one in several]
     exchanged = indexing == "xy" and len(several) > 1
     if exchanged:
+        # "xy" is "ij" of the first two exchanged, given back in the order in which they came.
         several[:2] = several[1::-1]
     sizes = tuple(dims_of(one).sizes[0] for one in several)
     names = tuple(dims_of(one).names[0] for one in several)
+    # Before the views are made, whose names would clash one op later with a worse message.
     _check_axes(several)
     grids = []
     for i, one in enumerate(several):
@@ -359,7 +369,9 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
                 operands=(dims_of(one).operand(),),
             )
     if len(tensors) == 1:
+        # As it is, names and all, as in PyTorch.
         return tensors[0]
+    # Rows are combinations: no vector's name says what they are.
     grids = meshgrid(*[ops.rename(one, names=None) if one._names else one for one in tensors])
     return stack([ops.reshape(one, sizes=(dims_of(one).numel,)) for one in grids], 1)
 
@@ -384,5 +396,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return new(np.empty(0, input.payload.dtype))
     choose = combinations_with_replacement if with_replacement else _combinations
+    # Reshaped, as without any combination NumPy would see no second dim.
     rows = np.array([*choose(range(int(dims.sizes[0])), r)], np.int64).reshape(-1, r)
     return ops.pick(ops.rename(input, names=None), new(rows), dims=(0,))

@@ -69,6 +69,7 @@ def on_codes(forward: Any) -> Any:
 
 def sizes_from(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Return sizes given as several arguments or as one list of them."""
+    # By `__index__`: sizes of a trace and NumPy's integers are numbers too.
     several = given[0] if len(given) == 1 and not hasattr(given[0], "__index__") else given
     return tuple(whole(size) for size in several)
 
@@ -78,6 +79,7 @@ def copying(view: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(view)
     def copied(*args: Any, **kwargs: Any) -> Any:
+        # Copied from the view, so that gradients and names follow its rules.
         result = view(*args, **kwargs)
         return tuple(ops.clone(one) for one in result) if isinstance(result, tuple) else ops.clone(result)
 
@@ -89,6 +91,7 @@ def copying(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def storage(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the array that owns the memory of `array`, as far as NumPy knows."""
+    # NumPy shortens chains of views itself, but not those through a subclass or a buffer.
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -97,6 +100,7 @@ def storage(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def memory_of(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     """Return all values of the storage of `array` as one dim, and where in them `array` begins."""
     owner = storage(array)
+    # Its lowest address: the first value stands elsewhere where strides are negative.
     low, high = np.lib.array_utils.byte_bounds(owner)
     flat = owner.ravel(order="K")
     if owner.size and not np.may_share_memory(flat, owner):
@@ -105,6 +109,7 @@ def memory_of(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
         flat = np.lib.stride_tricks.as_strided(first, ((high - low) // array.itemsize,), (array.itemsize,))
     if flat.dtype != array.dtype:
         flat = flat.view(array.dtype)  # the parts of complex numbers
+    # NumPy may point an empty array anywhere.
     here = int(array.__array_interface__["data"][0]) if array.size else low
     return flat, (here - low) // array.itemsize
 

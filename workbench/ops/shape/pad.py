@@ -35,7 +35,9 @@ def _pad_dims(x: Dims, padding: tuple[tuple[int, int], ...], value: float) -> Di
 
 def _pad(x: Any, padding: tuple[tuple[int, int], ...], value: float) -> Any:
     cut = tuple(
-        slice(max(-before, 0), x.shape[i] - max(-after, 0)) for i, (before, after) in enumerate(padding)
+        # Negative widths cut first: NumPy's pad knows none.
+        slice(max(-before, 0), x.shape[i] - max(-after, 0))
+        for i, (before, after) in enumerate(padding)
     )
     grow = tuple((max(before, 0), max(after, 0)) for before, after in padding)
     out = np.full([size + sum(width) for size, width in zip(x[cut].shape, grow, strict=True)], value, x.dtype)
@@ -52,6 +54,7 @@ PAD = move(
     dims=_pad_dims,
     rule="names pass through, sizes grow by the border",
     forward=_pad,
+    # The transpose cuts where the op added and adds zeros where it cut, whatever `value` is.
     vjp=lambda c, g: (ops.pad(g, padding=tuple((-a, -b) for a, b in c.params["padding"]), value=0.0),),
     samples=lambda: [
         Sample((grid(2, 3),), {"padding": ((0, 0), (1, 2)), "value": 0.5}, names=(("N", "C"),)),
@@ -76,12 +79,14 @@ def _pairs(input: Any, pad: Sequence[int], op: str) -> tuple[tuple[int, int], ..
         )
     pairs = [(whole(pad[i]), whole(pad[i + 1])) for i in range(0, len(pad), 2)]
     padding = ((0, 0),) * (len(dims.sizes) - len(pairs)) + tuple(reversed(pairs))
+    # Negative sizes are refused by the op's own rule.
     check_memory(op, [max(size + sum(pair), 0) for size, pair in zip(dims.sizes, padding, strict=True)])
     return padding
 
 
 def _reflected(size: int, before: int, after: int) -> Any:
     places = np.abs(np.arange(-before, size + after))
+    # Once at each end: wider borders are refused beforehand.
     return np.where(places >= size, 2 * (size - 1) - places, places)
 
 
@@ -90,6 +95,7 @@ def _replicated(size: int, before: int, after: int) -> Any:
 
 
 def _wrapped(size: int, before: int, after: int) -> Any:
+    # What is cut goes first, and only what is left is wrapped.
     inside = np.arange(max(-before, 0), size - max(-after, 0))
     places = np.arange(-max(before, 0), len(inside) + max(after, 0))
     return inside[places % max(len(inside), 1)] if len(inside) else inside
@@ -145,6 +151,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             _check_border(dims, dim, before, after, mode)
             size = dims.sizes[dim]
             way = {"mode": mode, "size": size, "before": before, "after": after, "dtype": np.dtype(np.int64)}
+            # A choice of entries: its gradient adds what comes from each copy. An op, as in a graph the size may be
+            # another.
             result = ops.pick(result, made(PLACES, size, before, after, **way), dims=(dim,))
     return result
 
@@ -152,6 +160,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _check_border(dims: Dims, dim: int, before: int, after: int, mode: str) -> None:
     size = dims.sizes[dim]
     widest = max(before, after)
+    # PyTorch lets only "circular" leave a dim without entries.
     if size + before + after < 0 or (mode != "circular" and (not size or size + before + after < 1)):
         why = f"a dim of size {size} with borders {before} and {after} leaves nothing"
     elif mode == "reflect" and widest >= size:

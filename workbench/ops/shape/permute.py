@@ -91,6 +91,7 @@ def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Te
         given = order[0] if len(order) == 1 and not isinstance(order[0], int | str) else order
     own = dims_of(input)
     positions = tuple(dim_index(own, dim, "permute") for dim in given)
+    # Too few and repeated ones at once.
     if sorted(positions) != list(range(len(own.sizes))):
         raise DimensionError(
             f"permute(dims): {list(given)} must name each of the {len(own.sizes)} dims once.",
@@ -114,6 +115,7 @@ def transpose(input: Tensor, dim0: Dim, dim1: Dim) -> Tensor:
     dims = dims_of(input)
     a, b = dim_index(dims, dim0, "transpose"), dim_index(dims, dim1, "transpose")
     order = list(range(len(dims.sizes)))
+    # PyTorch lets a number be transposed: dims 0 and -1 of it are there.
     if order:
         order[a], order[b] = order[b], order[a]
     return ops.permute(input, dim=tuple(order))
@@ -162,9 +164,11 @@ def movedim(input: Tensor, source: DimsLike, destination: DimsLike) -> Tensor:
                 op="movedim",
                 operands=(dims.operand(),),
             )
+    # A number has dims 0 and -1 to be moved, and none to be permuted.
     if not dims.sizes:
         return ops.permute(input, dim=())
     taken = dict(zip(places, moved, strict=True))
+    # The others fill the free places from the left.
     rest = iter(i for i in range(len(dims.sizes)) if i not in moved)
     return ops.permute(
         input, dim=tuple(taken[i] if i in taken else next(rest) for i in range(len(dims.sizes)))
@@ -218,6 +222,7 @@ def _matrix_transposed(input: Any, what: str) -> Any:
 def _conjugate_transposed(input: Tensor) -> Tensor:
     """Return a matrix transposed and conjugated."""
     dims = dims_of(input)
+    # PyTorch: a number is its own transpose, a vector has none.
     if len(dims.sizes) not in (0, 2):
         raise DimensionError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(dims.sizes)}-D tensor.",
@@ -250,6 +255,7 @@ def flip(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Tenso
     given: Any = dims
     if dims is None:
         given = order[0] if len(order) == 1 else order
+    # No dims reverse nothing here, where elsewhere they mean all of them.
     several = (given,) if isinstance(given, int | str) else tuple(given)
     return ops.flip(input, dim=dim_indices(dims_of(input), several, "flip") if several else ())
 
@@ -289,6 +295,7 @@ def roll(input: Tensor, shifts: Size, dims: DimsLike | None = None) -> Tensor:
     where = () if dims is None else (dims,) if isinstance(dims, int | str) else tuple(dims)
     if not steps:
         raise DimensionError("`shifts` required", op="roll")
+    # With several shifts and no dims PyTorch finds that they do not align.
     if not where and len(steps) == 1:
         flat = ops.roll(ops.reshape(input, sizes=(own.numel,)), shifts=steps, dim=(0,))
         names = own.names if any(own.names) else None
@@ -300,6 +307,7 @@ def roll(input: Tensor, shifts: Size, dims: DimsLike | None = None) -> Tensor:
             operands=(own.operand(),),
         )
     positions = tuple(dim_index(own, dim, "roll") for dim in where)
+    # NumPy rolls no number: it has no axis 0.
     return ops.roll(input, shifts=steps, dim=positions) if own.sizes else ops.clone(input)
 
 
@@ -333,4 +341,5 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int | str] = (0, 1)) -> Tens
         return ops.clone(input)
     if turns == 2:
         return ops.flip(input, dim=(a, b))
+    # A quarter turn is a reversal and an exchange. The result is a view of the reversed copy.
     return transpose(ops.flip(input, dim=(b if turns == 1 else a,)), a, b)

@@ -49,6 +49,7 @@ def resolve_sizes(sizes: Sequence[int], count: int, op: str, x: Dims) -> tuple[i
         )
     if -1 in result:
         known = math.prod(size for size in result if size != -1)
+        # 0 = 0·n for every n.
         if known == 0 and count == 0:
             raise DimensionError(
                 f"cannot reshape tensor of 0 elements into shape {result} because the unspecified dimension size -1 "
@@ -77,6 +78,7 @@ def _reshape_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
         return x
     names: list[str | None] = [None] * len(sizes)
     shared = min(len(sizes), len(x.sizes))
+    # From both ends, and the tail stops where the head ended: no dim lends its name twice.
     head = 0
     while head < shared and sizes[head] == x.sizes[head]:
         names[head] = x.names[head]
@@ -299,6 +301,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 @offered()
 def ravel(input: Tensor) -> Tensor:
     """All values in row-major order as one dim; shares memory where they lie so already."""
+    # By way of a copy: reshaping every second value of a vector would give a view, PyTorch's `ravel` is contiguous.
     flags = getattr(input.payload, "flags", None)
     if flags is not None and not flags.c_contiguous:
         input = ops.clone(input)
@@ -316,6 +319,7 @@ def flatten(input: Tensor, start_dim: DimsLike = 0, end_dim: Dim = -1, out_dim: 
     dims = dims_of(input)
     if isinstance(start_dim, list | tuple):
         out_dim = end_dim if isinstance(end_dim, str) else out_dim
+        # In this call the second argument is the name of the new dim.
         positions = dim_indices(dims, start_dim, "flatten")
         if not start_dim:
             raise DimensionError("flatten(tensor, dims, out_dim): dims cannot be empty", op="flatten")
@@ -327,12 +331,14 @@ def flatten(input: Tensor, start_dim: DimsLike = 0, end_dim: Dim = -1, out_dim: 
                 operands=(dims.operand("input", positions),),
             )
         return ops.flatten(input, start=positions[0], end=positions[-1], name=out_dim)
+    # PyTorch makes one dim of a number, which `start_dim` could not count.
     if not dims.sizes:
         return ops.reshape(input, sizes=(1,))
     first: Any = start_dim  # not several, as it turned out
     start, end = dim_index(dims, first, "flatten"), dim_index(dims, end_dim, "flatten")
     if start > end:
         raise DimensionError("flatten() has invalid args: start_dim cannot come after end_dim", op="flatten")
+    # Under a new name it is another tensor, with one dim laid out as itself.
     if start == end and out_dim in (None, dims.names[start]):
         return input  # as in PyTorch, what changes nothing is the tensor itself
     return ops.flatten(
@@ -377,8 +383,10 @@ def squeeze(input: Tensor, dim: DimsLike | None = None) -> Tensor:
     """
     dims = dims_of(input)
     if isinstance(dim, list | tuple) and not dim:
+        # No dims are none here; None is all of them.
         return ops.squeeze(input, dim=())
     positions = dim_indices(dims, dim, "squeeze")
+    # Dims of other sizes stay without a word, as in PyTorch. A number has dim 0 to name and none to take away.
     return ops.squeeze(input, dim=tuple(i for i in positions if dims.sizes and dims.sizes[i] == 1))
 
 

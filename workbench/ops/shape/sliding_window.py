@@ -20,6 +20,7 @@ Steps = tuple[int, ...]
 
 
 def _unfold_dims(x: Dims, dim: int, size: int, step: int) -> Dims:
+    # A number is unfolded as a vector of one value, as in PyTorch.
     sizes = x.sizes or (1,)
     if size < 0 or step <= 0:
         raise DimensionError(
@@ -53,10 +54,11 @@ def _add_windows(x: Any, sizes: Steps, dim: int, step: int) -> Any:
     if not sizes:
         return x.sum(axis=0) if x.size else out
     count = x.shape[dim]
+    # One sum for each place in a window: within one, windows do not overlap, so that += adds all.
     for k in range(x.shape[-1]):
         window = (slice(None),) * dim + (slice(k, k + step * count, step),)
         # The last window may end before the dim does: the slice holds `count` entries all the same.
-        out[window][(slice(None),) * dim + (slice(count),)] += x[..., k]
+        out[window] += x[..., k]
     return out
 
 

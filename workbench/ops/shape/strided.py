@@ -26,6 +26,7 @@ Steps = tuple[int, ...]
 
 def contiguous_strides(sizes: Steps) -> Steps:
     """Return the strides, counted in values, of sizes laid out in row-major order."""
+    # As PyTorch counts them: a dim without entries counts as one.
     return tuple(math.prod(max(size, 1) for size in sizes[i + 1 :]) for i in range(len(sizes)))
 
 
@@ -49,6 +50,7 @@ def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any
     """See the memory of `x`, whose strides are `own`, with other strides, `offset` values further on."""
     if not math.prod(size):
         return np.empty(size, x.dtype)
+    # Strides are not negative (`_strided_params` refuses them): `offset` is the lowest position.
     high = _span(size, stride)[1] + offset
     if _lies(x, own):
         memory, here = memory_of(x)
@@ -56,6 +58,7 @@ def _strided(x: Any, size: Steps, stride: Steps, offset: int, own: Steps) -> Any
         return see(memory, here + offset, size, stride)
     # The same values in another layout, as gradients come: lay them out as they were meant to lie.
     first, last = _span(x.shape, own)
+    # `offset` counts from the first value of x, which may not stand first in memory.
     start = -min(first, offset)
     memory = np.zeros(start + max(last, high) + 1, x.dtype)
     see(memory, start, x.shape, own)[...] = x
@@ -86,8 +89,11 @@ def _strided_sum(x: Any, size: Steps, stride: Steps, offset: int, sizes: Steps, 
     low, high = (bound + offset for bound in _span(size, stride))
     start = -min(first, low)
     memory = np.zeros(start + max(last, high) + 1, x.dtype)
+    # The positions, seen as the values are: which ones coincide follows without a loop.
     places = see(np.arange(len(memory)), start + offset, size, stride) if x.size else np.empty(0, np.int64)
+    # `+=` would add one of those at a place that occurs twice.
     np.add.at(memory, places.ravel(), x.ravel())
+    # A view would keep the memory between the strides alive.
     return see(memory, start, sizes, own).copy()
 
 
@@ -175,6 +181,7 @@ def _strided_scatter_vjp(c: Call, g: Any) -> tuple[Any, ...]:
         low, high = (bound + p["offset"] for bound in _span(p["size"], p["stride"]))
         start = -min(first, low)
         places = np.arange(start + max(last, high) + 1)
+        # By positions alone: a mask, with no numbers of the input.
         written = np.isin(
             see(places, start, sizes, p["own"]), see(places, start + p["offset"], p["size"], p["stride"])
         )
@@ -211,8 +218,10 @@ AS_STRIDED_SCATTER = writer(
 
 def _bits(x: Any, dtype: np.dtype[Any], last: int) -> Any:
     here, there = (x.shape[-1], last) if x.ndim else (1, 1)
+    # Asked again, as in a graph the input may come with another size.
     if here * x.itemsize != there * dtype.itemsize:
         raise DTypeError(f"view: the bits of {here} {x.dtype} are not those of {there} {dtype}")
+    # NumPy checks that the last dim is contiguous where widths differ.
     return x.view(dtype)
 
 
@@ -283,12 +292,14 @@ def _scattered(before: Any, after: Any) -> bool:
 def _view_dtype(input: Any, dtype: np.dtype[Any]) -> Tensor:
     array, own = input.payload, dims_of(input)
     before, after = array.dtype.itemsize, dtype.itemsize
+    # Of one width every layout can be read anew, and a number too.
     if before == after:
         return ops.view_dtype(input, dtype=dtype, last=own.sizes[-1] if own.sizes else 1)
     if not own.sizes:
         raise DTypeError(
             f"self.dim() cannot be 0 to view {array.dtype} as {dtype} (different element sizes); reshape it to [1]"
         )
+    # A value of the new type must lie in one piece.
     if isinstance(array, np.ndarray) and array.size and array.strides[-1] != before:
         raise DTypeError(
             f"self.stride(-1) must be 1 to view {array.dtype} as {dtype} (different element sizes), but got "
@@ -393,5 +404,6 @@ def _strided_params(value: Any, size: Any, stride: Any, storage_offset: int | No
         )
     array = value.payload
     here = memory_of(array)[1] if isinstance(array, np.ndarray) else 0
+    # The op counts from the tensor's own first value, which a traced tensor has too.
     offset = 0 if storage_offset is None else int(storage_offset) - here
     return {"size": sizes, "stride": steps, "offset": offset, "own": _strides_of(value)}

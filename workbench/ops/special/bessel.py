@@ -35,6 +35,7 @@ I0E = special(
     "i0e",
     "Modified Bessel function of the first kind, of order 0, scaled.",
     "y = e^-|x|·I₀(x)",
+    # At 0 both signs are as good: the sign there is 0, and so is the slope.
     lambda c, g: ops.mul(g, ops.sub(ops.i1e(c.inputs[0]), ops.mul(ops.sgn(c.inputs[0]), c.out))),
     saves=BOTH,
     reference="DLMF 10.25",

@@ -38,6 +38,7 @@ def special(
     """Declare a function that SciPy computes, under its own name there or another."""
 
     def forward(x: Any) -> Any:
+        # Looked up at the call: SciPy takes time to import.
         return getattr(scipy_special, scipy or name)(x)
 
     return unary(
@@ -255,6 +256,7 @@ LOG_NDTR = special(
     "log_ndtr",
     "Logarithm of the normal distribution function.",
     "y = ln Φ(x)",
+    # By the scaled complement, which is neither 0 nor infinite where density and distribution vanish together.
     lambda c, g: ops.mul(
         ops.div(g, ops.erfcx(ops.mul(c.inputs[0], -math.sqrt(0.5)))), math.sqrt(2 / math.pi)
     ),
@@ -283,6 +285,7 @@ XLOGY = binary(
     "y = a·ln b, 0 where a = 0",
     alike(lambda x, y: scipy_special.xlogy(x, y)),
     lambda c, g: (
+        # As in PyTorch nothing goes through where both are 0, since the logarithm has no value there.
         lambda: _where_both(ops.eq(c.inputs[0], 0.0), ops.le(c.inputs[1], 0.0), ops.xlogy(g, c.inputs[1])),
         lambda: ops.mul(g, ops.div(c.inputs[0], c.inputs[1])),
     ),

@@ -24,6 +24,7 @@ from workbench.ops.nn.activation.pointwise import settled
 from workbench.ops.nn.activation.pointwise_ops import MISH
 from workbench.ops.offer import offered
 
+# Twice what the formula says: tanh u is 2σ(2u) - 1, and the gate is computed by σ.
 _WIDTH = 2 * math.sqrt(2 / math.pi)
 _CUBE = 0.044715 * _WIDTH
 
@@ -237,6 +238,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([-0.2689,  1.7616])
     """
     if input.payload.dtype.kind == "c":
+        # The op's gradient rule is for real numbers.
         return settled("silu", input, inplace, lambda x: ops.mul(x, ops.sigmoid(x)))
     return settled("silu", input, inplace, ops.silu)
 

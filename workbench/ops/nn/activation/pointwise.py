@@ -208,6 +208,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return settled("celu", input, inplace, lambda x: ELU(x, alpha=alpha, scale=1.0, input_scale=1 / alpha))
 
 
+# With these two, mean 0 and variance 1 go through the layer unchanged: Klambauer et al. 2017.
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 

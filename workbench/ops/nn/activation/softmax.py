@@ -27,6 +27,7 @@ OUTPUT = Saves((), output=True)
 def shifted(x: Any, dim: int) -> Any:
     """Return `x` less its largest value along `dim`, with one dim at least."""
     x = x.reshape(1) if x.ndim == 0 else x
+    # An infinite score less an infinite largest one is NaN, as in PyTorch; of no scores there is no largest.
     with np.errstate(invalid="ignore"):
         return x - np.max(x, axis=dim, keepdims=True, initial=-np.inf)
 
@@ -251,6 +252,7 @@ def _functional_log_softmax(
     return _along(LOG_SOFTMAX, input, _usual("log_softmax", input, dim, _stacklevel), dtype)
 
 
+# Found by documentation and pickle under the names that people call.
 for _function in (_functional_softmax, _functional_log_softmax):
     _function.__name__ = _function.__qualname__ = _function.__name__.removeprefix("_functional_")
 

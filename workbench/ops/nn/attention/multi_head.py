@@ -231,6 +231,7 @@ def _heads(
         )
         for one in (q, k, v)
     )
+    # One over the root of a head's width.
     scale = math.sqrt(heads / width)
     out = by_the_op(q, k, v, mask, scale, False, dropped, generator)
     if out is None:  # all is dropped
@@ -259,6 +260,8 @@ def _heads_weighed(
         mask = spread if mask is None else ops.add(mask, spread)
     scores = ops.matmul(ops.mul(q, math.sqrt(heads / width)), swap(k))
     scores = scores if mask is None else ops.add(scores, mask)
+    # Where weights are wanted a query that may look at nothing gives NaN, else zeros: PyTorch has one function for
+    # each.
     attention = weights_of(scores, mask is not None and safe)
     if dropped > 0.0:
         attention = dropout(attention, dropped, generator=generator)

@@ -94,6 +94,7 @@ def _repeated(x: Any, heads: int, label: str) -> Any:
             operands=(dims_of(x).operand(label),),
         )
     times = heads // sizes[-3]
+    # Copies stand beside their head, as repeat_interleave lays them.
     wide = ops.reshape(x, sizes=(*sizes[:-2], 1, *sizes[-2:]))
     wide = ops.expand(wide, sizes=(*sizes[:-2], times, *sizes[-2:]))
     return ops.reshape(wide, sizes=(*sizes[:-3], heads, *sizes[-2:]))

@@ -82,9 +82,11 @@ def _attention(
 ) -> Any:
     scores = _scores(query, key, mask, scale, causal)
     most = scores.max(-1, keepdims=True, initial=-np.inf)
+    # Such a query sees nothing: its weights are 0, where the difference of two infinities would be NaN.
     nothing = most == -np.inf
     weights = np.exp(scores - np.where(nothing, 0, most))
     total = weights.sum(-1, keepdims=True)
+    # Infinite there, so that the gradient's exp(score - normal) is 0 too.
     normal = np.where(nothing, np.inf, most + np.log(np.where(nothing, 1, total)))[..., 0]
     weights = weights / np.where(nothing, 1, total)
     factors = _kept(weights.shape, dropout, seed, weights.dtype)
@@ -95,6 +97,7 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
     query, key, value, *masks = c.inputs
     y, normal = c.outs
     masked = bool(masks) and c.needs[3]
+    # Nobody records this: one op gives all three gradients and never keeps the weights.
     if g_normal is None and not masked and dispatch.ends_here():
         found = ops.attention_gradient(g, query, key, value, y, normal, *masks, **c.params)
         return (*found, *(None for _ in masks))
@@ -146,6 +149,7 @@ def _samples() -> list[Sample]:
 
 
 def _cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
+    # The gradient is given g before the others.
     query, key = dims[:2] if len(dims) < 6 else dims[1:3]
     return 4.0 * query.numel * key.sizes[2]
 

@@ -29,6 +29,7 @@ def _border(x: Any, weight: Any, padding: Any, stride: Sizes, dilation: Sizes, o
     if len(kernel) != n:
         return x, (0,) * n  # the op refuses this weight
     total = tuple(d * (k - 1) for d, k in zip(dilation, kernel, strict=True))
+    # As in PyTorch the odd one goes to the far side.
     if any(one % 2 for one in total):
         widths = ((0, 0), (0, 0), *((0, one % 2) for one in total))
         x = ops.pad(x, padding=widths, value=0.0)

@@ -127,6 +127,7 @@ def _conv(x: Any, weight: Any, bias: Any = None, *, groups: int, **params: Any) 
     out = tuple(
         map(output_size, x.shape[2:], kernel, params["stride"], params["padding"], params["dilation"])
     )
+    # Out of no values -1 cannot be reckoned.
     matrix = weight.reshape(groups, weight.shape[0] // groups, -1 if weight.size else 0)
     product = matrix @ _patches(x, kernel, out, groups, params)
     y = product.reshape(x.shape[0], weight.shape[0], *out)
@@ -242,6 +243,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
     def vjp(c: Call, g: Any) -> tuple[Any, ...]:
         x, weight = c.inputs[:2]
         gx = gw = None
+        # The convolution conjugates nothing, so that its gradients do.
         if c.needs[0]:
             gx = to_input(g, conjugate(weight), input_shape=x.payload.shape, **c.params)
         if c.needs[1]:

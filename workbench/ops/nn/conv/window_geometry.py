@@ -35,6 +35,7 @@ def output_size(
     if not ceil_mode:
         return room // stride + 1
     count = -(-room // stride) + 1
+    # A window that would begin in the padding behind is none.
     return count - 1 if (count - 1) * stride >= size + padding else count
 
 
@@ -131,12 +132,14 @@ def windows(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -
             *(step * d for step, d in zip(steps, dilation, strict=True)),
             *(step * s for step, s in zip(steps, stride, strict=True)),
         ),
+        # Windows share their places.
         writeable=False,
     )
 
 
 def columns(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
     """Return a view [N, C, *kernel, *out] of the windows of an array and of its border of zeros."""
+    # As much border as the last window reaches into, and no more.
     after = tuple(
         max(0, (o - 1) * s + d * (k - 1) + 1 - size - p)
         for size, k, s, p, d, o in zip(x.shape[2:], kernel, stride, padding, dilation, out, strict=True)
@@ -148,6 +151,7 @@ def overlap_add(parts: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilatio
     """Add windows [N, C, *kernel, *out] up where they lie in [N, C, *sizes]: the transpose of `columns`."""
     n = len(sizes)
     kernel, out = parts.shape[2 : 2 + n], parts.shape[2 + n :]
+    # The loop runs over taps or over windows, whichever are fewer.
     if math.prod(out) < math.prod(kernel):
         return _windows_added(parts, sizes, stride, padding, dilation)
     result: Any = np.zeros((*parts.shape[:2], *sizes), parts.dtype)
@@ -176,6 +180,7 @@ def taps(
         found = []
         for tap in range(k):
             offset = tap * d - p
+            # Rounded up: the first window whose tap is inside.
             low = max(0, -(offset // s))
             high = min(o, (size - 1 - offset) // s + 1)
             if low < high:

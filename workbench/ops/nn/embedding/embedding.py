@@ -171,7 +171,9 @@ def limit_norms(indices: Any, weight: Any, max_norm: float, norm_type: float) ->
     table = numbers(weight)
     chosen = _rows(rows, table)
     norms = np.linalg.norm(chosen, ord=norm_type, axis=-1, keepdims=True)
+    # PyTorch's 1e-7: what is scaled stays a little below the bound.
     scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1)
+    # Past the tape, as in PyTorch: no gradient knows of the scaling.
     table[rows] = (chosen * scale).astype(table.dtype)
     weight._version += 1
 
@@ -201,6 +203,7 @@ def embedding(
     count = dims_of(weight).sizes[0] if dims_of(weight).sizes else 0
     padding = check_padding(padding_idx, count)
     if max_norm is not None:
+        # Refused before the table is written to.
         _rows_dims(dims_of(input), dims_of(weight))
         limit_norms(input, weight, max_norm, norm_type)
     return picked(input, weight, padding, scale_grad_by_freq)

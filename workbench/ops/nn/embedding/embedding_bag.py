@@ -33,6 +33,7 @@ def _bag_of(offsets: Any, count: int, bags: int) -> Any:
             f"{int(offsets[-1])}",
             op="embedding_bag",
         )
+    # An empty bag begins where the next one does: of both the last one counts.
     return np.searchsorted(offsets[:bags], np.arange(count), side="right") - 1
 
 
@@ -70,6 +71,7 @@ def _bag_max_vjp(c: Call, g: Any, g_places: Any) -> tuple[Any, ...]:
         return None, None, None
     places = c.outs[1]
     passed = ops.where(ops.lt(places, 0), 0.0, g)
+    # Of an empty bag a zero is added, wherever that goes.
     found = ops.scatter_add(
         passed, ops.clamp(places, low=0, high=None), dim=0, sizes=c.inputs[0].payload.shape
     )

@@ -36,6 +36,7 @@ def _binary_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, target = c.inputs
     gx = gt = None
     if c.needs[0]:
+        # PyTorch's bound: at 0 and 1 the slope is very large, not infinite.
         spread = ops.clamp(ops.mul(ops.sub(1.0, x), x), low=1e-12, high=None)
         gx = unbroadcast(ops.div(ops.mul(g, ops.sub(x, target)), spread), x)
     if c.needs[1]:

@@ -106,6 +106,7 @@ def checked_classes(target: Any, classes: int, ignore_index: int) -> tuple[Any, 
     if not target.size:
         return target, None
     low, high = int(target.min()), int(target.max())
+    # Nothing is ignored and nothing is wrong: the common case, without a copy.
     if 0 <= low and high < classes and not 0 <= ignore_index < classes:
         return target, None
     valid = target != ignore_index
@@ -141,6 +142,7 @@ def _nll(x: Any, target: Any, weight: Any = None, *, reduction: str, ignore_inde
         return loss.astype(x.dtype, copy=False)
     total = loss.sum()
     if reduction == "mean":
+        # Where nothing counts the mean is 0/0, NaN as in PyTorch.
         with np.errstate(invalid="ignore", divide="ignore"):
             total = total / x.dtype.type(loss.size if weights is None else weights.sum())
     return np.asarray(total, x.dtype)
@@ -178,6 +180,7 @@ def class_weight_total(x: Any, target: Any, weight: Any, ignore_index: int) -> A
     axis = _class_axis(len(sizes))
     column = tuple(size if i == axis else 1 for i, size in enumerate(sizes))
     spread = ops.expand(ops.reshape(weight, sizes=column), sizes=sizes)
+    # The likelihood with weights in place of scores picks them out, in a graph and in a batch too.
     return ops.neg(ops.nll_loss(spread, target, reduction="sum", ignore_index=ignore_index))
 
 
@@ -349,6 +352,7 @@ def cross_entropy(
             op="cross_entropy",
         )
     axis = _class_axis(len(sizes))
+    # The usual call is one op, which keeps no logarithms for its gradient.
     if weight is None and label_smoothing == 0.0 and _fits_one_op(input, target):
         return ops.cross_entropy(input, target, reduction=reduction, ignore_index=ignore_index)
     scores = ops.log_softmax(input, dim=axis)

@@ -36,6 +36,7 @@ def _states(targets: Any, lengths: Any, blank: int) -> tuple[Any, Any, Any]:
     states = np.full((len(lengths), 2 * targets.shape[1] + 1), blank, np.int64)
     states[:, 1::2] = targets
     skip = np.zeros(states.shape, np.bool_)
+    # The blank between two classes may be left out unless they are the same: it is all that tells them apart.
     skip[:, 3::2] = targets[:, 1:] != targets[:, :-1]
     return states, 2 * lengths + 1, skip
 
@@ -91,6 +92,7 @@ def _likelihood(log_probs: Any, alpha: Any, counts: Any, input_lengths: Any) -> 
     if not len(alpha):
         last = np.full(len(counts), -np.inf, log_probs.dtype)
     else:
+        # It ends in the blank behind the last class, or in that class.
         last = alpha[at, rows, counts - 1]
         before = alpha[at, rows, np.maximum(counts - 2, 0)]
         last = np.where(counts > 1, np.logaddexp(last, before), last)
@@ -213,6 +215,7 @@ def _ctc_gradient(
             one[:, :-1] = beta[:, 1:]
             two[:, :-2] = np.where(ahead[:, :-2], beta[:, 2:], -np.inf)
             beta = np.logaddexp(np.logaddexp(beta, one), two)
+            # Sequences that end at this time come in here.
             ending = np.flatnonzero(input_lengths - 1 == t)
             beta[ending] = -np.inf
             beta[ending, counts[ending] - 1] = 0

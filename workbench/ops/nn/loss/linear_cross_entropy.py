@@ -69,6 +69,7 @@ def _chunk(options: Any, samples: int, features: int, classes: int) -> int:
     divisor = _divisor(options.chunking_method)
     if divisor is None or not features:
         return max(1, samples)
+    # So many that their scores are as large as the inputs; then up to a power of 2, as in PyTorch.
     wanted = -(-samples // max(1, -(-classes // features)))
     power: int = 1 << max(wanted - 1, 0).bit_length()
     return max(1, min(power // divisor, samples))
@@ -77,6 +78,7 @@ def _chunk(options: Any, samples: int, features: int, classes: int) -> int:
 def _scores(x: Any, weight: Any, bias: Any) -> Any:
     """Return logarithms of the probabilities of the classes."""
     scores = x @ weight.T
+    # In place: scores are what takes the memory.
     if bias is not None:
         scores += bias
     scores -= scores.max(axis=1, keepdims=True)
@@ -104,6 +106,7 @@ def _chunked_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, weight, target, *bias = c.inputs
     gx, gw, gb = ops.linear_cross_entropy_gradient(g, x, weight, target, *bias, **c.params)
     found = (gx, gw, None, gb)
+    # Without a bias there is an input less than there are gradients.
     return tuple(one if need else None for one, need in zip(found, c.needs, strict=False))
 
 

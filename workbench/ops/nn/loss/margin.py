@@ -79,6 +79,7 @@ def hinge_embedding_loss(
     0.5
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
+    # As in PyTorch a target that is neither 1 nor -1 counts as both.
     unlike = ops.where(ops.ne(target, 1), _at_least_zero(ops.sub(margin, input)), 0.0)
     like = ops.where(ops.ne(target, -1), input, 0.0)
     return reduce_loss(ops.add(unlike, like), reduction)

@@ -103,6 +103,7 @@ def native_batch_norm(
     y, mean, rstd = ops.batch_norm(input, weight, bias, eps=eps)
     sizes = input.payload.shape
     count = math.prod(sizes) // sizes[1]
+    # One value has no unbiased variance.
     if running_mean is not None and running_var is not None and count > 1:
         if type(mean.payload) is np.ndarray:
             update_running(running_mean, running_var, mean.payload, rstd.payload, count, eps, momentum)
@@ -132,6 +133,7 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
+    # As in PyTorch nothing comes out of nothing, though it has no channels.
     if input.payload.shape == (0,):
         return ops.clone(input)
     if training:

@@ -246,6 +246,7 @@ def group_norm_parts(
     input: Any, weight: Any, bias: Any, groups: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return what `group_norm` does, with the mean and the reciprocal deviation of each group."""
+    # The op takes a bias only beside a weight.
     factors = [one for one in (weight, bias if weight is not None else None) if one is not None]
     y, mean, rstd = ops.group_norm(input, *factors, groups=groups, eps=eps)
     if weight is None and bias is not None:
@@ -296,6 +297,7 @@ def local_response_norm(
     if input.payload.size == 0:
         return input
     square = ops.mul(input, input)
+    # Of an even size one more lies before than behind, as in PyTorch.
     before = ((0, 0), (size // 2, (size - 1) // 2)) + ((0, 0),) * (len(sizes) - 2)
     padded = ops.pad(square, padding=before, value=0.0)
     total = None

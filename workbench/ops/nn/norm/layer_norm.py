@@ -282,6 +282,7 @@ def native_layer_norm(
     [(2, 3), (2, 1), (2, 1)]
     """
     count = _count_of("layer_norm", input, normalized_shape)
+    # The op takes a bias only beside a weight.
     factors = [one for one in (weight, bias if weight is not None else None) if one is not None]
     y, mean, rstd = ops.layer_norm(input, *factors, count=count, eps=eps)
     if weight is None and bias is not None:
@@ -324,6 +325,7 @@ def rms_norm(
     count = _count_of("rms_norm", input, normalized_shape)
     if eps is None:
         eps = _resolution(input.payload.dtype)
+    # PyTorch squares complex values as they are, without a conjugate.
     if input.payload.dtype.kind == "c":
         axes = _last(len(input.payload.shape), count)
         square = ops.mean(ops.mul(input, input), dim=axes, keepdim=True)

@@ -63,6 +63,7 @@ def update_by_sample(
 def _move_by_sample(
     mean: Any, variance: Any, means: Any, rstd: Any, count: int, eps: float, momentum: float
 ) -> None:
+    # The difference of 1/rstd² and ε loses digits where the variance is small.
     spread = rstd.astype(np.float64)
     measured = np.maximum(1 / (spread * spread) - eps, 0) * (count / (count - 1))
     _move(mean, means.mean(axis=0), momentum)
@@ -132,6 +133,7 @@ def update_in_graph(
     if not count:
         return
     counted = (batches,) if momentum is None and batches is not None else ()
+    # A mean over all batches needs their number.
     if momentum is None and not counted:
         momentum = 0.0
     after = ops.running_statistics(

@@ -110,6 +110,7 @@ def _unpool_dims(x: Dims, indices: Dims, sizes: Sizes) -> Dims:
 
 def _unpool(x: Any, indices: Any, sizes: Sizes) -> Any:
     count = math.prod(sizes)
+    # NumPy would count a negative one from the end.
     wrong = indices[(indices < 0) | (indices >= count)]
     if wrong.size:
         raise DimensionError(
@@ -258,6 +259,7 @@ def _unpooled(
     kernel = several(kernel_size, n, "kernel_size")
     strides = kernel if stride is None else several(stride, n, "stride")
     widths = several(padding, n, "padding")
+    # Several sizes pool to the same: this is the smallest of them that nothing was left over from.
     natural = tuple(
         (size - 1) * s - 2 * p + k
         for size, s, p, k in zip(dims_of(x).sizes[2:], strides, widths, kernel, strict=True)

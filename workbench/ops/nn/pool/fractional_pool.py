@@ -42,9 +42,11 @@ def _starts(sample: Any, size: int, out: int, kernel: int) -> Any:
     begin = np.zeros((*sample.shape, out), np.int64)
     if out > 1:
         alpha = kind(size - kernel) / kind(out - 1)
+        # In the type of the values, rounding and all: another would begin some windows one place further on.
         steps = (np.arange(out).astype(kind) + sample[..., None]) * alpha
         begin[...] = steps.astype(np.int64) - (sample * alpha).astype(np.int64)[..., None]
     if out:
+        # The last window ends where the plane does, whatever rounding says.
         begin[..., -1] = size - kernel
     return begin
 

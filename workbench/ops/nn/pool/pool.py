@@ -39,6 +39,7 @@ def max_pool(
 
 
 def _missing(stride: Any) -> bool:
+    # PyTorch takes an empty stride for none given.
     return stride is None or (not isinstance(stride, int) and len(stride) == 0)
 
 
@@ -56,6 +57,7 @@ def avg_pool(
     op = f"avg_pool{n}d"
     x, added = batched(input, n, op)
     kernel = several(kernel_size, n, "kernel_size")
+    # Only what is not the default: the common call then has few parameters, which the compiled one can take.
     more: dict[str, Any] = {}
     if ceil_mode:
         more["ceil_mode"] = True

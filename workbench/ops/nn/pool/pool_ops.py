@@ -76,6 +76,7 @@ def keep_larger(best: Any, where: Any, values: Any, position: Any, nan: bool) ->
     """Put `values` and their `position` where they are larger than what is there; NaN is larger than anything."""
     larger = values > best
     if nan:
+        # A comparison with NaN is False: where there is none the second look is spared.
         larger |= np.isnan(values)
     np.copyto(best, values, where=larger)
     np.copyto(where, position, where=larger)
@@ -123,7 +124,9 @@ def _planes(x: Any) -> Any:
 
 def _max_gradient(g: Any, indices: Any, input_shape: Sizes) -> Any:
     count, size = input_shape[0] * input_shape[1], math.prod(input_shape[2:])
+    # Planes are numbered through, so that one count serves all of them.
     base = (np.arange(count) * size).reshape(*input_shape[:2], 1)
+    # With weights np.bincount adds up, where += would keep one of several.
     flat = np.bincount((_planes(indices) + base).ravel(), _planes(g).ravel(), count * size)
     return flat.reshape(input_shape).astype(g.dtype, copy=False)
 
@@ -250,6 +253,7 @@ def _divisor(
     counts = np.ones((), dtype)
     for size, o, k, s, p in zip(sizes, out, kernel, stride, padding, strict=True):
         start = np.arange(o) * s - p
+        # In ceil mode the last window may reach beyond the padding: that part of it is not counted.
         end = np.minimum(start + k, size + p)
         if not count_include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, size)

@@ -51,6 +51,8 @@ def _gru(pre: Any, hidden: Any, weight: Any, bias: Any = None, *, reverse: bool,
     gates, inner = np.empty_like(rows), np.empty_like(out)
     for first, count in steps_of(pre.shape, batch_sizes, reverse):
         part = slice(first, first + count)
+        # The state's part of the candidate is weighed by a gate: it cannot be added to the rest before that, as in
+        # the LSTM.
         product = state[:count] @ weight.T
         if bias is not None:
             product += bias
@@ -61,6 +63,7 @@ def _gru(pre: Any, hidden: Any, weight: Any, bias: Any = None, *, reverse: bool,
         inner[part] = product[:, 2 * size :]
         n = np.tanh(rows[part, 2 * size :] + r * inner[part])
         np.concatenate((r, z, n), axis=1, out=gates[part])
+        # (1 - z)·n + z·h with one product fewer.
         out[part] = state[:count] = n + z * (state[:count] - n)
     lead = pre.shape[:-1]
     return out.reshape(*lead, size), state, gates.reshape(pre.shape), inner.reshape(*lead, size)
@@ -72,6 +75,7 @@ def _gru_vjp(c: Call, g: Any, g_last: Any, g_gates: Any, g_inner: Any) -> tuple[
     dtype = y.payload.dtype
     g = zeros(g, y.payload.shape, dtype)
     g_last = zeros(g_last, hidden.payload.shape, dtype)
+    # Nobody differentiates this gradient: one op walks all steps.
     if g_gates is None and g_inner is None and dispatch.ends_here():
         d_pre, d_product, d_hidden = ops.gru_gradient(g, g_last, hidden, weight, y, gates, inner, **c.params)
     else:

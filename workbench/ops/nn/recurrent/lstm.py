@@ -63,6 +63,7 @@ def _lstm(
     reverse: bool,
     batch_sizes: Sizes,
 ) -> Any:
+    # Copies, since states are written into step by step: those of sequences that have ended stay.
     rows, state, memory = flat(pre, ARRAYS), hidden.copy(), cell.copy()
     size = memory.shape[1]
     out = np.empty((len(rows), state.shape[1]), rows.dtype)
@@ -93,6 +94,7 @@ def _lstm_vjp(c: Call, g: Any, g_last: Any, g_memory: Any, g_cells: Any, g_gates
     g = zeros(g, y.payload.shape, dtype)
     g_last = zeros(g_last, hidden.payload.shape, dtype)
     g_memory = zeros(g_memory, cell.payload.shape, dtype)
+    # Nobody differentiates this gradient: one op walks all steps.
     if g_cells is None and g_gates is None and dispatch.ends_here():
         d_pre, d_hidden, d_cell, d_out = ops.lstm_gradient(
             g, g_last, g_memory, cell, weight, cells, gates, *projection, **c.params
@@ -177,6 +179,7 @@ def _lstm_gradient_dims(
     projection: Dims | None = None, **params: Any,
 ) -> tuple[Dims, ...]:  # fmt: skip
     rows = g.numel // max(1, g.sizes[-1])
+    # Without a projection the gradient of an output is not needed: no rows.
     sizes = (0, g.sizes[-1]) if projection is None else (rows, g.sizes[-1])
     return gates, g_last, g_memory, Dims((None, g.names[-1]), sizes)
 

@@ -61,6 +61,7 @@ def check(
     ):
         raise refuse(f"the batch sizes {list(batch_sizes)} must fall and add up to {pre.sizes[0]} rows.")
     name = weight.names[-1]
+    # Packed rows are of several sequences at once: they have no batch dim, and so no name of one.
     own, batched = dict.fromkeys(states, (name, width)), pre.names[1] if batch_sizes is None else None
     if "cell" in states:
         own["cell"] = (name if projection is None else projection.names[-1], hidden)

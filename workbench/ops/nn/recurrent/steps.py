@@ -76,6 +76,7 @@ def previous(first: Any, rows: Any, batch_sizes: Sizes, reverse: bool) -> Any:
         return (
             ops.cat(rows[batch:], first, dim=0) if reverse else ops.cat(first, rows[: count - batch], dim=0)
         )
+    # Sequences end at different steps: for each the row that it wrote last.
     latest = np.arange(batch)
     index = np.empty(count, np.int64)
     for start, many in steps_of((count,), batch_sizes, reverse):
@@ -129,6 +130,7 @@ def lstm_back(
     befores = _befores(cell, cells, steps, words)
     for (start, count), before in zip(reversed(steps), reversed(befores), strict=True):
         part = slice(start, start + count)
+        # What came back from the step after, and from outside.
         d_h = state[:count] + g[part]
         if projection is not None:
             outputs.append(d_h)

@@ -106,6 +106,7 @@ def interpolate(
         input,
         sizes=sizes,
         mode=kind,
+        # Windows of a mean come from the sizes, whatever scale led to these.
         scales=(None,) * n if kind == "area" else scales,
         align_corners=bool(align_corners),
         antialias=antialias,

@@ -58,6 +58,7 @@ def taps_of(along: Along, double: bool) -> Taps:
     position = _positions(along, kind)
     last = along.size - 1
     if along.mode == "linear":
+        # PyTorch holds positions at the first pixel for linear weights, but not for cubic ones.
         position = np.maximum(position, kind(0))
         low = np.minimum(np.floor(position).astype(np.int64), last)
         share = np.clip(position - low.astype(kind), 0, 1)
@@ -72,6 +73,7 @@ def _ratio(along: Along, kind: Any) -> Any:
     """Return how far the inputs of neighbouring outputs lie apart."""
     if along.align_corners and not along.mode.startswith("nearest"):
         return kind(along.size - 1) / kind(along.out - 1) if along.out > 1 else kind(0)
+    # A scale that was given relates positions, even where the sizes say another: PyTorch's rule.
     return kind(1 / along.scale) if along.scale else kind(along.size) / kind(along.out)
 
 
@@ -85,11 +87,13 @@ def _positions(along: Along, kind: Any) -> Array:
 
 
 def _nearest(along: Along) -> Taps:
+    # In float32 whatever the type, as in PyTorch: rounding decides which pixel is the nearest.
     ratio = _ratio(along, np.float32)
     index = np.arange(along.out)
     if along.mode == "nearest-exact":
         found = np.floor((index + np.float32(0.5)).astype(np.float32) * ratio)
     elif along.out == along.size:
+        # Exact for these two, where the product below may round to the pixel before.
         found = index
     elif along.out == 2 * along.size:
         found = index // 2
@@ -111,6 +115,7 @@ def _outer(t: Array, a: float = -0.75) -> Array:
 def _area(along: Along, kind: Any) -> Taps:
     index = np.arange(along.out)
     start = index * along.size // along.out
+    # Rounded up: windows meet or overlap, and leave no value out.
     end = -(-(index + 1) * along.size // along.out)
     width = int((end - start).max()) if along.out else 0
     each = start[:, None] + np.arange(width)
@@ -133,6 +138,7 @@ def _smoothed(along: Along, kind: Any) -> Taps:
     if along.mode == "linear":
         weight = np.maximum(1 - t, 0)
     else:
+        # With antialiasing PyTorch's cubic has another constant, that of Pillow.
         weight = np.where(t < 1, _inner(t, -0.5), np.where(t < 2, _outer(t, -0.5), 0.0))
     weight = np.where(inside, weight, 0.0)
     weight /= weight.sum(1, keepdims=True)
@@ -171,6 +177,7 @@ def _plan(
 
 
 def _resample(x: Any, sizes: Sizes, mode: str, scales: Any, align_corners: bool, antialias: bool) -> Any:
+    # Whole numbers are interpolated as floats and rounded after every dim.
     whole = x.dtype.kind in "biu" and not mode.startswith("nearest")
     plan, given = _plan(x.shape[2:], sizes, mode, scales, align_corners, antialias), x
     for axis in reversed(range(2, x.ndim)):

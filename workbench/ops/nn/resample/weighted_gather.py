@@ -30,6 +30,7 @@ def _sample_dims(x: Dims, index: Dims, weight: Dims) -> Dims:
 def _sample(x: Any, index: Any, weight: Any) -> Any:
     out = np.zeros((*x.shape[:2], index.shape[2]), x.dtype)
     for example, (values, places, shares) in enumerate(zip(x, index, weight, strict=True)):
+        # Corner by corner: all of them at once would be several images in memory.
         for place, share in zip(places, shares, strict=True):
             out[example] += values.take(place, 1) * share
     return out
