@@ -25,6 +25,7 @@ def test_numbers_of_every_type_are_pythons() -> None:
         assert type(wb.ones(1, dtype=dtype).tolist()[0]) is kind
     assert complex(wb.tensor(1 + 2j)) == 1 + 2j
     assert f"{wb.tensor(2.5):.2f} {wb.tensor(3):04d}" == "2.50 0003"
+    assert f"{wb.tensor(2.5, requires_grad=True)} {wb.tensor(True)}" == "2.5 True"
     assert f"{wb.tensor([1])}" == "tensor([1])"
     assert [1, 2][wb.tensor(True)] == 2
     with pytest.raises(TypeError, match="format"):

@@ -12,7 +12,7 @@ from workbench.base.errors import AutogradError, DeviceError, DTypeError
 from workbench.core import dispatch
 from workbench.core.backend import backend_of, device_of
 from workbench.core.lending import lend
-from workbench.core.value import Value, dims_of
+from workbench.core.value import Abstract, Value, dims_of
 from workbench.ops import METHODS
 from workbench.ops.shape.movement import storage
 from workbench.tensor.operators import operand
@@ -137,7 +137,10 @@ def truth(self: Tensor) -> bool:
 
 def formatted(self: Tensor, spec: str) -> str:
     """Format the number of a tensor without dims; other tensors print as a whole, and take no width."""
-    return format(self.item(), spec) if spec and not self.ndim else object.__format__(self, spec)
+    # Values of a trace and codes have no number to give: as long as no width is asked for, they print.
+    silent = isinstance(self.payload, Abstract) or hasattr(self.payload, "quantizer")
+    number = not self.ndim and (spec or not silent)
+    return format(self.item(), spec) if number else object.__format__(self, spec)
 
 
 def length(self: Tensor) -> int:
