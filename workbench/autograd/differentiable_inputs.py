@@ -57,6 +57,7 @@ def fresh(value: Tensor) -> Tensor:
 
 def on_tape(value: Any) -> bool:
     """Say whether gradients of `value` are wanted, at this level or at one below."""
+    # Levels stand inside levels, each perhaps on a tape.
     while isinstance(value, Value):
         if value._requires_grad:
             return True
@@ -82,6 +83,7 @@ def others_ask(outputs: Sequence[Any], starts: Sequence[Any]) -> bool:
     pending: list[Node] = [value._grad_fn for value in outputs if value._grad_fn is not None]
     while pending:
         node = pending.pop()
+        # By serial, which is never given twice; an identity may be.
         if node.serial in seen:
             continue
         seen.add(node.serial)

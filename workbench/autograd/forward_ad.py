@@ -38,6 +38,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
+# Tuples, replaced and never changed: a context copied from this one keeps its own.
 _levels: contextvars.ContextVar[tuple[Forward, ...]] = contextvars.ContextVar(
     "workbench_dual_levels", default=()
 )
@@ -96,6 +97,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Forward | None = None) 
     if tensor._requires_grad:
         made._requires_grad = True
         if tensor._grad_fn is None:
+            # Reverse mode goes on through the dual to what it was made of.
             made._leaf = leaf_of(tensor)
         else:
             made._grad_fn, made._output = tensor._grad_fn, tensor._output

@@ -217,6 +217,7 @@ def jacobian(
                 "jacobian: `strict=True` and `vectorize=True` are not supported together. Please either set "
                 "`strict=False` or `vectorize=False`."
             )
+        # One row at a time unless asked: functions that cannot be batched work, too.
         chunk = None if vectorize else 1
         if strict:
             _check_independent(problem)

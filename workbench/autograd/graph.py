@@ -18,6 +18,7 @@ from workbench.tensor import Tensor
 
 __all__ = ["Gathering", "Node", "register_multi_grad_hook", "saved_tensors_hooks"]
 
+# `+= 1` reads and writes, and another thread may run in between.
 _lock = threading.Lock()
 
 
@@ -120,6 +121,7 @@ class _Gathered:
 
         def arrived(gradient: Tensor) -> None:
             walk = current_walk.get()
+            # Another backward: what one that failed has left is dropped.
             first = walk is not self.walk
             if first:
                 self.walk, self.found = walk, {}

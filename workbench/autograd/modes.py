@@ -44,6 +44,7 @@ class _Mode:
     def __enter__(self) -> None:
         block = dispatch.mode(self.grad, self.inference)
         block.__enter__()
+        # A stack, as one object may be entered inside itself.
         self._entered.append(block)
 
     def __exit__(self, *exception: Any) -> None:
@@ -79,6 +80,7 @@ class _Mode:
             while True:
                 try:
                     with self.again():
+                        # Only while the generator runs: between two steps the mode is the caller's.
                         made = steps.send(sent) if raised is None else steps.throw(raised)
                 except StopIteration as end:
                     return end.value
@@ -150,6 +152,7 @@ class set_grad_enabled(_Mode):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Run `function` in this mode; what was set by making the decorator is taken back."""
         dispatch.set_grad(self._before)
+        # As a decorator it holds inside the function alone: what making it has set was taken back.
         return super().__call__(function)
 
 

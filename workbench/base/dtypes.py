@@ -89,6 +89,7 @@ class DType:
         return f"workbench.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # By name, so that what is unpickled is the same object: types are compared by identity.
         return as_dtype, (self.name,)
 
 
@@ -126,6 +127,7 @@ _BY_NAME = {one.name: one for one in _ALL} | {
 # Codes lie in memory as plain integers: NumPy's type does not say that they are codes.
 _BY_NUMPY = {one.numpy: one for one in _ALL if not one.quantized}
 _PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
+# To NumPy bfloat16 is a type of raw bytes, of the kind V.
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _HALVES = frozenset({float16.numpy, bfloat16.numpy})
 
@@ -177,6 +179,7 @@ def can_cast(from_: Any, to: Any) -> bool:
     (True, False, True)
     """
     a, b = as_dtype(from_), as_dtype(to)
+    # PyTorch asks for kinds alone: float64 may become float16, and no float an integer.
     return _CATEGORY[a.kind] <= _CATEGORY[b.kind]
 
 
@@ -190,6 +193,7 @@ def as_dtype(spec: Any) -> DType:
         return spec
     if isinstance(spec, str) and spec in _BY_NAME:
         return _BY_NAME[spec]
+    # Before NumPy is asked, which takes `float` for float64 whatever the default is.
     if isinstance(spec, type) and spec in _PYTHON:
         return _PYTHON[spec]
     try:

@@ -67,6 +67,7 @@ class QuantizedArray:
     """
 
     __slots__ = ("__weakref__", "axis", "cache", "codes", "dtype", "scale", "shape", "zero_point")
+    # NumPy's arithmetic is refused: entry by entry it would make an array of objects.
     __array_ufunc__ = None
     """NumPy leaves arithmetic on it alone."""
 
@@ -91,6 +92,7 @@ class QuantizedArray:
         self.dtype = dtype
         self.axis = axis
         self.shape = codes.shape
+        # What is computed from the codes may be kept: they never change.
         self.cache = {}
         if axis is None:
             self.scale, self.zero_point = float(scale), int(zero_point)

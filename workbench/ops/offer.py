@@ -181,6 +181,7 @@ def _function(op: Op, given: str | tuple[str, str], result: str, name: str, room
     computes(op, 1 if isinstance(given, str) else 2)(function)
     operands = ", ".join(f"wb.tensor({one})" for one in ((given,) if isinstance(given, str) else given))
     function.__name__ = function.__qualname__ = name
+    # Pickle and `help` then find it where people do.
     function.__module__ = room
     function.__doc__ = (
         f"{op.doc}\n\nEquation: {op.equation}. {_RULES[op.rule]}\n\n"

@@ -53,6 +53,7 @@ class Spec:
         if parts.count("...") > 1:
             raise DimensionError(f"Tensor[{text!r}]: '...' stands more than once")
         words = [None if part == "..." else _word(part, text) for part in parts]
+        # Words before and after the ellipsis are of one tensor: no name twice.
         check_names(
             [word.name for word in words if word is not None], len([w for w in words if w is not None])
         )
@@ -80,6 +81,7 @@ class Spec:
         if not isinstance(value, Value):
             raise TypeError(f"{_at(op)}{label} must be a {self!r}, not {type(value).__name__}: {value!r:.60}")
         dims = dims_of(value)
+        # How many dims there are comes first: names and sizes are compared place by place.
         words = self._along(dims, label, op)
         self._match_names(words, dims, label, op, strict)
         self._match_sizes(words, dims, label, op, {} if sizes is None else sizes)
@@ -132,6 +134,7 @@ class Spec:
             ]
             fix = f"{code}.refine_names({', '.join(names)})"
         elif set(asked) <= set(dims.names):
+            # Asked before a misspelling: all names are there.
             message += " The names are the same in another order."
             order = [repr(word.name) for word in self.before]
             order += ["..."] if self.after is not None else []
@@ -156,6 +159,7 @@ class Spec:
                 )
             if word.name is None:
                 continue
+            # The first argument with that name decides, and the error shows both.
             known = sizes.setdefault(word.name, (size, label, dims))
             if known[0] != size:
                 first = known[2]

@@ -138,6 +138,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     elif isinstance(data, np.ndarray):
         result = from_numpy(data)
     elif isinstance(data, np.generic):
+        # It has a type to keep, and no memory to share.
         result = tensor(data)
     elif hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
         result = _shared(data)
@@ -202,6 +203,7 @@ def _is_buffer(obj: Any) -> bool:
 
 def _of_buffer(obj: Any, dtype: Any) -> Tensor:
     view = memoryview(obj)
+    # Bytes have no type of their own: PyTorch reads values of the default type in them.
     if view.format in ("B", "b", "c") and view.ndim == 1:
         return frombuffer(obj, dtype=get_default_dtype() if dtype is None else dtype)
     return from_numpy(np.asarray(view))

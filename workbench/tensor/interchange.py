@@ -121,6 +121,7 @@ def to_complex(self: Tensor) -> complex:
 
 def to_index(self: Tensor) -> int:
     value = self.item()
+    # A float with a whole value is no index, as in Python.
     if not isinstance(value, int):
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(value)
@@ -235,6 +236,7 @@ def shares_storage(self: Tensor, tensor: Any) -> bool:
     (True, False)
     """
     a, b = (storage(_codes(dispatch.numbers(one))) for one in (self, tensor))
+    # Of whole storages: two views may share one without a byte in common.
     return a is b or bool(np.may_share_memory(a, b))
 
 
@@ -247,6 +249,7 @@ def array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarr
                 "copy=False away"
             )
         return array.astype(dtype)
+    # `copy=None` copies only where it must.
     return array.copy() if copy else array
 
 
@@ -278,6 +281,7 @@ def array_function(
     self: Tensor, function: Any, types: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     """Let NumPy's other functions see the values as arrays, and give arrays."""
+    # NumPy's functions work on NumPy's arrays: what they give is an array, off the tape.
     return function(*_arrays(inputs), **_arrays(keywords))
 
 
@@ -302,6 +306,7 @@ def dlpack_capsule(
     copy: bool | None = None,
 ) -> Any:
     """Return a DLPack capsule that shares the memory. Raises BufferError where it cannot be shared as asked."""
+    # What NumPy does with the memory would be missing on the tape.
     if self._requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     wishes = {"max_version": max_version, "dl_device": dl_device, "copy": copy}

@@ -51,6 +51,7 @@ def _renamed(self: Tensor, names: tuple[Any, ...], renamed: dict[str, str | None
                     f"Tensor{list(self.names)} but dim "
                     f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
                 )
+        # Together, so that two names can be exchanged.
         names = tuple(renamed.get(name, name) if name else None for name in self.names)
     elif names == (None,):
         return None
@@ -81,6 +82,7 @@ def refine_names(self: Tensor, *names: Any) -> Any:
             op="refine_names",
         )
     for i, (own, name) in enumerate(zip(self.names, wanted, strict=True)):
+        # Refining only adds: a name that is there can be repeated, and neither changed nor dropped.
         if own is not None and own != name:
             why = (
                 f"{own!r} is more specific than None"
@@ -109,6 +111,7 @@ def align_to(self: Tensor, *names: Any) -> Any:
         raise DimensionError(
             "align_to: the desired order of dimensions cannot contain a None name", op="align_to"
         )
+    # Without an ellipsis every dim must have a place.
     if len(given) == len(names):
         for i, name in enumerate(self.names):
             if name is None:
@@ -127,6 +130,7 @@ def align_to(self: Tensor, *names: Any) -> Any:
     check_names(given, len(given))
     for name in given:
         if name not in self.names:
+            # A name that is not there becomes a new dim: one that only looks misspelt would do so silently.
             near = misspelling(name, [one for one in self.names if one not in given])
             if near is not None:
                 raise DimensionError(

@@ -13,6 +13,7 @@ __all__ = ["METHODS"]
 
 def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
     """Return `keywords` with type and device of `self` where they say nothing of these."""
+    # None means "as this tensor", where the factories take it for their defaults.
     given = {word: value for word, value in keywords.items() if value is not None}
     return {"dtype": self.dtype, "device": self.device, **given}
 

@@ -133,6 +133,7 @@ def _suffix(tensor: Any) -> list[str]:
     parts = []
     if backend_of(tensor.payload) is not None:
         parts.append(f"device={str(device_of(tensor.payload))!r}")
+    # The types that a literal would give are left out, as in PyTorch.
     name = tensor.dtype.name
     if name not in ("float32", "int64", "bool"):
         parts.append(f"dtype=workbench.{name}")
@@ -143,6 +144,7 @@ def _suffix(tensor: Any) -> list[str]:
     if tensor._grad_fn is not None:
         parts.append(f"grad_fn={tensor._grad_fn!r}")
     elif tensor._requires_grad:
+        # With a `grad_fn` it says nothing new.
         parts.append("requires_grad=True")
     return parts
 
@@ -173,6 +175,7 @@ def shown_of(array: Any) -> Shown | None:
         read = backend_of(array)
         assert read is not None
         if any(cut is not None for cut in cuts) and hasattr(type(array), "__getitem__"):
+            # Cut on the device: only what is shown is fetched.
             part = read.to_numpy(array[tuple(slice(0, count) for count in counts)])
             return Shown(np.asarray(part), cuts)
         if math.prod(array.shape) > MOST_FETCHED:
@@ -187,9 +190,11 @@ def _counts(shape: Sequence[int]) -> list[int]:
         return list(shape)
     edge = _options.edgeitems
     counts = [min(size, 2 * edge) for size in shape]
+    # The threshold may be infinite.
     most = max(MOST if len(shape) <= DEEP else MOST_DEEP, int(min(_options.threshold, 1 << 30)) - 1)
     if len(shape) > DEEP:
         most = MOST_DEEP
+    # Dims are cut from the left, as far as needed: with many of them two entries each are still thousands.
     for fewer in (2, 1):
         for axis in range(len(shape)):
             if math.prod(counts) > most:
@@ -215,6 +220,7 @@ def _pick(array: Array, places: Sequence[Array]) -> Array:
 
 
 def _dequantized(array: Any, places: Sequence[Array]) -> Array:
+    # Only what is shown becomes numbers.
     codes = _pick(array.codes, places).astype(np.float64)
     if array.axis is None:
         return np.asarray((codes - array.zero_point) * array.scale)
@@ -258,6 +264,7 @@ def _written(values: Array) -> list[str]:
     if values.dtype.kind == "c":
         real, imag = _formatter(values.real), _formatter(values.imag)
         parts = [(real(one.real), imag(one.imag)) for one in values.ravel().tolist()]
+        # By the text: -0.0 and numbers that round to it have a sign.
         return [f"{a}{'' if b.startswith('-') else '+'}{b}j" for a, b in parts]
     if values.dtype.kind in "fV":
         values = values.astype(np.float64)
@@ -270,8 +277,10 @@ def _formatter(values: Array) -> Callable[[float], str]:
     far = _options.sci_mode
     if far is None:
         finite = np.abs(values[np.isfinite(values)].astype(np.float64))
+        # Zeros need no digits, and would make every range infinite.
         finite = finite[finite > 0]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 1.0)
+        # Else the small ones would print as zeros, or the large ones as rows of digits.
         far = high >= 1e5 or low < 1e-4 or high > low * 1e6
     pattern = f"{{:.{_options.precision}{'e' if far else 'f'}}}"
     return pattern.format

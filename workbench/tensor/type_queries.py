@@ -48,6 +48,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
 
 def _operand(one: Any) -> Any:
     if isinstance(one, Value):
+        # With its rank: a tensor without dims counts less in a promotion.
         return dtype_of(one.payload).numpy, len(one.payload.shape)
     if not isinstance(one, bool | int | float | complex):
         raise TypeError(f"result_type: give tensors or numbers, got {type(one).__name__}")
@@ -97,11 +98,13 @@ def finfo(type: Any = None) -> FloatInfo:
     """
     found = get_default_dtype() if type is None else as_dtype(type)
     if found.is_complex:
+        # As in PyTorch, a complex type has the limits of its parts.
         found = float32 if found.itemsize == 8 else float64
     if not found.is_floating_point:
         raise TypeError(
             f"finfo() requires a floating point input type, got {found.name}: iinfo() is for integers"
         )
+    # It knows NumPy's floats too, where NumPy's does not know bfloat16.
     info: Any = ml_dtypes.finfo(found.numpy)  # type: ignore[no-untyped-call]
     least = float(info.smallest_normal)
     return FloatInfo(

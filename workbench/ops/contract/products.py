@@ -156,6 +156,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
                 f"outer: Expected 1-D argument {label}, but got {len(dims.sizes)}-D",
                 operands=(dims.operand(label),),
             )
+    # Of one vector with itself, rows and columns would have one name: the rows give way.
     return ops.mul(column(_distinct(input, vec2)), vec2)
 
 
@@ -260,6 +261,7 @@ def summed_over(a: Any, b: Any, left: tuple[int, ...], right: tuple[int, ...]) -
         )
     inner_size = math.prod(own.sizes[i] for i in left)
     sizes_a, sizes_b = (tuple(d.sizes[i] for i in rest) for d, rest in ((own, rest_a), (other, rest_b)))
+    # As one product of matrices: the summed dims last on the left, first on the right.
     product = ops.matmul(
         ops.reshape(bare(ops.permute(a, dim=rest_a + left)), sizes=(math.prod(sizes_a), inner_size)),
         ops.reshape(bare(ops.permute(b, dim=right + rest_b)), sizes=(inner_size, math.prod(sizes_b))),
@@ -298,6 +300,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     sizes = tuple(x * y for x, y in zip(sizes_a, sizes_b, strict=True))
     names: list[str | None] = []
     for x, y, size_a, size_b in zip(names_a, names_b, sizes_a, sizes_b, strict=True):
+        # Where both dims have more than one entry the new one is neither of them.
         name = x if size_b == 1 and (y is None or y == x) else y if size_a == 1 and x is None else None
         names.append(name if name not in names else None)
     return named(ops.reshape(product, sizes=sizes), tuple(names))

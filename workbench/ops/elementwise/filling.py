@@ -53,6 +53,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}: "
             "compare first, e.g. x != 0"
         )
+    # PyTorch still takes masks of uint8.
     return np.where(condition.astype(np.bool_, copy=False), x, y)
 
 
@@ -91,6 +92,7 @@ WHERE = Op(
 def _clamp_vjp(c: Call, g: Any, low: float | None, high: float | None) -> Any:
     x = c.inputs[0]
     inside = None
+    # At a bound the gradient passes, as in PyTorch.
     for bound, compare in ((low, ops.ge), (high, ops.le)):
         if bound is not None:
             one = compare(x, bound)
@@ -121,6 +123,7 @@ def _bound(name: str, doc: str, equation: str, forward: Any, inside: str, outsid
 
     def gradient(c: Call, g: Any) -> Any:
         return (
+            # Where both are equal it goes to the value, and the bound gets none.
             lambda: ops.where(getattr(ops, inside)(*c.inputs), g, 0.0),
             lambda: ops.where(getattr(ops, outside)(*c.inputs), g, 0.0),
         )

@@ -36,6 +36,7 @@ def _checked(op: str, kinds: str, ufunc: Callable[..., Any]) -> Callable[..., An
     """Return a forward that refuses floats: where all types agree, no type rule is asked."""
 
     def forward(*operands: Any) -> Any:
+        # Again when it runs: in a graph the types were those of the trace.
         _check(op, kinds, np.result_type(*operands))
         return ufunc(*operands)
 

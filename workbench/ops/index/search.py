@@ -48,6 +48,7 @@ def _search(sequence: Any, values: Any, right: bool, narrow: bool) -> Any:
     if sequence.ndim == 1:
         return np.asarray(np.searchsorted(sequence, values, side)).astype(kind)
     out = np.empty(values.shape, kind)
+    # NumPy searches one sequence at a time.
     for place in np.ndindex(sequence.shape[:-1]):
         out[place] = np.searchsorted(sequence[place], values[place], side)
     return out
@@ -126,6 +127,7 @@ def searchsorted(
     if sorter is not None:
         check_index("searchsorted", sorter, "int64", "sorter")
         sorted_sequence = ops.gather(sorted_sequence, sorter, dim=len(dims_of(sorted_sequence).sizes) - 1)
+    # In the type of the sequence: as a float64, 0.1 would not find the float32 that is written so.
     values = input if isinstance(input, Value) else new(np.asarray(input, sorted_sequence.payload.dtype))
     return SEARCHSORTED(sorted_sequence, values, right=right or side == "right", narrow=out_int32)
 
@@ -271,6 +273,7 @@ def unique(
     order = np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, np.int64)
     ordered = rows[order]
     first = np.ones(len(rows), np.bool_)
+    # NaN differs from itself: each counts once for itself, as in PyTorch.
     first[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
     inverse = np.empty(len(rows), np.int64)
     inverse[order] = np.cumsum(first) - 1

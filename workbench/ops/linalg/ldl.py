@@ -51,6 +51,7 @@ def _ldl_dims(a: Dims, hermitian: bool, check: bool) -> tuple[Dims, Dims, Dims]:
             operands=(a.operand("A"),),
         )
     return (
+        # Rows and columns are exchanged together: neither keeps its name.
         Dims((*a.names[:-2], None, None), a.sizes),
         Dims((*a.names[:-2], None), a.sizes[:-1]),
         batch_dims(a),

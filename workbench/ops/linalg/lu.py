@@ -93,6 +93,7 @@ def _lu_vjp(c: Call, g: Any, pivots: Any, info: Any) -> tuple[Any, ...]:
     P = ops.permutation_matrix(order, factors, rows=m)
     left, right = _left(columns(factors, 0, k)), upper(rows(columns(factors, 0, k), 0, k))
     square_left = rows(left, 0, k)
+    # The ones on the diagonal of L are not stored: the diagonal of the gradient belongs to U.
     to_left, to_right = lower(columns(rows(g, 0, k), 0, k), -1), upper(columns(rows(g, 0, k), 0, k))
     rest = None
     if n > k:  # the further columns are L⁻¹ P⁻¹ A
@@ -106,6 +107,7 @@ def _lu_vjp(c: Call, g: Any, pivots: Any, info: Any) -> tuple[Any, ...]:
     middle = ops.add(
         lower(ops.matmul(adjoint(square_left), to_left), -1), upper(ops.matmul(to_right, adjoint(right)))
     )
+    # L⁻ᴴ (…) U⁻ᴴ by two triangular systems: no inverse is formed.
     middle = triangular_system(adjoint(square_left), middle, upper=True, unitriangular=True)
     middle = triangular_system(adjoint(right), middle, upper=False, left=False)
     if rest is not None:
@@ -140,6 +142,7 @@ LU_FACTOR: Op = matrix_op(
 
 
 def _permutations(pivots: Any, like: Any, rows: int) -> Any:
+    # They come from the user, and would exchange rows outside the matrix.
     wrong = pivots[(pivots < 1) | (pivots > rows)]
     if wrong.size:
         raise DimensionIndexError(
@@ -218,6 +221,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> PLU:
     _check_pivoting(pivot)
     check_matrix(A, "linalg.lu")
     check_floating(A, "linalg.lu")
+    # A singular matrix has these factors all the same: only solving needs a U without zeros.
     factors, pivots, _ = ops.linalg_lu_factor(A, check=False)
     P, left, right = lu_unpack(factors, fixed(pivots))
     names = dims_of(A).names
@@ -256,6 +260,7 @@ def lu_unpack(
         )
     m, n = shape(LU_data)[-2:]
     k = min(m, n)
+    # As PyTorch: what was not asked for is an empty tensor of the type of the factors.
     empty = ops.index(
         ops.reshape(ops.detach(ops.rename(LU_data, names=None)), sizes=(-1,)), key=(slice(0, 0),)
     )
@@ -302,6 +307,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         )
     batch = together("linalg.lu_solve", batch_dims(own), batch_dims(other)).names
     row_name, column_name = (own.names[-1], other.names[-1]) if left else (other.names[-2], own.names[-1])
+    # On the way dims meet that are called alike and are not: the names are put on at the end.
     out = _lu_solved(
         ops.rename(LU, names=None), ops.rename(pivots, names=None), ops.rename(B, names=None), left, adjoint
     )
@@ -315,6 +321,7 @@ def _lu_solved(factors: Any, pivots: Any, b: Any, left: bool, adjointed: bool) -
         return adjoint(_lu_solved(factors, pivots, adjoint(b), True, not adjointed))
     P = ops.permutation_matrix(pivots, factors, rows=shape(factors)[-1])
     if adjointed:
+        # Both triangles lie in `factors`; each call reads its own.
         half = triangular_system(adjoint(factors), b, upper=False)
         half = triangular_system(adjoint(factors), half, upper=True, unitriangular=True)
         return ops.matmul(P, half)

@@ -56,6 +56,7 @@ def diagonal(x: Any) -> Any:
     *batch, rows, columns = shape(x)
     count = min(rows, columns)
     flat = ops.reshape(x, sizes=(*batch, rows * columns))
+    # A slice of the flat matrix, whose gradient is a slice too: nothing is gathered.
     stop = (count - 1) * (columns + 1) + 1 if count else 0
     return ops.index(flat, key=(Ellipsis, slice(0, stop, columns + 1)))
 
@@ -67,11 +68,13 @@ def _mask(sizes: tuple[int, ...], offset: int) -> Any:
 
 def lower(x: Any, offset: int = 0) -> Any:
     """Return every matrix with zeros above the diagonal `offset`."""
+    # Chosen and not multiplied: what stands in the other triangle may be NaN.
     return ops.where(_mask(shape(x), offset), x, 0.0)
 
 
 def upper(x: Any, offset: int = 0) -> Any:
     """Return every matrix with zeros below the diagonal `offset`."""
+    # The complement of what lies below, so that one mask of ones is all that is needed.
     return ops.where(_mask(shape(x), offset - 1), 0.0, x)
 
 
@@ -129,12 +132,14 @@ def distinct(batch: Names, *matrix: str | None) -> Names:
     """Return names of a batch and of a matrix together: a name that would stand twice is dropped from the matrix."""
     result = list(batch)
     for name in matrix:
+        # A square matrix may have one name twice in its result: the second place has none then.
         result.append(None if name in result else name)
     return tuple(result)
 
 
 def together(op: str, a: Dims, b: Dims) -> Dims:
     """Return what the batch dims of two operands are together: names unified, sizes broadcast."""
+    # Names first: a clash of names says more than one of sizes.
     names = unify_names(op, a, b)
     try:
         return Dims(names, broadcast_sizes(a.sizes, b.sizes))
@@ -218,6 +223,7 @@ def matrix_op(name: str, doc: str, equation: str, outs: str = "v", **fields: Any
 
 def _cubic(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     x = dims[0]
+    # Up to the constant, which differs from one factorization to the next.
     return float(x.numel * min(x.sizes[-2:], default=0)) if len(x.sizes) > 1 else float(x.numel)
 
 

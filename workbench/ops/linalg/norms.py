@@ -52,6 +52,7 @@ def vector_norm(
     dims = dims_of(x)
     axes = dim_indices(dims, dim, "linalg.vector_norm")
     order = float(ord)
+    # A largest or smallest of nothing; sums of nothing are 0.
     if (order < 0 or order == math.inf) and not all(dims.sizes[i] for i in axes):
         which = "the inf norm" if abs(order) == math.inf else f"the {ord} norm"
         raise DimensionError(
@@ -113,6 +114,7 @@ def matrix_norm(
         return ops.vector_norm(A, dim=(rows, columns), keepdim=keepdim, p=2.0)
     if order in ("nuc", 2.0, -2.0):
         rest = tuple(i for i in range(len(shape(A))) if i not in (rows, columns))
+        # The singular values are those of the transpose, too: which dim is which does not matter.
         values = ops.linalg_svdvals(ops.permute(A, dim=(*rest, rows, columns)))
         last = (len(rest),)
         if order == "nuc":
@@ -121,7 +123,9 @@ def matrix_norm(
             result = _extreme(values, last[0], False, order > 0)  # type: ignore[operator]
         return _kept(result, A, (rows, columns)) if keepdim else result
     assert isinstance(order, float)
+    # 1 is the largest column, ∞ the largest row.
     summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
+    # Kept for now, so that `compared` still counts right.
     sums = ops.vector_norm(A, dim=(summed,), keepdim=True, p=1.0)
     result = _extreme(sums, compared, True, order > 0)
     return result if keepdim else ops.squeeze(result, dim=tuple(sorted((rows, columns))))
@@ -136,6 +140,7 @@ def _extreme(x: Any, axis: int, keepdim: bool, largest: bool) -> Any:
                 "linalg.matrix_norm cannot compute the smallest value of an empty matrix",
                 operands=(dims.operand("A"),),
             )
+        # The largest of no norms is 0; as a sum it stays on the tape.
         return ops.sum(x, dim=(axis,), keepdim=keepdim)
     return (ops.amax if largest else ops.amin)(x, dim=(axis,), keepdim=keepdim)
 
@@ -181,6 +186,7 @@ def norm(
             f"Got {len(dims.sizes)}D.",
             operands=(dims.operand("A"),),
         )
+    # Of all values, whatever the number of dims, as in PyTorch.
     if ord is None:
         return vector_norm(A, 2, given, keepdim, dtype=dtype)
     if isinstance(ord, str) or (len(given) if given is not None else len(dims.sizes)) == 2:
@@ -214,6 +220,7 @@ def cond(A: Tensor, p: Order | None = None) -> Tensor:
     check_square(A, f"linalg.cond(ord={p})")
     inverse, info = ops.linalg_inv(A, check=False)
     product = ops.mul(matrix_norm(A, p), matrix_norm(inverse, p))
+    # LAPACK leaves a singular matrix half factored: what stands in `inverse` then means nothing.
     return ops.where(ops.ne(info, 0), math.inf, product)
 
 
@@ -238,6 +245,7 @@ def matrix_rank(
     check_floating(A, "torch.linalg.matrix_rank")
     if tol is not None:
         atol, rtol = tol, 0.0
+    # A rank is a whole number: it has no gradient.
     A = ops.detach(A)
     if hermitian:
         check_square(A, "torch.linalg.matrix_rank")

@@ -77,6 +77,7 @@ def _fit(gradient: Any, value: Any) -> Any:
 
 
 def _inverse_dims(a: Dims, check: bool = True) -> tuple[Dims, Dims]:
+    # A maps columns to rows, its inverse back.
     inverse = Dims((*a.names[:-2], a.names[-1], a.names[-2]), a.sizes)
     return inverse, batch_dims(a)
 
@@ -164,6 +165,7 @@ def _solve_vjp(c: Call, g: Any, info: Any) -> tuple[Any, ...]:
     if g is None:
         return None, None
     a, b = c.inputs
+    # Not checked again: a singular matrix was refused, or is allowed to give infinities here as in the result.
     back = ops.linalg_solve(adjoint(a), g, check=False)[0]
     to_a = ops.neg(ops.matmul(back, adjoint(c.outs[0]))) if c.needs[0] else None
     return (None if to_a is None else _fit(to_a, a)), (_fit(back, b) if c.needs[1] else None)
@@ -192,6 +194,7 @@ SOLVE: Op = matrix_op(
 def _is_vector(a: Any, b: Any) -> bool:
     """Say whether B is a batch of vectors: it has one dim, or the sizes of A less the last."""
     rank_a, rank_b = len(shape(a)), len(shape(b))
+    # NumPy's rule of old, which PyTorch keeps: B of one dim less is a batch of vectors where its sizes allow it.
     return rank_b == 1 or (rank_a - 1 == rank_b and shape(b) == shape(a)[:-1])
 
 
@@ -220,6 +223,7 @@ def _solved(A: Any, B: Any, left: bool, check: bool) -> tuple[Tensor, Tensor]:
     matrix = column(B) if vector else B
     _check_system("linalg.solve", A, matrix, left)
     if not left:
+        # X A = B is Aᵀ Xᵀ = Bᵀ; without conjugates, as nothing is taken to be Hermitian.
         out, info = ops.linalg_solve(swap(A), swap(matrix), check=check)
         return swap(out), info
     out, info = ops.linalg_solve(A, matrix, check=check)
@@ -261,6 +265,7 @@ def _triangular_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     to_a = None
     if c.needs[0]:
         full = ops.neg(ops.matmul(back, adjoint(c.out)))
+        # What is not read has no gradient: the other triangle, and a diagonal that is taken for ones.
         offset = 1 if unit else 0
         to_a = _fit(upper(full, offset) if above else lower(full, -offset), a)
     return to_a, (_fit(back, b) if c.needs[1] else None)
@@ -291,6 +296,7 @@ def triangular_system(
     """Solve A X = B, or X A = B, where A is triangular, without any check."""
     if not left:
         return swap(
+            # Transposed, an upper triangle is a lower one.
             ops.linalg_solve_triangular(swap(a), swap(b), upper=not upper, unitriangular=unitriangular)
         )
     return ops.linalg_solve_triangular(a, b, upper=upper, unitriangular=unitriangular)
@@ -334,6 +340,7 @@ def triangular_solve(
     matrix = swap(A) if transpose else A
     _check_system("triangular_solve", matrix, input, left=True)
     out = triangular_system(matrix, input, upper=upper != transpose, unitriangular=unitriangular)
+    # PyTorch returns a copy of the coefficients, too.
     return TriangularSolution(out, ops.clone(A))
 
 
@@ -362,6 +369,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             op="linalg.tensorinv",
             operands=(dims.operand("A"),),
         )
+    # Several dims become one here, which would keep the name of neither.
     found = inv(ops.reshape(ops.rename(A, names=None), sizes=(rows, columns)))
     return named(ops.reshape(found, sizes=tail + head), dims.names[ind:] + dims.names[:ind])
 
@@ -379,6 +387,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int | str] | None = None) -
     own = dims_of(A)
     if dims is not None:
         moved = tuple(dim_index(own, dim, "linalg.tensorsolve") for dim in dims)
+        # To the end, in the order given, as `numpy.linalg.tensorsolve` does.
         rest = tuple(i for i in range(len(own.sizes)) if i not in moved)
         A = ops.permute(A, dim=rest + moved)
         own = dims_of(A)

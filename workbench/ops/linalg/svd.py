@@ -69,6 +69,7 @@ def _svd_vjp(c: Call, to_u: Any, to_s: Any, to_vh: Any) -> tuple[Any, ...]:
     u, s, vh = c.outs
     m, n, k = shape(u)[-2], shape(vh)[-1], shape(s)[-1]
     u, vh = columns(u, 0, k), rows(vh, 0, k)
+    # Only the values count: their gradient needs no differences of squares, which are 0 where two are equal.
     if to_u is None and to_vh is None:
         return (None if to_s is None else ops.matmul(ops.mul(u, row(to_s)), vh),)
     # Of the full bases only the part that belongs to singular values is determined.
@@ -91,6 +92,7 @@ def _svd_vjp(c: Call, to_u: Any, to_s: Any, to_vh: Any) -> tuple[Any, ...]:
     if on_diagonal is not None:
         middle = ops.add(middle, embedded(on_diagonal))
     back = ops.matmul(u, middle)
+    # What is at right angles to the columns of U; the middle lies in their span.
     if to_u is not None and m > k:
         scaled = ops.div(to_u, row(s))
         back = ops.add(back, ops.sub(scaled, ops.matmul(u, ops.matmul(adjoint(u), scaled))))

@@ -93,6 +93,7 @@ def _compiled(name: str, quantization: tuple[str, ...]) -> kernels.Kernel | None
     native = kernel
 
     def run(x: Any, *, dtype: DType, **params: Any) -> QuantizedArray:
+        # The compiled code knows plain bytes; what they mean is put on here.
         codes = native.run(x, **params, dtype=dtype.numpy)
         scale, zero_point = (params[key] for key in quantization)
         return QuantizedArray(codes, scale, zero_point, dtype, params.get("axis"))

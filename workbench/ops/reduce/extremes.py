@@ -48,6 +48,7 @@ def _extreme_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool) -> A
     """Shared evenly between the values that tie."""
     x = c.inputs[0]
     hit = ops.to(ops.eq(x, kept(c.out, x, dim)), dtype=np.dtype(g.payload.dtype))
+    # PyTorch's rule: the largest share the gradient evenly; `max` along a dim gives it to one.
     share = ops.div(hit, ops.sum(hit, dim=dim, keepdim=True))
     return ops.mul(kept(g, x, dim), share)
 
@@ -154,6 +155,7 @@ def selection(
 
     def forward(x: Any, dim: int, keepdim: bool, **params: Any) -> tuple[Any, Any]:
         row = along(x)
+        # Kept as a dim: values are picked by them.
         indices = np.expand_dims(pick(row, dim, **params), dim)
         values = np.take_along_axis(row, indices, dim)
         # A value without dims was given one: it goes again even under keepdim.
@@ -163,6 +165,7 @@ def selection(
 
     def vjp(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
         x, dim = c.inputs[0], c.params["dim"]
+        # A number is its own largest.
         if g is None or not x.payload.shape:
             return (g,)
         indices = kept(c.outs[1], x, (dim,))
@@ -287,6 +290,7 @@ def pick_all(op: Op, input: Any) -> Tensor:
 def pick_along(op: Op, input: Any, dim: int | str, keepdim: bool, name: str, **params: Any) -> ValuesIndices:
     """Pick one value along a dim that is not empty."""
     at = dim_index(dims_of(input), dim, name)
+    # For its refusal: NumPy would say it in words of its own.
     nonempty_axes(input, dim, name)
     return index_pair(op(input, dim=at, keepdim=keepdim, **params))
 
@@ -339,6 +343,7 @@ def _extreme(
     name: str, whole: Op, one: Op, pair: str, input: Any, dim: Any, keepdim: bool, other: Any
 ) -> Tensor | ValuesIndices:
     if isinstance(dim, Value):
+        # PyTorch's third form: max(a, b) is `maximum`.
         dim, other = None, dim
     if other is not None:
         larger: Tensor = getattr(ops, pair)(input, other)
@@ -359,6 +364,7 @@ def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Tens
                 operands=(dims.operand("input"),),
             )
         found: Tensor = getattr(ops, op)(ops.reshape(input, sizes=(dims.numel,)), dim=(0,), keepdim=False)
+        # Without a dim the index counts in the flat tensor, and `keepdim` still keeps the rank.
         return ops.reshape(found, sizes=(1,) * len(dims.sizes)) if keepdim else found
     axes = nonempty_axes(input, dim, op)
     places: Tensor = getattr(ops, op)(input, dim=axes, keepdim=keepdim)

@@ -85,6 +85,7 @@ def _shaped(
 
 def logistic(x: Any) -> Any:
     """Without overflow, and with all digits of what is near 0."""
+    # By its logarithm: no exponential overflows on the way.
     return np.exp(-np.logaddexp(-x, x.dtype.type(0)))
 
 
@@ -238,6 +239,7 @@ def _mish_share(x: Any) -> tuple[Any, Any]:
 
     Beyond 20 it lacks less than a rounding, and nothing here: x, however large, is multiplied by that.
     """
+    # From 20 on tanh(softplus(x)) is 1, in float64 too. Below it is n/(n + 2), without a logarithm.
     power = np.exp(np.minimum(x, 20))
     n = power * (power + 2)
     return n / (n + 2), np.where(x > 20, 0, 2 / (n + 2)).astype(x.dtype)

@@ -78,6 +78,7 @@ def _fold_dims(x: Dims, sizes: Sizes, kernel: Sizes, **params: Sizes) -> Dims:
             operands=(x.operand("input", [1]),),
         )
     out = _positions(sizes, kernel, **params)
+    # Several images may have that many positions: the one asked for must be among them.
     if any(one < 1 for one in out) or math.prod(out) != x.sizes[2]:
         raise DimensionError(
             f"Given output_size={sizes}, kernel_size={kernel}, dilation={params['dilation']}, "
@@ -208,6 +209,7 @@ def fold(
     [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]
     """
     dims = dims_of(input)
+    # Not by `batched`, which counts dims of images: these are columns.
     added = len(dims.sizes) == 2
     x = ops.unsqueeze(input, dim=0, name=None) if added else input
     sizes = positive(several(output_size, 2, "output_size"), "output size", "fold")

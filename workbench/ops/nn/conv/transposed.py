@@ -75,6 +75,7 @@ def _transposed(
     dilations = positive(several(dilation, n, "dilation"), "dilation", op)
     widths = not_negative(several(padding, n, "padding"), "padding", op)
     extra = not_negative(several(output_padding, n, "output_padding"), "output_padding", op)
+    # Smaller than one of the two is enough: PyTorch asks no more.
     if any(e >= s and e >= d for e, s, d in zip(extra, strides, dilations, strict=True)):
         raise DimensionError(
             f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extra)} "
@@ -114,6 +115,7 @@ def _transposed(
     if bias is not None:
         check_kinds([y.payload.dtype, bias.payload.dtype])
         bare = ops.rename(bias, names=None) if bias._names is not None else bias
+        # The op is a gradient, which has no bias.
         y = ops.add(y, ops.reshape(bare, sizes=(channels, *(1,) * n)))
     return unbatched(y, added)
 

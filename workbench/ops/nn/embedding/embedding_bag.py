@@ -144,12 +144,14 @@ def embedding_bag(
             per_sample_weights = ops.reshape(per_sample_weights, sizes=(total,))
     else:
         given = dims_of(offsets).names
+        # The last offset is then the end of the last bag, and begins none.
         count = dims_of(offsets).sizes[0] - include_last_offset
         bags = ops.bag_of(offsets, count=total, bags=count)
     padding = check_padding(padding_idx, dims_of(weight).sizes[0])
     if max_norm is not None:
         limit_norms(input, weight, max_norm, norm_type)
     rows = picked(input, weight, None, scale_grad_by_freq)
+    # No index is -1: without padding all of them count.
     counted = ops.ne(input, -1 if padding is None else padding)
     if mode == "max":
         out = ops.bag_max(rows, bags, counted, count=count)[0]
@@ -168,10 +170,12 @@ def _bag_sum(
     column = ops.reshape(counted, sizes=(places, 1))
     if padding is not None:
         rows = ops.where(column, rows, 0.0)
+    # To add rows up by bags is what the gradient of a lookup does.
     out = ops.embedding_gradient(bags, rows, count=count)
     if mode == "sum":
         return out
     members = ops.embedding_gradient(bags, ops.to(column, dtype=rows.payload.dtype), count=count)
+    # An empty bag is 0, and not 0/0.
     return ops.div(out, ops.clamp(members, low=1, high=None))
 
 

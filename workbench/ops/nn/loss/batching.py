@@ -29,6 +29,7 @@ def pointwise_loss_gradient(b: Batch) -> Any:
     """Each place by itself, with the share that it had in its entry."""
     g, *others = b.inputs
     if b.params["reduction"] == "mean":
+        # By the count of one entry of the batch; without it, the op would divide by that of all.
         g = ops.div(g, float(math.prod(np.broadcast_shapes(b.shape(1), b.shape(2)))))
     return _each(b, g, *others)
 
@@ -44,6 +45,7 @@ def _samples(value: Any, rank: int) -> Any:
 
 def nll_loss(b: Batch) -> Any:
     """The samples of all entries at once, then what is reduced of each entry."""
+    # A weight of its own for each entry: the op has one for all.
     if any(b.batched[2:]):
         return one_by_one(b)
     shape, target_shape = b.shape(0), b.shape(1)
@@ -71,6 +73,7 @@ def _counted(
         sizes = (b.size * shape[0], *shape[1:]) if len(shape) > 1 else (b.size, *shape)
         column = (1, -1, *(1,) * (len(sizes) - 2))
         spread = ops.expand(ops.reshape(weight[0], sizes=tuple(_fitted(column, weight[0]))), sizes=sizes)
+        # The loss of rows of weights is minus the weight of each target, and 0 for those that are ignored.
         counts = ops.neg(ops.nll_loss(spread, target, reduction="none", ignore_index=ignore))
     counts = ops.reshape(counts, sizes=(b.size, *target_shape))
     return ops.sum(counts, dim=_all_dims(counts), keepdim=False)

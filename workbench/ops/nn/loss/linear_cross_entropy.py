@@ -104,6 +104,7 @@ def _chunked_dims(
 
 def _chunked_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, weight, target, *bias = c.inputs
+    # The scores are computed anew: to keep them would undo the chunks.
     gx, gw, gb = ops.linear_cross_entropy_gradient(g, x, weight, target, *bias, **c.params)
     found = (gx, gw, None, gb)
     # Without a bias there is an input less than there are gradients.
@@ -145,6 +146,7 @@ def _chunked_gradient(
         rows = slice(start, start + chunk)
         picked, own = target[rows], np.where(target[rows] == ignore_index, 0, g[rows])
         share = np.exp(_scores(x[rows], weight, bias))
+        # `own` is 0 where a target is ignored: which entry is lowered there does not matter.
         share[np.arange(len(picked)), np.where(picked == ignore_index, 0, picked)] -= 1
         share *= own[:, None]
         gx[rows] = share @ weight
@@ -287,6 +289,7 @@ def _in_chunks(
     loss = ops.linear_cross_entropy(*values, chunk=chunk, ignore_index=ignored)
     counted = ops.to(ops.ne(target, ignored), dtype=loss.payload.dtype)
     if weight is not None:
+        # What is ignored may be no class at all: it looks up the first weight, and counts 0.
         own = ops.gather(weight, ops.where(ops.ne(target, ignored), target, 0), dim=0)
         counted = ops.mul(counted, own)
         loss = ops.mul(loss, counted)

@@ -87,6 +87,7 @@ def pointwise_loss(
         reduction = c.params["reduction"]
         dg = dx = dt = None
         if c.needs[0]:
+            # Linear in g: its derivative along u is the same rule applied to u.
             along = getattr(ops, f"{name}_gradient")(u, x, target, **{**c.params, "reduction": "none"})
             dg = unbroadcast(reduce_loss(along, reduction), g)
         if c.needs[1] or c.needs[2]:
@@ -179,6 +180,7 @@ def _of_difference(
         equation,
         value=lambda x, target, **params: value(np.subtract(x, target), **params),
         slope=lambda x, target, **params: slope(np.subtract(x, target), **params),
+        # Even in the difference: values and targets may change places.
         for_target=lambda g, x, target, **params: getattr(ops, f"{name}_gradient")(g, target, x, **params),
         bends=bends,
         **more,
@@ -206,6 +208,7 @@ L1_LOSS, L1_LOSS_GRADIENT = _of_difference(
 
 
 def _huber(d: Any, bound: float, scale: float) -> Any:
+    # One expression for both pieces, whose intermediate values stay as small as the result.
     near = np.clip(d, -bound, bound)
     return near / scale * (d - near * 0.5)
 
@@ -249,6 +252,7 @@ BINARY_CROSS_ENTROPY_WITH_LOGITS, BINARY_CROSS_ENTROPY_WITH_LOGITS_GRADIENT = po
 
 
 def _divergence(x: Any, target: Any, log_target: bool) -> Any:
+    # Of whole numbers `exp` would make float64.
     target = np.asarray(target, x.dtype)
     if log_target:
         return np.exp(target) * (target - x)

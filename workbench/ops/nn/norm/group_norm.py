@@ -301,6 +301,7 @@ def local_response_norm(
     before = ((0, 0), (size // 2, (size - 1) // 2)) + ((0, 0),) * (len(sizes) - 2)
     padded = ops.pad(square, padding=before, value=0.0)
     total = None
+    # Slices added up: one pass for each neighbour, and no array of windows.
     for first in range(size):
         part = ops.index(padded, key=(slice(None), slice(first, first + sizes[1])))
         total = plus(total, part)

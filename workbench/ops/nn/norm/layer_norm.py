@@ -255,6 +255,7 @@ def _count_of(op: str, input: Any, normalized_shape: Any) -> int:
     if isinstance(normalized_shape, int | str):
         normalized_shape = (normalized_shape,)
     shape = tuple(normalized_shape)
+    # By name the sizes are those of the dims: only their place is left to check.
     if shape and all(isinstance(one, str) for one in shape):
         axes = dim_indices(dims, shape, op)
         fits = axes == _last(len(dims.sizes), len(axes))
@@ -336,5 +337,6 @@ def rms_norm(
 
 def _resolution(dtype: np.dtype[Any]) -> float:
     """Return the distance from 1 to the next number of the type that values are computed in."""
+    # 16-bit floats are computed in float32, whose step counts.
     wide = dtype.kind in "fc" and not half_width(dtype)
     return float(np.finfo(dtype if wide else np.float32).eps)

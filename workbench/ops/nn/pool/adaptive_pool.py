@@ -28,6 +28,7 @@ from workbench.ops.offer import offered
 def _bounds(size: int, out: int) -> tuple[Any, Any]:
     """Return where each of `out` windows over `size` values begins and ends; they may overlap by one."""
     index = np.arange(out)
+    # Down at the start and up at the end: windows may overlap, none is empty, and nothing is left out.
     return index * size // out, -(-(index + 1) * size // out)
 
 

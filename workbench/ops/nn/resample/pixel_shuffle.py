@@ -21,6 +21,7 @@ def _image(input: Any, op: str) -> tuple[Dims, Any]:
             op=op,
             operands=(dims.operand("input"),),
         )
+    # Without names on the way: the reshape would drop those of dims that come back.
     return dims, ops.rename(input, names=None) if input._names is not None else input
 
 
@@ -56,6 +57,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         )
     k, out = len(batch), channels // (r * r)
     apart = ops.reshape(x, sizes=(*batch, out, r, r, height, width))
+    # From C, r, r, H, W to C, H, r, W, r.
     moved = ops.permute(apart, dim=(*range(k), k, k + 3, k + 1, k + 4, k + 2))
     return _named(ops.reshape(moved, sizes=(*batch, out, height * r, width * r)), dims)
 
@@ -81,6 +83,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             )
     k = len(batch)
     apart = ops.reshape(x, sizes=(*batch, channels, height // r, r, width // r, r))
+    # From C, H, r, W, r to C, r, r, H, W.
     moved = ops.permute(apart, dim=(*range(k), k, k + 2, k + 4, k + 1, k + 3))
     return _named(ops.reshape(moved, sizes=(*batch, channels * r * r, height // r, width // r)), dims)
 
