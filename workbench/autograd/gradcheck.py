@@ -293,6 +293,7 @@ class _Check:
         for move in moves:
             up = self._values(i, _shaped(base + self.options.eps * move, like))
             down = self._values(i, _shaped(base - self.options.eps * move, like))
+            # From both sides: the error is then of the order of eps².
             rows.append([(a - b) / (2 * self.options.eps) for a, b in zip(up, down, strict=True)])
         # An input without values cannot be moved.
         if not rows:

@@ -194,6 +194,7 @@ class _Call:
                 "'different' randomness flags on vmap or perform the randomness operation out of vmap"
             )
         default_generator.set_state(state)
+        # From the same state: the first entry draws what it would draw alone.
         parts = [self.together(self.cut(leaves, i, i + 1), 1) for i in range(size)]
         return self.join(parts)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 __all__ = ["CPU_CODE", "DEVICES", "array_of", "capsule_of", "device_code", "export", "is_capsule"]
 
+# 3 and 11 are memory of the host that a device can reach.
 DEVICES = {
     1: "cpu",
     2: "cuda",
@@ -162,6 +163,7 @@ def capsule_of(thing: Any, **wishes: Any) -> Any:
     try:
         capsule = thing.__dlpack__(max_version=(1, 0), **wishes)
     except TypeError:
+        # Libraries from before version 1 of the protocol know no such word.
         capsule = thing.__dlpack__()
     if not is_capsule(capsule):
         raise BufferError(

@@ -32,6 +32,7 @@ def _own(stack: traceback.StackSummary) -> traceback.StackSummary:
     own, left_out = [], False
     for frame in stack:
         path = frame.filename.replace("\\", "/")
+        # Frames of Python's own go with those of the workbench that called them.
         left_out = _inside(path) or (left_out and path.startswith(_PYTHON) and "/site-packages/" not in path)
         if not left_out:
             own.append(frame)

@@ -24,6 +24,7 @@ from workbench.ops.offer import offered
 def _scaled(x: Tensor, factor: Scalar) -> Tensor:
     """Return x times a factor, of which integers take the whole part, as PyTorch's products do."""
     if x.payload.dtype.kind in "biu" and isinstance(factor, float):
+        # Of a float only the whole part counts for integers, as in PyTorch.
         factor = int(factor)
     return x if type(factor) is not bool and factor == 1 else ops.mul(x, factor)
 
@@ -58,6 +59,7 @@ def _added(op: str, input: Tensor, product: Tensor, alpha: Scalar, beta: Scalar)
                 operands=(own.operand("input", [position]), dims_of(product).operand("product")),
             )
     product = _scaled(product, alpha)
+    # Not times 0: NaN in the input does not count then.
     if beta == 0:
         return product
     return ops.add(_scaled(input, beta), product)
@@ -134,5 +136,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, a
     ('N', 'K')
     """
     check_batches("addbmm", batch1, batch2)
+    # Batch and inner dim are summed together, in one product.
     total = summed_over(ops.permute(batch1, dim=(1, 0, 2)), batch2, (1, 2), (0, 1))
     return _added("addbmm", input, total, alpha, beta)

@@ -88,6 +88,7 @@ def hfft2(
     >>> wb.fft.hfft2(wb.ones(4, 6)).shape
     (4, 10)
     """
+    # With a sign changed in the exponent, hfft is irfft: of the conjugate, under the norm of the other direction.
     return from_half(conjugate(input), s, dim, SWAPPED[norm_of(norm)], "hfft2")
 
 

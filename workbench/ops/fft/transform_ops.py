@@ -77,6 +77,7 @@ def _half(x: Any, dim: tuple[int, ...], norm: str) -> Any:
 
 
 def _from_half(x: Any, dim: tuple[int, ...], size: int, norm: str) -> Any:
+    # From n/2 + 1 frequencies n cannot be told: it may be even or odd.
     sizes = [*(x.shape[one] for one in dim[:-1]), size]
     return _run(scipy_fft.irfftn, x, s=sizes, axes=dim, norm=norm)
 
@@ -98,6 +99,7 @@ def _times_twins(value: Any, dim: int, size: int, factor: float) -> Any:
 
 def _full_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     inverse, norm = c.params["inverse"], c.params["norm"]
+    # The other direction, which has to divide where this one does.
     return (ops.fft_c2c(g, dim=c.params["dim"], inverse=not inverse, norm=SWAPPED[norm]),)
 
 

@@ -305,6 +305,7 @@ def _numpy_split(input: Any, where: Any, dim: int, least: int, op: str) -> tuple
             op=op,
             operands=(dims.operand(),),
         )
+    # Only a number of parts has to divide the dim; places may stand anywhere.
     sections = where if hasattr(where, "__index__") and not isinstance(where, Value) else 1
     if sections <= 0 or dims.sizes[dim] % sections:
         raise DimensionError(

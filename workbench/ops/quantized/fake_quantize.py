@@ -37,6 +37,7 @@ def _steps(x: Any, scale: Any, zero_point: Any) -> Any:
 
 def _fake(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
     steps = _steps(x, scale, zero_point)
+    # NaN is the lowest code here, and the highest one in `quantize_per_tensor`: each as in PyTorch.
     clamped = np.where(np.isnan(steps), qmin, np.clip(steps, qmin, qmax))
     return ((clamped - zero_point) * np.asarray(scale, np.float32)).astype(x.dtype)
 

@@ -56,6 +56,7 @@ def _dropped(
 
 
 def _of_dropout(p: float) -> dict[str, float]:
+    # With all of them dropped nothing is left to be scaled.
     return {"scale": 0.0 if p == 1 else 1 / (1 - p), "high": 0.0, "low": 0.0}
 
 
@@ -143,6 +144,7 @@ def dropout2d(
     """
     _check(p)
     _expected("dropout2d", input, (3, 4), "[N, C, H, W]")
+    # Three dims are [N, C, L], as in PyTorch, and not one sample without a batch dim.
     return _dropped(input, 2, p, training, generator, inplace)
 
 
@@ -158,6 +160,7 @@ def dropout3d(
     """Set whole channels of [N, C, D, H, W] or [C, D, H, W] to 0 with probability `p`, and scale the rest."""
     _check(p)
     ndim = _expected("dropout3d", input, (4, 5), "[N, C, D, H, W]")
+    # Here four dims are one sample.
     return _dropped(input, 2 if ndim != 4 else 1, p, training, generator, inplace)
 
 

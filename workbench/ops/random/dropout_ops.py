@@ -33,6 +33,7 @@ def _dropout(x: Any, *, p: float, seed: int, drawn: _Places, scale: float, high:
     # By the dims' own order, not by that of the memory: a transposed input drops the same values.
     chosen = kept(_own(x, drawn), p, seed)
     y = x * _laid(np.where(chosen, scale, 0).astype(x.dtype), x, drawn)
+    # Adding 0 would cost a pass, and turn -0.0 into 0.0.
     return y + _laid(np.where(chosen, high, low).astype(x.dtype), x, drawn) if high or low else y
 
 

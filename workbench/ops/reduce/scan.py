@@ -111,6 +111,7 @@ def _linear_scan(b: Any, a: Any, dim: int) -> Any:
         for one in (out, b, a)
     )
     for i in range(len(rows)):
+        # Not by way of rows[-1], in which anything may stand at first.
         rows[i] = steps[i] + factors[i] * rows[i - 1] if i else steps[0]
     return out
 
@@ -162,6 +163,7 @@ CUMSUM = scan(
 def _cumprod_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     """Without dividing, so that zeros do no harm: what comes before times what comes after."""
     x, dim = c.inputs[0], c.params["dim"]
+    # By a scan backwards, and not by a division by x, which may be 0.
     return (ops.mul(conjugate(shift(c.out, dim, 1.0)), reverse_scan(g, conjugate(x), dim)),)
 
 
@@ -190,6 +192,7 @@ def _running(accumulate: Any) -> Any:
         if x.dtype.kind == "f":
             # NaN equals nothing, itself included, and counts as a hit.
             hit |= np.isnan(x)
+        # The last hit so far: of equal values the later one counts, as in PyTorch.
         return values, np.maximum.accumulate(np.where(hit, here, 0), axis=dim)
 
     return forward
@@ -261,6 +264,7 @@ def _run(op: Op, input: Any, dim: int | str, dtype: Any = None) -> Tensor:
     if dtype is None:
         return op(input, dim=at)
     target = as_dtype(dtype)
+    # Cast again: sums of small integers are int64.
     return op(input.to(target), dim=at).to(target)
 
 

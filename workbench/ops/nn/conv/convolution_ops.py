@@ -68,6 +68,7 @@ def _conv_dims(n: int) -> Callable[..., Dims]:
             )
         check_kernel(name, weight)
         if x.sizes[1] != weight.sizes[1] * groups:
+            # Channels stand last: the one mistake that a permutation mends.
             fits = x.sizes[-1] == weight.sizes[1] * groups
             order = ", ".join(map(str, (0, n + 1, *range(1, n + 1))))
             raise DimensionError(
@@ -119,6 +120,7 @@ def _patches(x: Any, kernel: Sizes, out: Sizes, groups: int, params: dict[str, A
     """Return the windows of `x` as [N, groups, channels · taps, positions]."""
     view = columns(x, kernel, params["stride"], params["padding"], params["dilation"], out)
     rows = x.shape[1] // groups * math.prod(kernel)
+    # The windows are copied here, for the sake of one product of matrices.
     return view.reshape(x.shape[0], groups, rows, math.prod(out))
 
 
@@ -252,6 +254,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
             return gx, gw
         return gx, gw, ops.sum(g, dim=(0, *spatial), keepdim=False) if c.needs[2] else None
 
+    # All three ops come from one form that is linear in x, w and g: each has its gradients in the others.
     def input_vjp(c: Call, u: Any) -> tuple[Any, ...]:
         g, weight = c.inputs
         params = _without(c.params, "input_shape")

@@ -62,6 +62,7 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, A
         with np.errstate(invalid="ignore", over="ignore"):
             mean = x.mean(axis=axes)
             rstd = inverse_deviation(x.var(axis=axes), eps)
+            # Factor and shift are worked out by channel, so that a value takes one product and one sum.
             scale = rstd * weight
             return x * _channelwise(scale, ndim) + _channelwise(bias - mean * scale, ndim), mean, rstd
 

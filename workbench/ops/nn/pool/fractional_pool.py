@@ -55,6 +55,7 @@ def _fractional(x: Any, samples: Any, kernel: Sizes, sizes: Sizes) -> tuple[Any,
     """The first largest value of each window (NaN counts as largest), and where it lies in the plane."""
     n, count, spatial = len(kernel), len(x), x.shape[2:]
     starts = [
+        # PyTorch lets more numbers be given than there are examples.
         _starts(samples[:count, :, _column(n, axis)], size, out, k)
         for axis, (size, out, k) in enumerate(zip(spatial, sizes, kernel, strict=True))
     ]

@@ -59,6 +59,7 @@ def _targets(
     if not all(0 < one < math.inf for one in factors):
         raise ValueError(f"interpolate: scale_factor must be above 0 and finite, got {scale_factor!r}")
     sizes = tuple(scaled(one, factor) for one, factor in zip(spatial, factors, strict=True))
+    # Places follow the factor that was given, and not the one between rounded sizes, unless it is asked for.
     return sizes, (None,) * n if recompute else factors
 
 

@@ -52,6 +52,7 @@ def _input_gradient(g: Any, index: Any, weight: Any, size: int) -> Any:
         places = index[example].ravel()
         for channel in range(channels):
             shares = (weight[example] * g[example, channel]).ravel()
+            # It adds in double precision, however many meet at a place.
             out[example, channel] = np.bincount(places, shares, size)
     return out
 
