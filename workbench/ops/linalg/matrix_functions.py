@@ -108,7 +108,7 @@ def _cofactors_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     # The determinant of one entry is linear in it. Times 0: of zeros that do not come from g, forward mode would need
     # the whole Jacobian.
     if size < 2:
-        return (zeros(g),)
+        return (ops.mul(g, 0.0),)
     u, s, vh = ops.linalg_svd(a, full_matrices=True)
     turn = column(column(ops.mul(ops.linalg_det(u), ops.linalg_det(vh))))
     one = np.eye(size, dtype=bool)
