@@ -1046,7 +1046,7 @@ def matmul(input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Te
     """Matrix product over the last two dims, batches at the left: y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n]."""
 
 def matrix_exp(A: _Tensor) -> _Tensor:
-    """Exponentials of square matrices: Y = Σ_k Aᵏ / k!."""
+    """Exponentials of square matrices: Y = Σ_k Aᵏ / k!; of 16-bit floats computed in float32 and rounded once."""
 
 def matrix_power(A: _Tensor, n: _int, *, out: _Tensor | None = None) -> _Tensor:
     """Powers of square matrices: A multiplied n times, its inverse for negative n, the identity for 0."""

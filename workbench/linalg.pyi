@@ -95,7 +95,7 @@ def matmul(input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Te
     """Matrix product over the last two dims, batches at the left: y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n]."""
 
 def matrix_exp(A: _Tensor) -> _Tensor:
-    """Exponentials of square matrices: Y = Σ_k Aᵏ / k!."""
+    """Exponentials of square matrices: Y = Σ_k Aᵏ / k!; of 16-bit floats computed in float32 and rounded once."""
 
 def matrix_norm(A: _Tensor, ord: _Order | None = 'fro', dim: _Sequence[_Dim] = (-2, -1), keepdim: _bool = False, *, dtype: _DTypeLike | None = None, out: _Tensor | None = None) -> _Tensor:
     """Norm of matrices: fro √(Σ|a|²), nuc Σ σ, ±2 largest or smallest σ, ±1 column sums, ±∞ row sums of |a|."""

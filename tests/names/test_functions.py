@@ -21,6 +21,8 @@ MADE = {
     "unique": "values from all dims in a row",
     "unique_consecutive": "values from all dims in a row",
     "bincount": "numbers that were counted",
+    "multinomial": "draws",
+    "new_full": "a new tensor, which has no names unless given",
     "histc": "bins",
     "histogram": "bins",
     "combinations": "sets of values",

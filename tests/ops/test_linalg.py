@@ -183,6 +183,20 @@ def test_gradients_of_hermitian_matrices(function: Any, dtype: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", [wb.float16, wb.bfloat16])
+def test_an_exponential_in_16_bits_is_that_in_32_rounded_once(dtype: Any) -> None:
+    x = wb.from_numpy(_random(2, 3, 3, dtype=np.float32)).to(dtype).requires_grad_()
+    wide = x.detach().float().requires_grad_()
+    result, expected = wb.matrix_exp(x), wb.matrix_exp(wide)
+    assert result.dtype is dtype
+    assert result.tolist() == expected.to(dtype).tolist()
+    weight = wb.from_numpy(_random(2, 3, 3, dtype=np.float32, seed=1)).to(dtype)
+    (gradient,) = grad((result * weight).sum(), x)
+    (wanted,) = grad((expected * weight.float()).sum(), wide)
+    assert gradient.tolist() == wanted.to(dtype).tolist()
+    assert x.detach().matrix_exp().dtype is dtype
+
+
 @pytest.mark.parametrize(
     "function",
     [

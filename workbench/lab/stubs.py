@@ -22,8 +22,6 @@ import workbench
 from workbench import fft, linalg, nn, ops, special
 from workbench.base.quantized_array import QScheme
 from workbench.core import typing as aliases
-from workbench.tensor import new_like
-from workbench.tensor import random as random_tensors
 
 __all__ = ["Stub", "main", "stubs"]
 
@@ -184,17 +182,13 @@ def _indented(text: str) -> str:
 
 def _tensor_methods() -> str:
     """Return the stub of what the tensor has from the table: methods, and Python's operators."""
-    methods: dict[str, Any] = {
-        name: one
-        for name, one in {
-            **ops.METHODS,
-            **random_tensors.METHODS,
-            **new_like.METHODS,
-        }.items()
-        if inspect.isfunction(one) and name not in OWN
-    }
     stub = Stub()
-    body = [stub.function(name, one, method=True) for name, one in sorted(methods.items())]
+    body = []
+    for name, one in sorted(ops.METHODS.items()):
+        if isinstance(one, property):
+            body.append(f"@property\ndef {name}(self) -> _Tensor:\n    {_sentence(one)}\n")
+        elif inspect.isfunction(one) and name not in OWN:
+            body.append(stub.function(name, one, method=True))
     stub.imports |= {
         "from workbench.core.typing import Operand as _Operand",
         "from workbench.core.value import Value",

@@ -1,4 +1,7 @@
-"""Copies of tensors: `copy`, `deepcopy` and pickle keep values, type, names and the wish for a gradient."""
+"""Copies of tensors: `copy`, `deepcopy` and pickle keep values, type, names and the wish for a gradient.
+
+These are methods of `Tensor`, written as functions of it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from workbench.core.bases import VALUE_FIELDS
 from workbench.core.lending import lend, share
 from workbench.core.value import Value
 
-__all__ = ["Copying", "rebuild"]
+__all__ = ["deep", "rebuild", "reduced", "shallow"]
 
 _OF_THE_MOMENT = VALUE_FIELDS | {
     "_origin",
@@ -41,38 +44,37 @@ def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, sta
     return value
 
 
-class Copying(Value):
-    """How a tensor is copied."""
+def _state(self: Value) -> dict[str, Any]:
+    state = {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
+    return state if self._labels is None else {**state, "_labels": self._labels}
 
-    __slots__ = ()
 
-    def _state(self) -> dict[str, Any]:
-        state = {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
-        return state if self._labels is None else {**state, "_labels": self._labels}
+def shallow(self: Value) -> Any:
+    """Return another tensor on the same memory."""
+    copied = rebuild(type(self), self.payload, self._names, self._requires_grad, _state(self))
+    share(self, copied)
+    return copied
 
-    def __copy__(self) -> Any:
-        copied = rebuild(type(self), self.payload, self._names, self._requires_grad, self._state())
-        share(self, copied)
-        return copied
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if self._grad_fn is not None:
-            raise AutogradError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment: this is the result of a recorded op. Copy x.detach().clone() instead."
-            )
-        state = copy.deepcopy(self._state(), memo)
-        copied = rebuild(
-            type(self), copy.deepcopy(self.payload, memo), self._names, self._requires_grad, state
+def deep(self: Value, memo: dict[int, Any]) -> Any:
+    """Return a copy with memory of its own."""
+    if self._grad_fn is not None:
+        raise AutogradError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment: this is the result of a recorded op. Copy x.detach().clone() instead."
         )
-        memo[id(self)] = copied
-        return copied
+    state = copy.deepcopy(_state(self), memo)
+    copied = rebuild(type(self), copy.deepcopy(self.payload, memo), self._names, self._requires_grad, state)
+    memo[id(self)] = copied
+    return copied
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        if self._grad_fn is not None:
-            raise AutogradError(
-                "a tensor that a recorded op made cannot be pickled, since its graph stays behind. Pickle x.detach()."
-            )
-        if protocol >= 5:
-            lend(self)  # the memory itself may be handed to who writes the pickle
-        return rebuild, (type(self), self.payload, self._names, self._requires_grad, self._state())
+
+def reduced(self: Value, protocol: Any) -> tuple[Any, ...]:
+    """Return what a pickle keeps of a tensor."""
+    if self._grad_fn is not None:
+        raise AutogradError(
+            "a tensor that a recorded op made cannot be pickled, since its graph stays behind. Pickle x.detach()."
+        )
+    if protocol >= 5:
+        lend(self)  # the memory itself may be handed to who writes the pickle
+    return rebuild, (type(self), self.payload, self._names, self._requires_grad, _state(self))

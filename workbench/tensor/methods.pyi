@@ -35,6 +35,10 @@ from workbench.ops.reduce.histogram import Histogram as _Histogram
 from workbench.tensor.tensor import Tensor as _Tensor
 
 class Methods(Value):
+    @property
+    def H(self) -> _Tensor:
+        """A matrix transposed, and conjugated where it is complex."""
+
     def abs(self) -> _Tensor:
         """Absolute value."""
 
@@ -905,6 +909,14 @@ class Methods(Value):
     def lu_solve(self, LU_data: _Tensor, LU_pivots: _Tensor) -> _Tensor:
         """Solution X of A X = `input` given what `linalg.lu_factor` made of A; see `linalg.lu_solve`."""
 
+    @property
+    def mH(self) -> _Tensor:
+        """The last two dims exchanged, and complex values conjugated."""
+
+    @property
+    def mT(self) -> _Tensor:
+        """The last two dims exchanged."""
+
     def masked_fill(self, mask: _Tensor, value: _Operand) -> _Tensor:
         """Put one number where `mask` is True: y = mask ? value : x. Names unify, sizes broadcast, the type stays."""
 
@@ -924,7 +936,7 @@ class Methods(Value):
         """Matrix product over the last two dims, batches at the left: y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n]."""
 
     def matrix_exp(self) -> _Tensor:
-        """Exponentials of square matrices: Y = Σ_k Aᵏ / k!."""
+        """Exponentials of square matrices: Y = Σ_k Aᵏ / k!; of 16-bit floats computed in float32 and rounded once."""
 
     def matrix_power(self, n: _int) -> _Tensor:
         """Powers of square matrices: A multiplied n times, its inverse for negative n, the identity for 0."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
+from workbench.ops import offered
 from workbench.tensor import factories
 from workbench.tensor.tensor import Tensor
 
-__all__ = ["METHODS"]
+__all__ = ["new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"]
 
 
 def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -18,6 +19,7 @@ def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": self.dtype, "device": self.device, **given}
 
 
+@offered("Tensor")
 def new_zeros(
     self: Tensor,
     *size: Size,
@@ -34,6 +36,7 @@ def new_zeros(
     return factories.zeros(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
 
 
+@offered("Tensor")
 def new_ones(
     self: Tensor,
     *size: Size,
@@ -50,6 +53,7 @@ def new_ones(
     return factories.ones(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
 
 
+@offered("Tensor")
 def new_empty(
     self: Tensor,
     *size: Size,
@@ -66,6 +70,7 @@ def new_empty(
     return factories.empty(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
 
 
+@offered("Tensor")
 def new_full(
     self: Tensor,
     size: Size,
@@ -84,6 +89,7 @@ def new_full(
     return factories.full(size, fill_value, **_like(self, {"dtype": dtype, "device": device}), **options)
 
 
+@offered("Tensor")
 def new_tensor(
     self: Tensor,
     data: Any,
@@ -100,15 +106,3 @@ def new_tensor(
     """
     wanted = _like(self, {"dtype": dtype, "device": device})
     return factories.tensor(data, requires_grad=requires_grad, **wanted)
-
-
-METHODS: dict[str, Any] = {
-    "new_empty": new_empty,
-    "new_full": new_full,
-    "new_ones": new_ones,
-    "new_tensor": new_tensor,
-    "new_zeros": new_zeros,
-}
-
-for _name, _method in METHODS.items():
-    setattr(Tensor, _name, _method)

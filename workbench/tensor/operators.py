@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from workbench.base.dtypes import as_dtype
 from workbench.base.symbolic_size import SymbolicNumber
 from workbench.core.op import ops
 from workbench.core.value import Value, new
+from workbench.ops import METHODS
 from workbench.ops.elementwise import copying as e
 
-__all__ = ["PLAIN", "Operators"]
+__all__ = ["OPERATORS", "PLAIN", "operand"]
 
 _SCALARS = (float, int, bool, complex)
 PLAIN: set[type] = set(_SCALARS)
@@ -58,30 +60,39 @@ def _alone(op: Any) -> Any:
     return operator
 
 
-class Operators(Value):
-    """Arithmetic, comparison and bits, with the operand that is no tensor on either side."""
-
-    __slots__ = ()
-
-    __add__, __radd__ = _forward(e.ADD), _forward(e.ADD)
-    __sub__, __rsub__ = _forward(e.SUB), _backward(e.SUB)
-    __mul__, __rmul__ = _forward(e.MUL), _forward(e.MUL)
-    __truediv__, __rtruediv__ = _forward(e.DIV), _backward(e.DIV)
-    __floordiv__, __rfloordiv__ = _forward(e.DIV_FLOOR), _backward(e.DIV_FLOOR)
-    __mod__, __rmod__ = _forward(e.REMAINDER), _backward(e.REMAINDER)
-    __pow__, __rpow__ = _forward(e.POW), _backward(e.POW)
-    __matmul__, __rmatmul__ = _forward(ops.matmul), _backward(ops.matmul)
-    __and__, __rand__ = _forward(e.BITWISE_AND), _forward(e.BITWISE_AND)
-    __or__, __ror__ = _forward(e.BITWISE_OR), _forward(e.BITWISE_OR)
-    __xor__, __rxor__ = _forward(e.BITWISE_XOR), _forward(e.BITWISE_XOR)
-    __lshift__, __rlshift__ = _forward(e.BITWISE_LEFT_SHIFT), _backward(e.BITWISE_LEFT_SHIFT)
-    __rshift__, __rrshift__ = _forward(e.BITWISE_RIGHT_SHIFT), _backward(e.BITWISE_RIGHT_SHIFT)
-    __eq__, __ne__ = _forward(e.EQ), _forward(e.NE)
-    __lt__, __le__ = _forward(e.LT), _forward(e.LE)
-    __gt__, __ge__ = _forward(e.GT), _forward(e.GE)
-    __neg__, __abs__, __invert__ = _alone(e.NEG), _alone(e.ABS), _alone(e.BITWISE_NOT)
-    # A class with __eq__ loses it; tensors are told apart by identity.
-    __hash__ = object.__hash__
-
-    def __pos__(self) -> Any:
-        return self
+OPERATORS: dict[str, Callable[..., Any]] = {
+    # The operand that is no tensor may stand on either side, and here it does not matter on which.
+    **{
+        f"__{side}{sign}__": operator
+        for sign, op in {
+            "add": e.ADD, "mul": e.MUL, "and": e.BITWISE_AND, "or": e.BITWISE_OR, "xor": e.BITWISE_XOR,
+        }.items()
+        for side, operator in (("", _forward(op)), ("r", _forward(op)))
+    },
+    **{
+        f"__{side}{sign}__": operator
+        for sign, op in {
+            "sub": e.SUB, "truediv": e.DIV, "floordiv": e.DIV_FLOOR, "mod": e.REMAINDER, "pow": e.POW,
+            "matmul": ops.matmul, "lshift": e.BITWISE_LEFT_SHIFT, "rshift": e.BITWISE_RIGHT_SHIFT,
+        }.items()
+        for side, operator in (("", _forward(op)), ("r", _backward(op)))
+    },
+    **{
+        f"__{sign}__": _forward(op)
+        for sign, op in {"eq": e.EQ, "ne": e.NE, "lt": e.LT, "le": e.LE, "gt": e.GT, "ge": e.GE}.items()
+    },
+    "__neg__": _alone(e.NEG),
+    "__abs__": _alone(e.ABS),
+    "__invert__": _alone(e.BITWISE_NOT),
+    "__pos__": lambda self: self,
+    # Without these Python makes ``x += y`` a new tensor, where PyTorch changes the one that is there.
+    **{
+        f"__i{sign}__": METHODS[name]
+        for sign, name in {
+            "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "floordiv": "floor_divide_",
+            "mod": "remainder_", "pow": "pow_", "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_",
+            "lshift": "bitwise_left_shift_", "rshift": "bitwise_right_shift_",
+        }.items()
+    },
+}  # fmt: skip
+"""Arithmetic, comparison and bits, by the names of Python's methods, which `Tensor` is given."""

@@ -18,6 +18,7 @@ from workbench.core.inplace import write
 from workbench.core.op import ops
 from workbench.core.typing import DeviceLike, DTypeLike, Size
 from workbench.core.value import Abstract, Value, new
+from workbench.ops import offered
 from workbench.ops.random.noise import DRAWS, check_bounds, noise
 from workbench.tensor.factories import finish, settled, sizes_of
 from workbench.tensor.tensor import Tensor
@@ -170,6 +171,7 @@ def _hits(op: str, sizes: Any, dtype: Any, chance: Tensor | float, generator: Ge
         return ops.to(ops.lt(drawn, likely), dtype=dtype)
 
 
+@offered("Tensor")
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Return 1 with the probability that stands in `input` (or with `p`), else 0. Dims, names and type stay.
 
@@ -216,6 +218,7 @@ def normal(
         return drawn * std + mean
 
 
+@offered("Tensor")
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
@@ -287,25 +290,20 @@ def _refilled(name: str, doc: str) -> Callable[..., Tensor]:
     return method
 
 
+@offered("Tensor")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with 1 with probability `p`, else 0."""
     hits = _hits("bernoulli_", self.shape, self.payload.dtype, p, generator)
     return write(self, "bernoulli_", lambda old: hits)
 
 
-METHODS: dict[str, Any] = {
-    "bernoulli": bernoulli,
-    "multinomial": multinomial,
-    "uniform_": _refilled("uniform_", "Overwrite with values drawn evenly from [from, to)."),
-    "normal_": _refilled("normal_", "Overwrite with values drawn from a normal distribution."),
-    "exponential_": _refilled("exponential_", "Overwrite with exponential draws of rate `lambd`."),
-    "geometric_": _refilled("geometric_", "Overwrite with the number of trials to a first success."),
-    "cauchy_": _refilled("cauchy_", "Overwrite with draws from a Cauchy distribution."),
-    "log_normal_": _refilled("log_normal_", "Overwrite with e to the power of normal draws."),
-    "bernoulli_": bernoulli_,
-    "random_": _refilled("random_", "Overwrite with whole numbers drawn evenly."),
-}
-"""What a tensor offers of these."""
-
-for _name, _method in METHODS.items():
-    setattr(Tensor, _name, _method)
+for _name, _doc in {
+    "uniform_": "Overwrite with values drawn evenly from [from, to).",
+    "normal_": "Overwrite with values drawn from a normal distribution.",
+    "exponential_": "Overwrite with exponential draws of rate `lambd`.",
+    "geometric_": "Overwrite with the number of trials to a first success.",
+    "cauchy_": "Overwrite with draws from a Cauchy distribution.",
+    "log_normal_": "Overwrite with e to the power of normal draws.",
+    "random_": "Overwrite with whole numbers drawn evenly.",
+}.items():
+    offered("Tensor")(_refilled(_name, _doc))

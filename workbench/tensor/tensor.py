@@ -9,33 +9,28 @@ import numpy as np
 
 from workbench.base import renderer_lookup
 from workbench.base.devices import Device
-from workbench.base.dims import Dims, Names, check_names, dim_index, unify_names
+from workbench.base.dims import Names, check_names, dim_index
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
-from workbench.base.errors import AutogradError, DimensionError, DTypeError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import fitted
 from workbench.base.seams import Seam
 from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import device_of
-from workbench.core.bases import next_serial
 from workbench.core.inplace import overwrite, plainly, write
-from workbench.core.lending import share
-from workbench.core.mirrors import Mirrors
 from workbench.core.op import ops
 from workbench.core.origins import note_line
 from workbench.core.overlap import check_sources
-from workbench.core.tape import Handle, Keep, Node, alias, move
-from workbench.core.value import Abstract, dims_of, new, use_type
-from workbench.core.views import asks, shows_another
-from workbench.ops.elementwise.complex import conj
+from workbench.core.tape import Node
+from workbench.core.value import dims_of, new, use_type
+from workbench.core.views import asks
 from workbench.ops.elementwise.filling import fill
 from workbench.ops.index import indexing as indexing
 from workbench.ops.shape import reshape as shapes
-from workbench.tensor import interchange, naming
+from workbench.tensor import copying, gradients, interchange, naming
 from workbench.tensor.annotations import Spec
-from workbench.tensor.copying import Copying
 from workbench.tensor.methods import Methods
-from workbench.tensor.operators import PLAIN, Operators
+from workbench.tensor.operators import PLAIN
 from workbench.tensor.printing import tensor_repr
 
 __all__ = ["BACKWARD", "Tensor"]
@@ -58,7 +53,7 @@ def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
     return sizes
 
 
-class Tensor(Methods, Operators, Copying):
+class Tensor(Methods):
     """An n-dimensional array whose dims have names, on which gradients can be recorded.
 
     Make one with `workbench.tensor`, `workbench.zeros`, `workbench.randn`, … The methods are the functions of
@@ -71,6 +66,8 @@ class Tensor(Methods, Operators, Copying):
     """
 
     __slots__ = ()
+    __hash__ = object.__hash__
+    """Operators are bound later, from `tensor.operators`: equality is one of them, and compares values."""
     __array_priority__ = 1000
     _grad: Tensor | None = None
     _hooks: list[Callable[[Tensor], Tensor | None]] | None = None
@@ -179,36 +176,6 @@ class Tensor(Methods, Operators, Copying):
         return shapes.permute(self, tuple(reversed(range(self.ndim))))
 
     @property
-    def mT(self) -> Tensor:
-        """The last two dims exchanged: each matrix of a batch transposed."""
-        self._check_matrix("mT")
-        return shapes.transpose(self, -2, -1)
-
-    @property
-    def H(self) -> Tensor:
-        """The conjugate transpose of a matrix."""
-        if self.ndim not in (0, 2):
-            raise DimensionError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. "
-                "For a batch of matrices, use tensor.mH",
-                op="H",
-            )
-        return self.mH if self.ndim else conj(self)
-
-    @property
-    def mH(self) -> Tensor:
-        """The last two dims exchanged and values conjugated."""
-        self._check_matrix("mH")
-        return conj(shapes.transpose(self, -2, -1))
-
-    def _check_matrix(self, name: str) -> None:
-        if self.ndim < 2:
-            raise DimensionError(
-                f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
-                op=name,
-            )
-
-    @property
     def real(self) -> Tensor:
         """The real parts, in shared memory; the tensor itself if it is real."""
         return ops.real(self) if self.dtype.is_complex else self
@@ -268,6 +235,11 @@ class Tensor(Methods, Operators, Copying):
     __array_function__ = interchange.array_function
     __dlpack__, __dlpack_device__ = interchange.dlpack_capsule, interchange.dlpack_device
 
+    # ---------------------------------------------------------------------- copies: `tensor.copying`
+
+    __copy__, __deepcopy__ = copying.shallow, copying.deep
+    __reduce_ex__ = copying.reduced
+
     # ---------------------------------------------------------------------------------- values by place
 
     def __getitem__(self, key: Any) -> Tensor:
@@ -296,9 +268,7 @@ class Tensor(Methods, Operators, Copying):
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
         if gradient is not None:
-            if gradient is self:
-                raise AutogradError("can't assign Variable as its own grad: assign a clone() of it")
-            _check_gradient(self, gradient)
+            gradients.check(self, gradient)
         self._grad = gradient
 
     @property
@@ -309,28 +279,6 @@ class Tensor(Methods, Operators, Copying):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask `backward` to put a gradient here; only floating point and complex tensors have one."""
-        if requires_grad and self.payload.dtype.kind not in "fcV":
-            raise DTypeError(
-                f"only Tensors of floating point and complex dtype can require gradients, this is {self.dtype.name}. "
-                "Cast it first: x.float().requires_grad_()"
-            )
-        if requires_grad and self._inference and not dispatch.inference():
-            raise AutogradError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first."
-            )
-        if not requires_grad and self._grad_fn is not None:
-            raise AutogradError(
-                "you can only change requires_grad flags of leaf variables: use .detach() for a value without"
-            )
-        if requires_grad and (self._borrowed or not self._requires_grad):
-            self._since = next_serial()
-        self._requires_grad = bool(requires_grad)
-        if self._borrowed:
-            self._borrowed = False
-        return self
 
     @property
     def is_leaf(self) -> bool:
@@ -357,49 +305,10 @@ class Tensor(Methods, Operators, Copying):
         """
         BACKWARD(self, gradient, retain_graph, create_graph)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call ``hook(gradient)`` when the gradient of this tensor is known; what it returns replaces it.
-
-        The gradient has the names of this tensor, and so must what is returned: `DimensionError` otherwise. Returns a
-        handle whose ``remove()`` takes the hook away.
-        """
-        if not asks(self):
-            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._names is not None:
-            hook = _under_names(hook, dims_of(self))
-        if self._grad_fn is not None:
-            hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
-            return Handle(hooks, (self._output, hook))
-        self._hooks = self._hooks or []
-        return Handle(self._hooks, hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
-        """Call ``hook(tensor)`` each time `backward` has added to ``.grad`` of this leaf.
-
-        Raises `AutogradError` for a tensor that is no leaf: its gradient does not gather in ``.grad``.
-        """
-        if not asks(self) or self._grad_fn is not None:
-            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        self._after_gathering = self._after_gathering or []
-        return Handle(self._after_gathering, hook)
-
-    def retain_grad(self) -> None:
-        """Have `backward` keep the gradient of this tensor in ``.grad`` although it is no leaf."""
-        if not asks(self):
-            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._grad_fn is None or self._retains_grad:
-            return
-        self._retains_grad = True
-
-        def keep(gradient: Tensor) -> None:
-            # The walk goes on with this memory, and others may hold it.
-            own = alias(gradient, self._names)
-            if not own._requires_grad and type(own.payload) is np.ndarray:
-                own = new(own.payload.copy(), self._names)
-            self.grad = own if self.grad is None else self.grad + own
-
-        hooks = self._grad_fn.hooks = self._grad_fn.hooks or []
-        hooks.append((self._output, Keep(self, keep)))
+    requires_grad_, retain_grad = gradients.requires_grad_, gradients.retain_grad
+    register_hook = gradients.register_hook
+    register_post_accumulate_grad_hook = gradients.register_post_accumulate_grad_hook
+    detach, detach_ = gradients.detach, gradients.detach_
 
     @property
     def retains_grad(self) -> bool:
@@ -410,63 +319,17 @@ class Tensor(Methods, Operators, Copying):
         """True for a tensor made in `inference_mode`."""
         return self._inference
 
-    def detach(self) -> Tensor:
-        """Return the same values off the tape; memory is shared."""
-        if isinstance(self.payload, Abstract):
-            return ops.detach(self)  # a graph must know that gradients end here
-        other: Tensor = new(self.payload, self._names)
-        if self._labels is not None:
-            other._labels = self._labels
-        other._owner = self if self._owner is None else self._owner
-        other._inference = self._inference
-        return other
-
-    def detach_(self) -> Tensor:
-        """Take this tensor off the tape; views cannot be."""
-        if shows_another(self):
-            raise AutogradError("Can't detach views in-place. Use detach() instead.")
-        if self._grad_fn is not None:
-            # Calls recorded before go on to see it where it was.
-            move(self.detach(), self)
-        self._requires_grad, self._view = False, None
-        return self
-
     @property
     def data(self) -> Tensor:
         """The same values off the tape; memory is shared, and the tape does not hear of changes made this way.
 
         Assign to put other memory of that shape and type here.
         """
-        other = self.detach()
-        if other is not self and not isinstance(self.payload, Abstract):
-            # It counts its changes for itself.
-            owner = self if self._owner is None else self._owner
-            if owner._mirrors is None and self.payload.dtype.kind == "c":
-                owner._mirrors = Mirrors()  # of conjugates to come
-            other._mirrors = owner._mirrors
-            other._owner = None
-            share(owner, other)
-        return other
+        return gradients.data(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        here, there = self.payload, value.payload
-        if (type(here), here.dtype, tuple(here.shape)) != (type(there), there.dtype, tuple(there.shape)):
-            raise DTypeError(
-                "Attempted to set the data of a tensor to an incompatible tensor type: it has shape "
-                f"{list(here.shape)}, type {self.dtype.name} on {self.device}, the new data {list(there.shape)}, "
-                f"{value.dtype.name} on {value.device}. Make a new tensor, or cast the data first."
-            )
-        if value is self:
-            return
-        if shows_another(self):
-            raise AutogradError(
-                "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"
-            )
-        self.payload = there
-        share(self, value)
+        gradients.set_data(self, value)
 
     # --------------------------------------------------------------------------------- in-place changes
 
@@ -503,38 +366,6 @@ class Tensor(Methods, Operators, Copying):
 
 
 PLAIN.add(Tensor)
-
-
-def _check_gradient(value: Tensor, gradient: object) -> None:
-    """Refuse what cannot be the gradient of `value`."""
-    if not isinstance(gradient, Tensor):
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(gradient).__name__}"
-        )
-    own, given = dims_of(value), dims_of(gradient)
-    if own.sizes != given.sizes:
-        raise DimensionError(
-            "assigned grad has data of a different size.",
-            op="grad",
-            operands=(own.operand("tensor"), given.operand("gradient")),
-        )
-    if value.dtype != gradient.dtype:
-        raise DTypeError(
-            f"assigned grad has data of a different type: {gradient.dtype.name}, where the tensor is {value.dtype.name}"
-        )
-    unify_names("grad", own, given)
-
-
-def _under_names(hook: Callable[[Tensor], Tensor | None], dims: Dims) -> Callable[[Tensor], Tensor | None]:
-    """Return a hook that sees gradients under the names of the tensor it is on, and is held to them."""
-
-    def named(gradient: Tensor) -> Tensor | None:
-        changed = hook(alias(gradient, dims.names))
-        if isinstance(changed, Tensor):
-            unify_names("hook", dims, dims_of(changed))
-        return changed
-
-    return named
 
 
 use_type(Tensor)

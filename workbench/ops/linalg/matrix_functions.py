@@ -13,6 +13,7 @@ from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.contract.products import named
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, zeros
+from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg import lapack, lapack_spectra
 from workbench.ops.linalg.matrices import (
     adjoint,
@@ -272,8 +273,9 @@ MATRIX_EXP: Op = matrix_op(
 
 
 @offered("workbench", "Tensor", "linalg")
+@rounded_once
 def matrix_exp(A: Tensor) -> Tensor:
-    """Exponentials of square matrices: Y = Σ_k Aᵏ / k!.
+    """Exponentials of square matrices: Y = Σ_k Aᵏ / k!; of 16-bit floats computed in float32 and rounded once.
 
     >>> import workbench as wb
     >>> wb.linalg.matrix_exp(wb.tensor([[0.0, 1.0], [0.0, 0.0]]))
