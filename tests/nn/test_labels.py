@@ -55,6 +55,65 @@ def test_a_dim_may_be_asked_for_by_its_label() -> None:
         weight.mean("out_chanels")
 
 
+@pytest.mark.parametrize(
+    ("view", "labels"),
+    [
+        (lambda w: w.permute(3, 0, 1, 2), ("kernel_width", "out_channels", "in_channels", "kernel_height")),
+        (lambda w: w.transpose(0, 1)[1], ("out_channels", "kernel_height", "kernel_width")),
+        (lambda w: w[0, :, 1:].mT, ("in_channels", "kernel_width", "kernel_height")),
+        (lambda w: w.narrow(0, 0, 1).squeeze(0).T, ("kernel_width", "kernel_height", "in_channels")),
+        (lambda w: w.detach().select(1, 0), ("out_channels", "kernel_height", "kernel_width")),
+        (lambda w: w.clone(), (None, None, None, None)),
+        (lambda w: w.unsqueeze(0)[..., 0], (None, "out_channels", "in_channels", "kernel_height")),
+        (lambda w: w.view(-1), (None,)),
+        (lambda w: w.rename(None)[0], (None, None, None)),
+        (lambda w: w * 2, (None, None, None, None)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("recorded", [True, False])
+def test_views_are_called_as_what_they_show(view: Any, labels: Any, recorded: bool) -> None:
+    weight = nn.Conv2d(2, 3, 5).weight
+    with wb.set_grad_enabled(recorded):
+        found = view(weight)
+    assert found.dim_labels == labels
+    assert not found.has_names()
+
+
+def test_labels_turn_with_their_dims() -> None:
+    weight = nn.Linear(3, 3).weight.detach()
+    row = weight[0]
+    weight.t_()
+    assert row.dim_labels == (None,)
+    assert weight.dim_labels == ("in_features", "out_features")
+    weight.unsqueeze_(0)
+    assert weight.dim_labels == (None, "in_features", "out_features")
+
+
+def test_nothing_is_refused_for_what_a_view_is_called() -> None:
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    # Another library keeps its weights transposed.
+    first.load_state_dict({"weight": second.weight.T, "bias": second.bias})
+    assert first.weight.tolist() == second.weight.T.tolist()
+    first.load_state_dict({"weight": second.weight.T.detach().clone(), "bias": second.bias}, assign=True)
+    assert first.weight.dim_labels == LABELS
+    assert nn.Parameter(second.weight.T).dim_labels == (None, None)
+    assert (second.weight + second.weight.T).shape == (3, 3)
+    named = wb.zeros(N=2, out_features=3)
+    assert (named @ second.weight.T).names == ("N", None)
+
+
+def test_who_asks_by_name_gets_names() -> None:
+    weight = nn.Linear(3, 2).weight
+    assert weight.align_to("in_features", "out_features").names == ("in_features", "out_features")
+    assert weight.align_to("in_features", "...").names == ("in_features", "out_features")
+    assert weight.T.align_to("N", "out_features", "in_features").names == ("N", *LABELS)
+    assert weight.rename(in_features="F").names == ("out_features", "F")
+    assert weight.rename(in_features=None).names == ("out_features", None)
+    with pytest.raises(wb.DimensionError, match="Did you mean 'in_features'"):
+        weight.rename(in_feature="F")
+    assert not weight.has_names()
+
+
 def test_who_names_a_parameter_has_names() -> None:
     weight = nn.Linear(3, 3).weight
     named = weight.refine_names(*weight.dim_labels)

@@ -21,6 +21,7 @@ from workbench.core import dispatch
 from workbench.core.backend import backend_of
 from workbench.core.bases import next_serial
 from workbench.core.direct_writes import written_directly
+from workbench.core.labels import labels_of_view
 from workbench.core.op import ops
 from workbench.core.overlap import check_sources, repeats
 from workbench.core.tape import alias, move, needs_of, remember_place
@@ -299,6 +300,9 @@ def reshaping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         view = function(former, *arguments, **keywords)
         if view is former:
             return self
+        if self._labels is not None:
+            labels = labels_of_view(view)
+            self._labels = labels if any(labels) else None
         # Calls recorded until now read the numbers by the former dims.
         remember_place(self, self.payload)
         self.payload, self._names = view.payload, view._names

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.errors import StateDictError
 from workbench.core.backend import backend_of, move
 from workbench.core.tape import alias
-from workbench.core.value import new
+from workbench.core.value import dims_of, new
 from workbench.nn.parameter import Parameter, is_lazy
 from workbench.nn.state_keys import key_problems, way_to_state
 from workbench.tensor import Tensor
@@ -323,8 +323,9 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
     # own kind.
     if not assign and given.dtype.kind not in "biufV" and given.dtype.kind != own.dtype.kind:
         return f"type mismatch for {key}: {given.dtype} does not go into {own.dtype}."
-    given_names = value.dim_labels if isinstance(value, Tensor) else ()
-    own_names = here.dim_labels
+    # Not what a view is called in pictures: a transposed weight is loaded wherever its sizes fit.
+    given_names = dims_of(value).labels if isinstance(value, Tensor) else ()
+    own_names = dims_of(here).labels
     if any(a and b and a != b for a, b in zip(given_names, own_names, strict=False)):
         return f"name mismatch for {key}: dims {list(given_names)} for dims {list(own_names)}."
     return ""
@@ -369,7 +370,7 @@ def _in_place_of(here: Tensor, value: Any) -> Tensor:
 
 def _called_as(here: Tensor, given: Tensor) -> Tensor:
     """Give a new tensor the names and labels of what it stands for, where it says nothing else; return it."""
-    said = given.dim_labels
-    if len(here.shape) == len(given.shape) and (not any(said) or said == here.dim_labels):
+    said = dims_of(given).labels
+    if len(here.shape) == len(given.shape) and (not any(said) or said == dims_of(here).labels):
         given._names, given._labels = here._names, here._labels
     return given

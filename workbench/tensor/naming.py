@@ -43,16 +43,18 @@ def _renamed(self: Tensor, names: tuple[Any, ...], renamed: dict[str, str | None
     if names and renamed:
         raise DimensionError("rename: either positional args or keyword args, but not both", op="rename")
     if renamed:
+        # Who names one dim of a parameter takes its labels for the names of the others.
+        known = self.dim_labels
         for old in renamed:
-            if old not in self.names:
-                near = near_miss(old, self.names)
+            if old not in known:
+                near = near_miss(old, known)
                 raise DimensionError(
                     f"rename: Tried to rename dim '{old}' to dim '{renamed[old]}' in "
-                    f"Tensor{list(self.names)} but dim "
+                    f"Tensor{list(known)} but dim "
                     f"'{old}' does not exist" + (f". Did you mean {near!r}?" if near else ""),
                 )
         # Together, so that two names can be exchanged.
-        names = tuple(renamed.get(name, name) if name else None for name in self.names)
+        names = tuple(renamed.get(name, name) if name else None for name in known)
     elif names == (None,):
         return None
     elif not names and self.ndim:
@@ -102,8 +104,10 @@ def refine_names(self: Tensor, *names: Any) -> Any:
 def align_to(self: Tensor, *names: Any) -> Any:
     """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
 
-    One ``...`` stands for all dims that are not mentioned, in their order.
+    One ``...`` stands for all dims that are not mentioned, in their order. A parameter's labels are its names here.
     """
+    if self._names is None and any(self.dim_labels):
+        self = ops.rename(self, names=self.dim_labels)
     given = [one for one in names if one not in (..., "...")]
     if len(names) - len(given) > 1:
         raise DimensionError("align_to: More than one Ellipsis ('...') found in names", op="align_to")

@@ -18,6 +18,7 @@ from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
+from workbench.core.labels import labels_of_view
 from workbench.core.op import ops
 from workbench.core.origins import note_line
 from workbench.core.overlap import check_sources
@@ -146,10 +147,12 @@ class Tensor(Methods):
     def dim_labels(self) -> Names:
         """What the dims are called in pictures: their names, or what a layer says of a parameter that has none.
 
+        A view of a parameter is called as its dims are.
+
         Labels refuse nothing between values without names; an op that gets values with names beside them takes them
         for names. Assign to label the dims of a tensor, ``weight.dim_labels = ("out_features", "in_features")``.
         """
-        return dims_of(self).labels
+        return labels_of_view(self)
 
     @dim_labels.setter
     def dim_labels(self, labels: Names | None) -> None:
