@@ -226,3 +226,20 @@ def test_calls_made_before_a_leaf_asked_for_a_gradient_give_it_none() -> None:
     (y.sum() + (x * 5).sum()).backward()
     assert w.grad.tolist() == [2.0, 3.0]
     assert x.grad.tolist() == [5.0, 5.0]
+
+
+def test_a_detached_value_whose_own_dims_were_changed_shows_no_other() -> None:
+    owner = wb.ones(3)
+    value = owner.detach()
+    value.unsqueeze_(0)
+    value.t_()
+    value.detach_()
+    value.data = wb.zeros(3, 1)
+    assert value.tolist() == [[0.0], [0.0], [0.0]]
+    assert owner.tolist() == [1.0, 1.0, 1.0]
+    part = owner.detach()[:2]
+    part.unsqueeze_(0)
+    with pytest.raises(wb.AutogradError, match="detach views in-place"):
+        part.detach_()
+    with pytest.raises(wb.AutogradError, match="a view of another"):
+        part.data = wb.zeros(1, 2)

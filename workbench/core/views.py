@@ -72,7 +72,10 @@ def root_of(value: Any) -> Any:
 
 def shows_another(value: Any) -> bool:
     """Say whether a value is a view of another: not one whose own dims were changed, which views what it was."""
-    return value._view is not None and root_of(value)._owner is not value
+    if value._view is None:
+        return False
+    root = root_of(value)
+    return not any(former is root for _, former in value._former or ())
 
 
 def refresh(view: Any) -> None:
