@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -243,3 +245,19 @@ def test_a_detached_value_whose_own_dims_were_changed_shows_no_other() -> None:
         part.detach_()
     with pytest.raises(wb.AutogradError, match="a view of another"):
         part.data = wb.zeros(1, 2)
+
+
+@pytest.mark.parametrize(
+    "turn", [lambda x: x.squeeze_(), lambda x: x.unsqueeze_(0), lambda x: x.unsqueeze_(0).t_()]
+)
+def test_views_of_a_leaf_whose_dims_were_changed_before_it_asked_keep_their_place(turn: Any) -> None:
+    x = wb.ones(2)
+    turn(x)
+    x.requires_grad_()
+    view = x.flatten()[1:]
+    with wb.no_grad():
+        x.mul_(2.0)
+    assert view.requires_grad
+    assert not view.is_leaf
+    (view * view).sum().backward()
+    assert x.grad.flatten().tolist() == [0.0, 4.0]

@@ -114,8 +114,8 @@ def _asked_below(view: Any) -> bool:
 
 def _shown_again(value: Any) -> Any:
     """Return, without numbers, a view as it comes out of what owns the memory: other views of it are not on the way."""
-    if value._view is None:
-        return _before(value)
+    if value._view is None or (value._requires_grad and value._grad_fn is None and not value._borrowed):
+        return _before(value)  # also a leaf whose own dims were changed before it asked for a gradient
     if value._view[0]._turned > value._seen:
         check_turned(value)
     viewed, op, params, _ = value._view
