@@ -6,6 +6,7 @@ bounds or closed pages, so that what is read beside them shows; and nothing is w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,11 @@ ELSEWHERE = {
     "statistics",
 }
 """Kernels of which `test_layouts_beside_ops` judges the layouts: codes, observers, running statistics."""
-DTYPES = ("float64", "float16", "int64", "int32", "int16", "uint8", "int8", "bool", "complex64")
+DTYPES = ("float64", "float16", "bfloat16", "int64", "int32", "int16", "uint8", "int8", "bool", "complex64")
+SIXTEEN_BITS = ("float16", "bfloat16")
+MOVERS = {"gather", "pick"}
+"""Kernels that take 16-bit numbers, because they move values and compute nothing. All others are written in float32:
+NumPy computes in 16 bits, and `tests/peers/op_db` holds that to PyTorch."""
 
 
 FEW_DIGITS = dict.fromkeys(("batch_norm", "group_norm", "layer_norm"), 0.0001)
@@ -74,20 +79,54 @@ def test_a_kernel_is_right_with_several_threads(op: Op) -> None:
 
 @pytest.mark.parametrize("op", [op for op in WITH_KERNEL if op.name not in ELSEWHERE], ids=lambda op: op.name)
 def test_a_kernel_is_right_in_every_type_that_it_accepts(op: Op) -> None:
-    def of(dtype: str, one: Any) -> Any:
+    with at_any_size():
+        for dtype in DTYPES:
+            for inputs, params in samples(op):
+                places = _arrays(inputs)
+                for operands, changed in _in_type(dtype, inputs):
+                    laid = [LAYOUTS[0] if i in places else None for i in range(len(inputs))]
+                    _judge(op, (operands, params), laid, f"operands {changed} in {dtype}")
+
+
+def _arrays(inputs: Any) -> list[int]:
+    return [i for i, one in enumerate(inputs) if isinstance(one, np.ndarray)]
+
+
+def _in_type(dtype: str, inputs: Any) -> Iterator[tuple[tuple[Any, ...], list[int]]]:
+    """Yield operands of which all, or one, are in another type where they were in float32; and which these are."""
+
+    def of(one: Any) -> Any:
         if not isinstance(one, np.ndarray) or one.dtype != np.float32:
             return one
         with np.errstate(all="ignore"):
             return one.astype(dtype)
 
+    places = _arrays(inputs)
+    for changed in (places, *([[i] for i in places] if len(places) > 1 else [])):
+        yield tuple(of(one) if i in changed else one for i, one in enumerate(inputs)), changed
+
+
+@pytest.mark.parametrize("op", [op for op in WITH_KERNEL if op.name not in ELSEWHERE], ids=lambda op: op.name)
+def test_16_bit_numbers_are_moved_right_however_they_lie(op: Op) -> None:
+    """What takes them is right in every layout; and it is known what does."""
+    ran = 0
     with at_any_size():
-        for dtype in DTYPES:
-            for inputs, params in samples(op):
-                places = [i for i, one in enumerate(inputs) if isinstance(one, np.ndarray)]
-                for changed in (places, *([[i] for i in places] if len(places) > 1 else [])):
-                    operands = tuple(of(dtype, one) if i in changed else one for i, one in enumerate(inputs))
-                    laid = [LAYOUTS[0] if i in places else None for i in range(len(inputs))]
-                    _judge(op, (operands, params), laid, f"operands {changed} in {dtype}")
+        for calls in (samples(op), grown(op, WIDE), listed(op)):
+            for inputs, params in calls:
+                for dtype in SIXTEEN_BITS:
+                    for operands, changed in _in_type(dtype, inputs):
+                        if not any(getattr(one, "dtype", None) == dtype for one in operands):
+                            continue
+                        for where, layouts in _layouts_worth_trying(op, operands, params):
+                            ran += _judge(op, (operands, params), layouts, f"{changed} in {dtype}, {where}")
+    assert bool(ran) == (op.name in MOVERS)
+
+
+def _layouts_worth_trying(op: Op, operands: Any, params: Any) -> list[tuple[str, Any]]:
+    """Return all layouts for a kernel that takes operands row by row, and that one alone for any other."""
+    assert op.kernel is not None
+    every = list(ways(operands))
+    return every if op.kernel.accepts(*operands, **params) else every[:1]
 
 
 def test_every_kernel_is_judged() -> None:

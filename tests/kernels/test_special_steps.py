@@ -25,8 +25,8 @@ def test_steps_are_those_of_pytorch(name: str, dtype: str, compiled: bool) -> No
     relative = TOLERANCE[dtype]
     with np.load(FILE) as recorded:
         for others in OTHERS:
-            step = elementwise.optimise_step if compiled else None
-            with mock.patch.object(elementwise, "optimise_step", step):
+            step = elementwise.optimizer_step if compiled else None
+            with mock.patch.object(elementwise, "optimizer_step", step):
                 found = stepped(wb, name, dtype, others)
             for i, (have, want) in enumerate(zip(found, recorded[f"{name}/{dtype}/{others}"], strict=True)):
                 np.testing.assert_allclose(

@@ -91,6 +91,7 @@ class RMSprop(Elementwise):
             # kept is the mean square itself.
             outside = np.isinf(square) & np.isfinite(mean)
             square = np.where(outside, square, square - np.square(mean))
+        # eps beside the root: TensorFlow has it under it, and other updates.
         change = gradient / (np.sqrt(square) + group["eps"])
         if group["momentum"] > 0:
             velocity = state["momentum_buffer"]
