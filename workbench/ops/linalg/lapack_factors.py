@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.base.errors import DimensionIndexError
 from workbench.ops.linalg.lapack import Array, matrices, routine, small, wide, workspace
 
 
@@ -87,6 +88,23 @@ def ldl_factor(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     return out, pivots, info
 
 
+def _check_pivots(pivots: Array, size: int) -> None:
+    """Refuse pivots that no factoring gives: LAPACK exchanges the rows that they say, wherever that is in memory."""
+    wrong = pivots[(pivots == 0) | (pivots > size) | (pivots < -size)]
+    if wrong.size:
+        raise DimensionIndexError(
+            f"Pivots given must all be between 1 and the number of rows, {size}, or between -{size} and -1, but one is "
+            f"{int(wrong.flat[0])}. Are they the pivots that linalg.ldl_factor returned?"
+        )
+    for row in pivots.reshape(-1, size)[(pivots < 0).reshape(-1, size).any(-1)]:
+        ends = np.flatnonzero(np.diff(np.concatenate(([0], row < 0, [0]))))
+        if ((ends[1::2] - ends[::2]) % 2).any():
+            raise DimensionIndexError(
+                f"Pivots below 0 stand in pairs, one for each row of a block of two, and not as in {row.tolist()}. Are "
+                "they the pivots that linalg.ldl_factor returned?"
+            )
+
+
 def ldl_solve(factors: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
     """Solve A X = B given what `ldl_factor` made of A."""
     name = "hetrs" if hermitian and b.dtype.kind == "c" else "sytrs"
@@ -95,6 +113,7 @@ def ldl_solve(factors: Array, pivots: Array, b: Array, hermitian: bool) -> Array
     factors, b = wide(factors, batch), wide(b, batch)
     pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
     if out.size:
+        _check_pivots(pivots, factors.shape[-1])
         for at in matrices(out):
             out[at] = routine(name, b.dtype.char)(factors[at], pivots[at], b[at], lower=1)[0]
     return out

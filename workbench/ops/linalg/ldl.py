@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.families import grid
 from workbench.core.index_types import check_index
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, ops
@@ -92,14 +92,25 @@ LDL_FACTOR: Op = matrix_op(
 )
 
 
+def _solved_dims(factors: Dims, pivots: Dims, b: Dims, hermitian: bool) -> Dims:
+    n = factors.sizes[-1:]
+    fits = factors.sizes[-2:-1] == n and pivots.sizes[-1:] == n and b.sizes[-2:-1] == n
+    if not n or not fits:
+        raise DimensionError(
+            f"linalg.ldl_solve: LD, pivots and B are [..., n, n], [..., n] and [..., n, k], got {list(factors.sizes)}, "
+            f"{list(pivots.sizes)} and {list(b.sizes)}.",
+            op="linalg_ldl_solve",
+            operands=(factors.operand("LD"), pivots.operand("pivots"), b.operand("B")),
+        )
+    batch = together("linalg.ldl_solve", batch_dims(factors), batch_dims(b))
+    return Dims(distinct(batch.names, *b.names[-2:]), (*batch.sizes, *b.sizes[-2:]))
+
+
 LDL_SOLVE: Op = matrix_op(
     "linalg_ldl_solve",
     "Solutions of symmetric or Hermitian systems whose matrix is factored.",
     "L D Lᵀ X = B",
-    dims=lambda factors, pivots, b, hermitian: Dims(
-        distinct(together("linalg.ldl_solve", batch_dims(factors), batch_dims(b)).names, *b.names[-2:]),
-        (*together("linalg.ldl_solve", batch_dims(factors), batch_dims(b)).sizes, *b.sizes[-2:]),
-    ),
+    dims=_solved_dims,
     rule="batch dims unify, the matrix dims are called as B's",
     dtype=DTypeRule("as the first input", None, lambda dtype, params: dtype),
     forward=lambda factors, pivots, b, hermitian: lapack_factors.ldl_solve(factors, pivots, b, hermitian),
@@ -110,6 +121,26 @@ LDL_SOLVE: Op = matrix_op(
             {"hermitian": False},
             names=(None, None, ("N", "K")),
         )
+    ],
+    bad=lambda: [
+        BadInput(
+            (np.eye(2), np.array([1, 2, 3], np.int32), grid(2, 3)),
+            {"hermitian": False},
+            DimensionError,
+            "got [2, 2], [3] and [2, 3]",
+        ),
+        BadInput(
+            (np.eye(2), np.array([1, 3000000], np.int32), grid(2, 3)),
+            {"hermitian": False},
+            DimensionIndexError,
+            "but one is 3000000",
+        ),
+        BadInput(
+            (np.eye(3), np.array([1, 2, -3], np.int32), grid(3, 1)),
+            {"hermitian": True},
+            DimensionIndexError,
+            "in pairs",
+        ),
     ],
 )
 
