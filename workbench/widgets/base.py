@@ -4,6 +4,9 @@ The widget's state holds one complete picture, so a notebook that was saved with
 one without a kernel. What a person does in the widget travels on the control channel of the live link, which
 is served while a cell runs. A front end that gives widgets no access to its kernel uses the widget's own comm
 instead: then what a person does waits until the running cell has ended.
+
+The output in the notebook has three parts: the widget, a static picture for where no widget can be made
+(`workbench.widgets.stills`), and a type by which JupyterLab's extension of ours knows that it is to see to both.
 """
 
 from __future__ import annotations
@@ -22,10 +25,11 @@ from workbench.live.encode import encode_snapshot
 from workbench.live.ledger import ledger
 from workbench.live.link import KERNEL
 from workbench.live.messages import PROTOCOL_VERSION
-from workbench.live.model import ViewModel
+from workbench.live.model import Snapshot, ViewModel
 from workbench.live.registry import registry
 from workbench.live.selection import selection
 from workbench.live.throttle import throttle
+from workbench.widgets.stills import OUTPUT, still
 
 __all__ = ["STATIC", "HearingWidget", "MissingBundle", "ViewWidget", "bundle"]
 
@@ -98,7 +102,10 @@ class ViewWidget(anywidget.AnyWidget):
 
     def draw(self) -> None:
         """Bring the picture up to date now."""
-        state, buffers = encode_snapshot(self._model.view, self._model.snapshot())
+        self._show(self._model.snapshot())
+
+    def _show(self, snapshot: Snapshot) -> None:
+        state, buffers = encode_snapshot(self._model.view, snapshot)
         with self.hold_sync():  # both travel in one message, as one belongs to the other
             self.buffers = buffers
             self.state = state
@@ -125,11 +132,13 @@ class ViewWidget(anywidget.AnyWidget):
             self.send(vars(reply))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        # A widget that is made and never shown makes no pictures.
-        if not self._displayed:
-            self._displayed = True
-            self.draw()
-        return super()._repr_mimebundle_(**options)
+        self._displayed = True  # a widget that is made and never shown makes no pictures
+        snapshot = self._model.snapshot()
+        self._show(snapshot)
+        bundle = super()._repr_mimebundle_(**options)
+        assert bundle is not None  # only a widget without a view has none
+        data, metadata = bundle
+        return {**data, "text/html": still(snapshot), OUTPUT: {"view": self.view}}, metadata
 
 
 class _Follower:

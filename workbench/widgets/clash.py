@@ -11,7 +11,7 @@ from workbench.live.messages import ClashDim, ClashOperand, ClashState, Dim, Hea
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.widgets.html import BOX, QUIET, dim_chip
 
-__all__ = ["ClashModel", "clash_html", "clash_state"]
+__all__ = ["ClashModel", "clash_html", "clash_state", "clash_state_html"]
 
 RING = "#d55e00"
 """Vermilion, which people with any usual colour vision tell from the dims around it; a mark stands beside it."""
@@ -62,7 +62,11 @@ class ClashModel(ViewModel):
 
 def clash_html(error: Any) -> str:
     """Return `error`, a `DimensionError`, as HTML that needs no JavaScript."""
-    state = clash_state(error)
+    return clash_state_html(clash_state(error))
+
+
+def clash_state_html(state: ClashState) -> str:
+    """Return the picture of a clash as HTML that needs no JavaScript."""
     op = f"<code>{escape(state.op)}</code>: " if state.op else ""
     table = _table(state.operands) if state.operands else ""
     fix = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAPS", "NAN", "dim_colour"]
+__all__ = ["MAPS", "NAN", "OTHERS", "dim_colour"]
 
 NAN = (224, 0, 122)
 """Drawn where a value is not a number."""

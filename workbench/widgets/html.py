@@ -16,9 +16,9 @@ from workbench.base.number_format import byte_figure, figure, percent, si
 from workbench.live.messages import Dim, Picture, Statistics, TensorState
 from workbench.widgets.colours import MAPS, NAN, dim_colour
 from workbench.widgets.png import data_uri, encode_png
-from workbench.widgets.values import Drawn, draw, statistics_of, tensor_state, values_of
+from workbench.widgets.values import draw, statistics_of, tensor_state, values_of
 
-__all__ = ["BOX", "QUIET", "dim_chip", "tensor_html"]
+__all__ = ["BOX", "QUIET", "dim_chip", "picture_html", "state_line", "statistics_line", "tensor_html"]
 
 Array = np.ndarray[Any, Any]
 
@@ -60,10 +60,11 @@ def tensor_html(tensor: Any) -> str:
         body = f'<div style="{QUIET}">no values: a dim has size 0</div>'
     else:
         statistics = statistics_of(values)
-        body = _statistics_line(statistics)
+        body = statistics_line(statistics)
         drawn = draw(values, state.dims, {}, statistics, MOST_VALUES)
-        body += "" if drawn is None else _picture(drawn)
-    return f'<div class="wb-tensor-html" style="{BOX}">{_head_line(state, tensor)}{body}{_gradient_line(tensor)}</div>'
+        body += "" if drawn is None else picture_html(drawn.picture, drawn.values)
+    made = getattr(getattr(tensor, "grad_fn", None), "name", "")
+    return f'<div class="wb-tensor-html" style="{BOX}">{state_line(state, made)}{body}{_gradient_line(tensor)}</div>'
 
 
 def _without(tensor: Any) -> str:
@@ -82,11 +83,11 @@ def _gradient_line(tensor: Any) -> str:
     values = None if gradient is None else values_of(gradient)
     if values is None or not values.size:
         return ""
-    return f'<div style="{QUIET}">grad</div>{_statistics_line(statistics_of(values))}'
+    return f'<div style="{QUIET}">grad</div>{statistics_line(statistics_of(values))}'
 
 
-def _head_line(state: TensorState, tensor: Any) -> str:
-    made = getattr(getattr(tensor, "grad_fn", None), "name", "")
+def state_line(state: TensorState, made: str = "") -> str:
+    """Return the line of type, dims and size; `made` names the op that gave the tensor, where that is recorded."""
     recorded = f"result of {made}, needs grad" if made else "needs grad"
     gradient = ("leaf, needs grad" if state.leaf else recorded) if state.requires_grad else ""
     plural = "" if state.count == 1 else "s"
@@ -100,7 +101,8 @@ def _head_line(state: TensorState, tensor: Any) -> str:
     )
 
 
-def _statistics_line(found: Statistics) -> str:
+def statistics_line(found: Statistics) -> str:
+    """Return the line of range, histogram, mean and what is not a number."""
     parts = []
     if found.minimum is not None and found.maximum is not None:
         parts.append(f"{figure(found.minimum)} {_spark(found.counts)} {figure(found.maximum)}")
@@ -132,13 +134,13 @@ def _spark(counts: Sequence[int]) -> str:
 # ---------------------------------------------------------------------------------------------- picture
 
 
-def _picture(drawn: Drawn) -> str:
-    picture = drawn.picture
+def picture_html(picture: Picture, values: Array) -> str:
+    """Return `values` [tiles, height, width, channels] drawn as `picture` says; they may be fewer than it has."""
     if picture.kind == "scalar":
-        return f'<div style="font-size:20px">{figure(float(drawn.values.reshape(-1)[0]))}</div>'
+        return f'<div style="font-size:20px">{figure(float(values.reshape(-1)[0]))}</div>'
     if picture.kind == "line":
-        return _line(drawn)
-    mosaic, gaps = _mosaic(drawn.values)
+        return _line(picture, values)
+    mosaic, gaps = _mosaic(values)
     width = min(720, mosaic.shape[1] * max(1, min(24, 240 // mosaic.shape[0])))
     uri = data_uri(_paint(mosaic, gaps, picture))
     return (
@@ -205,11 +207,11 @@ def _legend(picture: Picture) -> str:
     return f'<div style="{QUIET}">{text}</div>' if text else ""
 
 
-def _line(drawn: Drawn) -> str:
-    values = drawn.values.reshape(-1)
+def _line(picture: Picture, values: Array) -> str:
+    values = values.reshape(-1)
     # No more values than there are pixels.
     values = values[:: max(1, -(-values.size // 600))].astype(np.float64)
-    low, high = drawn.picture.low, drawn.picture.high
+    low, high = picture.low, picture.high
     x = np.linspace(0, 600, max(2, values.size))[: values.size]
     y = 76 - (values / 2 - low / 2) / (high / 2 - low / 2) * 72
     path, pen = [], "M"

@@ -2,9 +2,16 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { frontPlugin } from './front';
 import { launcherPlugin } from './launcher';
+import { outputsPlugin } from './outputs';
 import { panelPlugin } from './panel';
 import { tabsPlugin } from './tabs';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [frontPlugin, panelPlugin, tabsPlugin, launcherPlugin];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [
+  frontPlugin,
+  panelPlugin,
+  tabsPlugin,
+  launcherPlugin,
+  outputsPlugin
+];
 
 export default plugins;

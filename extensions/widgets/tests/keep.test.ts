@@ -66,6 +66,37 @@ describe('keepPictures', () => {
     expect(Object.keys(kept[MIME]!.state).sort()).toEqual(['a', 'c', 'deep', 'layout-1']);
   });
 
+  it('keeps what an output shows of a kernel that is gone, the latest picture', async () => {
+    const entry = (picture: string): { state: Record<string, unknown> } => ({
+      state: { _anywidget_id: 'workbench.widgets.graph.GraphWidget', picture }
+    });
+    const old = { shown: entry('old'), restarted: entry('old'), gone: entry('old') };
+    const metadata: Record<string, unknown> = {
+      widgets: { [MIME]: { version_major: 2, version_minor: 0, state: old } }
+    };
+    const { saved, manager } = notebook(metadata);
+    const outputs = ['shown', 'restarted'].map(id => ({
+      data: { 'application/vnd.jupyter.widget-view+json': { model_id: id } }
+    }));
+    const status = new FakeSignal<string>();
+    const { context } = manager as { context: Record<string, unknown> };
+    const cells = [{}, { outputs: { length: 2, get: (index: number) => outputs[index] } }];
+    context['model'] = { ...(context['model'] as object), cells };
+    context['sessionContext'] = { statusChanged: status };
+    const now = { restarted: entry('last'), gone: entry('last') };
+    Object.assign(manager, {
+      get_state: () => Promise.resolve({ version_major: 2, version_minor: 0, state: now })
+    });
+    keepPictures(manager);
+    status.emit('restarting');
+    await Promise.resolve();
+    saved.emit('started');
+    const { state } = (metadata['widgets'] as Record<string, { state: typeof old }>)[MIME]!;
+    expect(Object.keys(state).sort()).toEqual(['a', 'deep', 'layout-1', 'restarted', 'shown']);
+    expect(state.shown.state['picture']).toBe('old');
+    expect(state.restarted.state['picture']).toBe('last');
+  });
+
   it('does nothing where all widgets are saved anyway', () => {
     const metadata: Record<string, unknown> = {};
     const { saved, manager } = notebook(metadata, true);

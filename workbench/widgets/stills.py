@@ -1,0 +1,213 @@
+"""What an output shows of a view where no widget can be made: HTML without JavaScript, drawn from one state.
+
+It stands beside the widget's type in the output. GitHub, nbconvert and editors without the widget manager show it;
+in JupyterLab it stands until the widget is there. It is made when the output is displayed, not at each change.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from workbench.base.number_format import figure, percent, si
+from workbench.live.messages import (
+    ClashState,
+    FlowOperand,
+    FlowState,
+    GraphState,
+    HeatmapState,
+    HistogramState,
+    ScatterState,
+    TensorState,
+    TrainingCurve,
+    TrainingState,
+)
+from workbench.live.model import Snapshot
+from workbench.widgets.charts import bars, fitting, lines, painted, points
+from workbench.widgets.clash import clash_state_html
+from workbench.widgets.html import BOX, QUIET, dim_chip, picture_html, state_line, statistics_line
+
+__all__ = ["MOST_BYTES", "OUTPUT", "still"]
+
+OUTPUT = "application/vnd.workbench.view+json"
+"""The type that tells JupyterLab's extension of ours that an output is a view: ``extensions/lab/src/outputs.ts``."""
+
+MOST_BYTES = 64 * 1024
+"""A still longer than this is its title only."""
+
+MOST_ROWS = 30
+MOST_DIMS = 8
+LONGEST = 80
+
+Buffers = Sequence[bytes]
+
+
+def still(snapshot: Snapshot) -> str:
+    """Return `snapshot` as HTML that needs no JavaScript, of at most `MOST_BYTES`, every text escaped."""
+    head = getattr(snapshot.state, "head", None)
+    title = f"<b>{_cut(head.title)}</b>" if head is not None else ""
+    body = _body(snapshot.state, snapshot.buffers)
+    if len(title) + len(body.encode()) > MOST_BYTES - 1024:
+        body = f'<div style="{QUIET}">too large to be drawn here: run the cell again</div>'
+    return f'<div class="wb-still" style="{BOX};overflow-x:auto"><div>{title}</div>{body}</div>'
+
+
+@functools.singledispatch
+def _body(state: object, buffers: Buffers) -> str:
+    """Draw a state of a kind that has no still: its title says what it is."""
+    return f'<div style="{QUIET}">run the cell again to see it</div>'
+
+
+@_body.register
+def _tensor(state: TensorState, buffers: Buffers) -> str:
+    body = state_line(state)
+    if state.statistics is not None:
+        body += statistics_line(state.statistics)
+    drawn = state.picture
+    if drawn is not None:
+        shape = (drawn.tiles, drawn.height, drawn.width, drawn.channels)
+        values = np.frombuffer(buffers[drawn.values_buffer], np.float32).reshape(shape)
+        body += picture_html(drawn, fitting(values))
+    return body
+
+
+@_body.register
+def _flow(state: FlowState, buffers: Buffers) -> str:
+    rows = [
+        (_cut(row.scope), _cut(row.op), "".join(map(_operand, row.inputs[:MOST_DIMS])), _operand(row.output))
+        for row in state.rows[:MOST_ROWS]
+    ]
+    return _table(("where", "op", "takes", "gives"), rows) + _more(len(state.rows), "ops")
+
+
+def _operand(operand: FlowOperand) -> str:
+    return f"<div>{''.join(map(dim_chip, operand.dims[:MOST_DIMS])) or 'scalar'}</div>"
+
+
+@_body.register
+def _clash(state: ClashState, buffers: Buffers) -> str:
+    return clash_state_html(state)
+
+
+@_body.register
+def _graph(state: GraphState, buffers: Buffers) -> str:
+    ops = [node for node in state.nodes if node.kind == "op"]
+    facts = f"{len(ops) + state.truncated:,} ops · {si(sum(node.parameters for node in ops))} parameters"
+    rows = [
+        (
+            _cut(".".join(node.scope)),
+            _cut(node.label),
+            "".join(map(dim_chip, node.dims[:MOST_DIMS])),
+            si(node.parameters) if node.parameters else "",
+            si(node.flops) if node.flops else "",
+        )
+        for node in ops[:MOST_ROWS]
+    ]
+    head = ("where", "op", "gives", "parameters", "flop")
+    return _quiet(facts) + _table(head, rows) + _more(len(ops), "ops")
+
+
+@_body.register
+def _histogram(state: HistogramState, buffers: Buffers) -> str:
+    rows = [
+        (
+            _cut(row.name) + (" (set by hand)" if row.overridden else ""),
+            _cut(f"{row.dtype} {row.scheme}"),
+            bars(row.spark, 120, 16),
+            f"{row.batches:,}",
+            "" if row.sqnr is None else f"{figure(row.sqnr)} dB",
+        )
+        for row in state.observers[:MOST_ROWS]
+    ]
+    body = _table(("observer", "type", "values", "batches", "SQNR"), rows) if rows else ""
+    body += _more(len(state.observers), "observers")
+    detail = state.detail
+    if detail is not None:
+        counts = np.frombuffer(buffers[detail.counts_buffer], np.float32)
+        most = max(1.0, float(counts.max(initial=0.0)))
+        text = f"{detail.id}: {detail.bits} bits, range {figure(detail.low)} to {figure(detail.high)}"
+        body += _quiet(text) + bars((counts / most).tolist(), 600, 80)
+    return body
+
+
+@_body.register
+def _heatmap(state: HeatmapState, buffers: Buffers) -> str:
+    shape = (state.height, state.width)
+    image = np.frombuffer(buffers[state.input_buffer], np.float32).reshape(*shape, state.channels)
+    found = np.frombuffer(buffers[state.attribution_buffer], np.float32).reshape(shape)
+    finite = np.abs(found[np.isfinite(found)])
+    most = float(finite.max(initial=0.0)) or 1.0
+    shown = painted(image, state.input_low, state.input_high, "grey", "the input")
+    shown += painted(found[..., None], -most, most, "signed", "the attribution")
+    delta = "" if state.delta is None else f" · convergence delta {figure(state.delta)}"
+    said = " · ".join(f"{entry.label} {percent(entry.probability)}" for entry in state.predictions[:5])
+    sample = f"sample {state.sample} of {state.samples}" if state.samples > 1 else ""
+    facts = " · ".join(filter(None, [state.method, f"target {state.target}" if state.target else "", sample]))
+    return _quiet(facts + delta) + f"<div>{shown}</div>" + _quiet(said)
+
+
+@_body.register
+def _scatter(state: ScatterState, buffers: Buffers) -> str:
+    places = np.frombuffer(buffers[state.positions_buffer], np.float32).reshape(state.count, state.dims)
+    groups = (
+        None
+        if state.category_buffer is None
+        else np.frombuffer(buffers[state.category_buffer], np.uint16).astype(np.intp)
+    )
+    picture, colours = points(places[:, :2], groups)
+    legend = " ".join(
+        f'<span style="color:{colour}">●</span>&nbsp;{_cut(name)}'
+        for name, colour in zip(state.categories[:MOST_ROWS], colours, strict=False)
+    )
+    of = f" of {state.total:,}" if state.total > state.count else ""
+    return _quiet(f"{state.method} · {state.count:,}{of} points") + picture + f"<div>{legend}</div>"
+
+
+@_body.register
+def _training(state: TrainingState, buffers: Buffers) -> str:
+    counters = state.counters
+    epochs = "" if counters.epochs is None else f" of {counters.epochs}"
+    facts = f"{state.status} · epoch {counters.epoch}{epochs} · step {counters.step:,}"
+    rows = [_curve(curve, buffers) for curve in state.curves[:MOST_ROWS] if curve.points]
+    message = f"<div>{escape(state.message[:500])}</div>" if state.message else ""
+    return _quiet(facts) + message + _table(("curve", "", "last", "over the steps"), rows)
+
+
+def _curve(curve: TrainingCurve, buffers: Buffers) -> tuple[str, ...]:
+    steps, values = np.frombuffer(buffers[curve.points_buffer], np.float64).reshape(2, curve.points)
+    finite = values[np.isfinite(values)]
+    last = figure(float(finite[-1])) if finite.size else "–"
+    return _cut(curve.name), curve.part, last, lines(steps, values, 360, 40)
+
+
+# ------------------------------------------------------------------------------------------------ words
+
+
+def _cut(text: str) -> str:
+    return escape(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+def _quiet(text: str) -> str:
+    return f'<div style="{QUIET}">{escape(text[:1000])}</div>' if text else ""
+
+
+def _more(count: int, what: str) -> str:
+    return _quiet(f"… {count - MOST_ROWS:,} more {what}") if count > MOST_ROWS else ""
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A table of cells that are HTML already."""
+    cell = "padding:0 12px 0 0;text-align:left"
+    titles = "".join(f'<th style="{cell};font-weight:normal;{QUIET}">{title}</th>' for title in head)
+    body = "".join(
+        '<tr style="background:none">'
+        + "".join(f'<td style="{cell}">{entry}</td>' for entry in row)
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<table style="font:inherit;border-collapse:collapse;margin-top:4px"><tr>{titles}</tr>{body}</table>'
+    )
