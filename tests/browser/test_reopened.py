@@ -19,6 +19,8 @@ CELLS = [
     "wb.widgets.TensorWidget(wb.ones(H=3, W=4), 'second')",
 ]
 CHANNELS = re.compile(r"/api/kernels/[^/]+/channels")
+STATES = "application/vnd.jupyter.widget-state+json"
+TRUST = "() => { for (const cell of window.testNotebook().content.widgets) cell.model.trusted = true; }"
 # Keeps the manager from reading the file, the first time that it does so, until the test lets it.
 HOLD = """async () => {
   const renderer = window.testNotebook().content.widgets[0].outputArea.widgets[0].widgets[1];
@@ -77,6 +79,14 @@ def saved(lab: Lab) -> str:
     return path
 
 
+def forget_states(lab: Lab, path: str) -> None:
+    """Take the widgets' states out of the file; with that it is no longer trusted."""
+    file = lab.server.folder / path
+    text = file.read_text(encoding="utf-8")
+    assert STATES in text
+    file.write_text(text.replace(STATES, "other"), encoding="utf-8")
+
+
 def expect_views(lab: Lab) -> None:
     for index, title in enumerate(("first", "second")):
         expect(lab.cell(index).get_by_test_id("wb-title")).to_have_count(1, timeout=40 * SECOND)
@@ -128,17 +138,14 @@ def test_a_notebook_that_is_saved_again_without_running_keeps_its_views(lab: Lab
 
 
 def test_views_that_were_not_saved_leave_their_static_pictures(lab: Lab, saved: str) -> None:
-    path = lab.server.folder / saved
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace('"application/vnd.jupyter.widget-state+json"', '"other"'), encoding="utf-8")
+    forget_states(lab, saved)
     lab.start()
     lab.open(saved)
     for index, title in enumerate(("first", "second")):
         expect(lab.cell(index).locator(".wb-still")).to_contain_text(title)
         expect(lab.cell(index)).not_to_contain_text("model not found")
         expect(lab.cell(index)).not_to_contain_text("Loading widget")
-    trust = "() => { for (const cell of window.testNotebook().content.widgets) cell.model.trusted = true; }"
-    lab.page.evaluate(trust)
+    lab.page.evaluate(TRUST)
     for index, title in enumerate(("first", "second")):
         expect(lab.cell(index).locator(".wb-still")).to_contain_text(title)
         expect(lab.cell(index).locator(".wb-still svg")).to_be_visible()
@@ -184,14 +191,11 @@ def test_every_kind_of_view_comes_back(lab: Lab) -> None:
         expect(lab.cell(index).get_by_test_id("wb-title")).to_have_text(title)
         expect(lab.cell(index).locator(".wb-still")).to_have_count(0)
         lab.screenshot(f"reopened-{index}", lab.cell(index))
-    lab.page.evaluate(
-        "() => { const { model } = window.testNotebook().context; model.deleteMetadata('widgets');"
-        " for (const { outputArea } of window.testNotebook().content.widgets)"
-        " for (let at = 0; at < outputArea.model.length; at++) {"
-        "  const output = outputArea.model.get(at).toJSON();"
-        "  output.data['application/vnd.jupyter.widget-view+json'] = { model_id: 'nobody' };"
-        "  outputArea.model.set(at, output); } }"
-    )
+    lab.page.evaluate("async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll(); }")
+    forget_states(lab, path)
+    lab.start()
+    lab.open(path)
+    lab.page.evaluate(TRUST)
     for index in range(len(MANY)):
         expect(lab.cell(index).locator(".wb-still")).to_be_visible()
         lab.screenshot(f"reopened-still-{index}", lab.cell(index))

@@ -45,6 +45,10 @@ class Output implements Waiting {
     if (this.id === id && (this.drawing || this.drawn)) {
       return;
     }
+    for (const before of [...this.renderer.widgets]) {
+      before.parent = null; // another widget takes the place in this output
+    }
+    this.restoring.forget(this);
     this.id = id;
     this.model = model;
     this.drawing = true;
