@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.widgets.colours import MAPS, NAN, OTHERS
+from workbench.widgets.colours import CATEGORIES, MAPS, NAN
 from workbench.widgets.png import data_uri, encode_png
 
 __all__ = ["bars", "fitting", "lines", "painted", "points"]
@@ -107,7 +107,7 @@ def points(places: Array, groups: Array | None) -> tuple[str, list[str]]:
     """Draw points [n, 2] as an image, each in the colour of its group; return it and the colours of the groups."""
     size = 240
     sheet = np.zeros((size, size, 4), np.uint8)
-    table = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in OTHERS], np.uint8)
+    table = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in CATEGORIES], np.uint8)
     finite = np.isfinite(places).all(axis=1)
     if finite.any():
         kept = places[finite]
@@ -115,7 +115,7 @@ def points(places: Array, groups: Array | None) -> tuple[str, list[str]]:
         span = np.where(high > low, high - low, 1.0)
         across, up = ((kept - low) / span * (size - 5) + 2).astype(np.intp).T
         chosen = np.zeros(kept.shape[0], np.intp) if groups is None else groups[finite]
-        ink = table[chosen % len(OTHERS)]
+        ink = table[chosen % len(CATEGORIES)]
         for right in (-1, 0, 1):
             for above in (-1, 0, 1):
                 sheet[size - 1 - up + above, across + right] = np.insert(ink, 3, 255, axis=1)
@@ -124,7 +124,7 @@ def points(places: Array, groups: Array | None) -> tuple[str, list[str]]:
         'style="display:block;margin-top:4px;max-width:100%;height:auto"/>'
     )
     many = 0 if groups is None or not groups.size else int(groups.max()) + 1
-    return image, [OTHERS[place % len(OTHERS)] for place in range(many)]
+    return image, [CATEGORIES[place % len(CATEGORIES)] for place in range(many)]
 
 
 def _svg(width: int, height: int, label: str, inside: str) -> str:

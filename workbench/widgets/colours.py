@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAPS", "NAN", "OTHERS", "dim_colour"]
+__all__ = ["CATEGORIES", "MAPS", "NAN", "dim_colour"]
 
 NAN = (224, 0, 122)
 """Drawn where a value is not a number."""
 
 FIXED = {"N": "#7a7f87", "C": "#0072b2", "H": "#009e73", "W": "#e69f00", "T": "#b5629a"}
 OTHERS = ("#56b4e9", "#d55e00", "#c9b800", "#b5629a", "#0072b2", "#009e73", "#e69f00")
+
+CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#b5629a", "#c9b800", "#7a7f87")
+"""The colours of categories, in order."""
 
 _seen: dict[str, str] = {}
 

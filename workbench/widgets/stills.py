@@ -209,5 +209,5 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
         for row in rows
     )
     return (
-        f'<table style="font:inherit;border-collapse:collapse;margin-top:4px"><tr>{titles}</tr>{body}</table>'
+        f'<table style="font:inherit;border-collapse:collapse;margin:4px 0 0"><tr>{titles}</tr>{body}</table>'
     )
