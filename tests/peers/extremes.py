@@ -74,7 +74,7 @@ UNARY = _words("""
     special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.spherical_bessel_j0
     nn.functional.celu nn.functional.elu nn.functional.gelu nn.functional.hardshrink nn.functional.hardsigmoid
     nn.functional.hardswish nn.functional.hardtanh nn.functional.leaky_relu nn.functional.logsigmoid
-    nn.functional.mish nn.functional.relu6 nn.functional.selu nn.functional.silu
+    nn.functional.mish nn.functional.relu nn.functional.relu6 nn.functional.selu nn.functional.silu
     nn.functional.softplus nn.functional.softshrink nn.functional.softsign nn.functional.tanhshrink
 """)
 
