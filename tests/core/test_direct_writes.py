@@ -12,6 +12,9 @@ import workbench as wb
 from workbench.core import inplace
 from workbench.core.direct_writes import written_directly
 from workbench.core.op import ops
+from workbench.kernels import registry
+from workbench.nn import functional as F
+from workbench.ops.nn.activation import pointwise
 
 WORDS = ("add", "sub", "mul", "div")
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e38, 1e-45]
@@ -54,6 +57,66 @@ def test_as_if_computed_apart(word: str, layout: str, dtype: str, monkeypatch: p
     apart(monkeypatch)
     for one, expected in zip(found, run(), strict=True):
         np.testing.assert_array_equal(one, expected)
+
+
+CHANGES: dict[str, Callable[[wb.Tensor], Any]] = {
+    "relu_": lambda x: x.relu_(),
+    "relu": lambda x: F.relu(x, inplace=True),
+    "neg_": lambda x: x.neg_(),
+    "abs_": lambda x: x.abs_(),
+    "sqrt_": lambda x: x.sqrt_(),
+    "clamp_": lambda x: x.clamp_(-0.5, 1),
+    "clamp_, crossed": lambda x: x.clamp_(1.0, -1.0),
+    "clamp_, NaN": lambda x: x.clamp_(float("nan"), 1.0),
+    "clamp_, one bound": lambda x: x.clamp_(min=0.1),
+    "clamp_, tensors": lambda x: x.clamp_(x * 0.5, x * 0.5 + 1.0),
+    "fill_": lambda x: x.fill_(0.3),
+    "zero_": lambda x: x.zero_(),
+    "copy_": lambda x: x.copy_(x.flip(0)),
+    "add_": lambda x: x.add_(x.flip(0)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("sizes", [(7,), (40, 50), (280, 300)], ids=repr)
+@pytest.mark.parametrize("name", CHANGES)
+def test_sizes_as_if_computed_apart(
+    name: str, sizes: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> np.ndarray:
+        whole = numbers(*sizes, dtype=dtype)
+        for part in (whole, whole[1:], whole.T, whole[::2]):
+            x = wb.from_numpy(part)
+            CHANGES[name](x)
+            assert x._version == 1
+        return whole
+
+    found = run()
+    apart(monkeypatch)
+    monkeypatch.setattr(inplace, "filled", lambda *arguments: False)
+    monkeypatch.setattr(pointwise, "written_directly", lambda *arguments: False)
+    np.testing.assert_array_equal(found, run())
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_kernels_write_what_they_return(threads: int) -> None:
+    before = wb.get_num_threads()
+    wb.set_num_threads(threads)
+    try:
+        for kernel in map(registry.lookup, registry.names()):
+            if kernel is None or kernel.into is None:
+                continue
+            x, bounds = numbers(300, 301), {"low": -0.25, "high": 0.5} if kernel.name == "clamp" else {}
+            expected = kernel.run(x, **bounds)
+            around = np.full(x.size + 2, 7.0, np.float32)
+            out = around[1:-1].reshape(x.shape)
+            kernel.into(out, x, *bounds.values())
+            np.testing.assert_array_equal(out, expected)
+            assert around[0] == around[-1] == 7.0
+            kernel.into(x, x, *bounds.values())
+            np.testing.assert_array_equal(x, expected)
+    finally:
+        wb.set_num_threads(before)
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -140,6 +203,9 @@ def test_refusals_are_those_of_all_changes_in_place() -> None:
         plain(1).add_(plain(4))
     with pytest.raises(wb.AutogradError, match="don't support automatic differentiation"):
         wb.add(leaf, leaf, out=wb.zeros(4))
+    with pytest.raises(wb.AutogradError, match="don't support automatic differentiation"):
+        wb.add(plain(), plain(), out=leaf)
+    assert leaf.tolist() == [1.0] * 4
     with wb.inference_mode():
         inside = wb.zeros(4)
     with pytest.raises(wb.AutogradError, match="Inplace update to inference tensor"):

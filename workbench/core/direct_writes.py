@@ -53,10 +53,29 @@ def written_directly(target: Any, op: Op, operands: tuple[Any, ...]) -> bool:
     arrays = _plain_operands(array, operands, state.grad)
     if arrays is None or not _takes_all(array):
         return False
-    with np.errstate(all="ignore"):  # infinities and NaN are values like others
-        op.into(*arrays, out=array)  # type: ignore[misc]
+    kernel = op.kernel
+    if (
+        kernel is not None
+        and kernel.into is not None
+        and array.size >= kernel.least
+        and _by_rows(array, arrays)
+    ):
+        kernel.into(array, *arrays)
+    else:
+        with np.errstate(all="ignore"):  # infinities and NaN are values like others
+            op.into(*arrays, out=array)  # type: ignore[misc]
     target._version += 1
     return True
+
+
+def _by_rows(array: Any, arrays: list[Any]) -> bool:
+    """Say whether a kernel may go through memory: float32 in row-major order, of one tensor and numbers."""
+    first, *rest = arrays
+    return (
+        array.dtype == np.float32
+        and bool(array.flags.c_contiguous and first.flags.c_contiguous)
+        and not any(type(one) is np.ndarray for one in rest)
+    )
 
 
 def _asked(target: Any) -> bool:

@@ -28,6 +28,7 @@ from workbench.core.tape import alias, move, needs_of, remember_place
 from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import asks, before, changed, check_recorded, refresh, root_of
+from workbench.kernels.memory import filled
 
 __all__ = [
     "OutRule",
@@ -224,7 +225,9 @@ def _copy_numbers(target: Any, result: Any, name: str, one: bool = False) -> Non
 
 
 def _copy_array(target: Any, source: np.ndarray[Any, Any], name: str) -> None:
-    np.copyto(writable(dispatch.numbers(target), source.ndim == 0, name), source, casting="unsafe")
+    into = writable(dispatch.numbers(target), source.ndim == 0, name)
+    if source.ndim or not filled(into, source):
+        np.copyto(into, source, casting="unsafe")
 
 
 def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[Any, Any]:

@@ -72,7 +72,8 @@ if native is not None:
         register(Kernel(_name, getattr(native, _name), _accepts_halves))
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
-    for _name in ("relu", "exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu"):
+    register(Kernel("relu", native.relu, is_medium, least=MEDIUM, into=native.relu_into))
+    for _name in ("exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu"):
         register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
     for _name in ("add", "mul", "maximum", "minimum"):
         _run = _either_way(getattr(native, _name), getattr(native, _name))

@@ -9,10 +9,12 @@ ops on megabytes then runs several times as fast, because its pages do not have 
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from workbench.kernels._arrays import is_large
 from workbench.kernels.loader import native
 
-__all__ = ["pooled_bytes", "release_memory"]
+__all__ = ["filled", "pooled_bytes", "release_memory"]
 
 KEPT_BY_MALLOC = 256 << 20
 """Free bytes that malloc may keep; blocks above 32 MB are never among them."""
@@ -23,6 +25,14 @@ _OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_
 def pooled_bytes() -> int:
     """Return how many bytes the pool keeps free for the next op; 512 MB at most."""
     return 0 if native is None else int(native.pool_state()["kept_bytes"])
+
+
+def filled(array: Any, number: Any) -> bool:
+    """Set all of an array to a number (an array without dims), and say so; leave to NumPy what it does as well."""
+    if native is None or not is_large(array) or number.dtype.kind not in "biuf" or not array.flags.carray:
+        return False
+    native.fill(array, float(number))
+    return True
 
 
 def release_memory() -> None:

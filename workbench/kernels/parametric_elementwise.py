@@ -34,6 +34,13 @@ def _clamp(x: Any, *, low: float | None, high: float | None) -> Any:
     return native.clamp(x, -math.inf if low is None else low, math.inf if high is None else high)
 
 
+def _clamp_into(out: Any, x: Any, low: float, high: float) -> None:
+    if low == low and high == high:
+        native.clamp_into(out, x, low, high)
+    else:  # as in `_accepts_bounds`
+        np.clip(x, low, high, out=out)
+
+
 def _accepts_numbers(x: Any, **numbers: Any) -> bool:
     return is_medium(x) and all(map(_is_number, numbers.values()))
 
@@ -130,7 +137,7 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
 
 if native is not None:
     _POWERS = _powers()
-    register(Kernel("clamp", _clamp, _accepts_bounds, least=LARGE))
+    register(Kernel("clamp", _clamp, _accepts_bounds, least=LARGE, into=_clamp_into))
     register(Kernel("hardtanh", _clamp, _accepts_bounds, least=LARGE))
     register(Kernel("rsqrt", native.rsqrt, is_large, least=LARGE))
     register(Kernel("pow", _pow, _accepts_pow, least=LARGE))

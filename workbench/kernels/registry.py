@@ -25,6 +25,8 @@ class Kernel:
     """What it asks of its arguments and of the processor, in words for `workbench doctor`."""
     least: int = 0
     """Fewer values than this in the largest argument are never worth it: it is not even asked."""
+    into: Callable[..., None] | None = None
+    """``into(out, *operands)``: for float32 without gaps, the same into memory that is there, perhaps an operand's."""
 
 
 _kernels: dict[str, Kernel] = {}

@@ -359,6 +359,11 @@ class Tensor(Methods):
         here, there = self.payload, value.payload
         if type(here) is np.ndarray:
             check_sources(here, (value,), "copy_")
+            alike = type(there) is np.ndarray and there.dtype == here.dtype and there.shape == here.shape
+            named = self._names is not None or value._names is not None
+            if alike and not named and self._view is None and plainly(self, value):
+                overwrite(self, "copy_", there)
+                return self
 
         def copied(old: Any) -> Any:
             cast = value if there.dtype == here.dtype else ops.to(value, dtype=here.dtype)

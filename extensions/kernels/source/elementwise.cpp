@@ -114,6 +114,22 @@ nb::object binary_scalar(const Input<float>& a, float b, Binary kind) {
     return out.to_python();
 }
 
+void relu_into(const Target<float>& out, const Plain<float>& x) {
+    const std::int64_t count = count_into(out, x);
+    KernelScope scope;
+    parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        LEAF_WIDE(unary_run)(Unary::relu, x.data() + begin, end - begin, out.data() + begin, false);
+    });
+}
+
+void fill(const Target<float>& out, float value) {
+    const std::int64_t count = count_of(shape_of(out));
+    KernelScope scope;
+    parallel_for(count, 65536, [&](std::int64_t begin, std::int64_t end) {
+        LEAF_WIDE(fill_run)(value, end - begin, out.data() + begin);
+    });
+}
+
 // Values and gates lie beside each other along `dim`: [outer, 2, inner].
 nb::object glu(const Input<float>& x, std::int64_t dim) {
     Dims shape = shape_of(x);
@@ -192,6 +208,8 @@ void bind_elementwise(nb::module_& module) {
                                                                   {"gelu_tanh_gradient", Binary::gelu_tanh_gradient},
                                                                   {"silu_gradient", Binary::silu_gradient},
                                                                   {"prelu", Binary::prelu}};
+    module.def("relu_into", &relu_into, arg("out").noconvert(), arg("x").noconvert());
+    module.def("fill", &fill, arg("out").noconvert(), arg("value"));
     for (const auto& [name, kind] : binaries) {
         module.def(
             name, [kind = kind](const Input<float>& a, const Input<float>& b) { return binary(a, b, kind); },

@@ -58,6 +58,12 @@ Dims dense_strides_like(const Dims& shape, const Dims& strides);
 // Whether elements lie densely in the order of `expected` strides (the stride of a size-1 dimension does not matter).
 bool lies_as(const Dims& shape, const Dims& strides, const Dims& expected);
 
+// Memory that is there and takes a result: without gaps, and perhaps that of what is read.
+template <typename T>
+using Target = nb::ndarray<T, nb::device::cpu, nb::c_contig>;
+template <typename T>
+using Plain = Operand<T, nb::c_contig>;
+
 template <typename Array>
 Dims shape_of(const Array& array) {
     Dims shape(array.ndim());
@@ -70,6 +76,14 @@ Dims strides_of(const Array& array) {
     Dims strides(array.ndim());
     for (std::size_t i = 0; i < strides.size(); ++i) strides[i] = array.stride(i);
     return strides;
+}
+
+// How many values go from an operand into memory of the same sizes.
+template <typename T>
+std::int64_t count_into(const Target<T>& out, const Plain<T>& x) {
+    if (shape_of(out) != shape_of(x)) refuse("a result of " + text(shape_of(x)) + " into memory of " + text(shape_of(out)));
+    if (!is_aligned(out)) refuse("memory to write into does not begin at a multiple of the size of its values");
+    return count_of(shape_of(out));
 }
 
 // Copies elements of any strides into dense memory whose order is given by `target` strides.

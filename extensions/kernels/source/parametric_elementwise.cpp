@@ -28,6 +28,15 @@ nb::object shaped(const Input<float>& x, Shaped kind, float p, float q, float r)
     return out.to_python();
 }
 
+void clamp_into(const Target<float>& out, const Plain<float>& x, float low, float high) {
+    const std::int64_t count = count_into(out, x);
+    const float numbers[3] = {low, high, 0.f};
+    KernelScope scope;
+    parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        LEAF_WIDE(shaped_run)(Shaped::clamp, x.data() + begin, numbers, end - begin, out.data() + begin, false);
+    });
+}
+
 nb::object passed(const Input<float>& g, const Input<float>& x, Passed kind, float p, float q, float r) {
     const Dims shape = shape_of(x);
     if (shape_of(g) != shape) refuse("a gradient of " + text(shape_of(g)) + " for an operand of " + text(shape));
@@ -89,6 +98,7 @@ void bind_shaped(nb::module_& module) {
         module.def(
             name, [kind = kind](const Input<float>& x, float p, float q, float r) { return shaped(x, kind, p, q, r); },
             arg("x").noconvert(), arg("p") = 0.f, arg("q") = 0.f, arg("r") = 0.f);
+    module.def("clamp_into", &clamp_into, arg("out").noconvert(), arg("x").noconvert(), arg("low"), arg("high"));
     static constexpr std::pair<const char*, Passed> gradients[] = {
         {"between", Passed::between}, {"within", Passed::within},   {"beyond", Passed::beyond},         {"above", Passed::above},
         {"leaky_relu_gradient", Passed::leaky_relu}, {"elu_gradient", Passed::elu}, {"softplus_gradient", Passed::softplus},

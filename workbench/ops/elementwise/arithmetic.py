@@ -44,6 +44,7 @@ NEG = unary(
     dtype=PROMOTE,
     properties=["linear"],
     small="neg",
+    into=np.negative,
 )
 offer(NEG, "[1.0, -2.0]", "tensor([-1.0000,  2.0000])", aliases=["negative"], out="exact", in_place=True)
 ABS = unary(
@@ -54,6 +55,7 @@ ABS = unary(
     lambda c, g: ops.mul(g, ops.sgn(c.inputs[0])),
     dtype=MAGNITUDE,
     reference="ISO C99 F.9.4",
+    into=np.abs,
 )
 offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])", out=True, in_place=True)
 offer(ABS, "[1.0, -2.0]", "tensor([1.0000, 2.0000])", name="absolute", out=True, in_place="Tensor")

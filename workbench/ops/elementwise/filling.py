@@ -11,6 +11,7 @@ from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import fitted
 from workbench.core.batch_rules import as_it_is
+from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import binary, grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -115,6 +116,7 @@ CLAMP = Op(
         Sample((grid(3, 4),), {"low": None, "high": 0.9}),
     ],
     properties=frozenset({"elementwise"}),
+    into=np.clip,
 )
 
 
@@ -188,6 +190,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Tensor | Scalar) -> Te
 
 
 @offered(aliases=["clip"], out=True, in_place=True)
+@computes(CLAMP, 3)
 def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Keep values within [min, max]: y = min(max(x, low), high). Bounds are numbers or tensors that broadcast.
 

@@ -29,6 +29,7 @@ SQRT = unary(
     saves=OUTPUT,
     domain=(0.2, 3.0),
     reference="ISO C99 F.9.4",
+    into=np.sqrt,
 )
 offer(SQRT, "[4.0, 2.0]", "tensor([2.0000, 1.4142])", out=True, in_place=True)
 RSQRT = unary(

@@ -135,6 +135,13 @@ static void binary_blocks(Binary kind, const float* a, const float* b, std::int6
         binary_run(kind, a + i, b, 1, count - i < block ? count - i : block, out + i, streamed);
 }
 
+static void fill_run(float value, std::int64_t count, float* out) {
+    const floats one = all(value);
+    along(
+        count, [&](std::int64_t i) { store_floats(out + i, one); },
+        [&](std::int64_t i, std::int64_t n) { store_some(out + i, one, n); });
+}
+
 // out = value logistic(gate), and both gradients.
 static void glu_run(const float* value, const float* gate, std::int64_t count, float* out) {
     along(

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.base.numbers import fitted
+from workbench.core.direct_writes import computes, written_directly
 from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import binary, unary
 from workbench.core.inplace import write
@@ -45,6 +46,7 @@ RELU = unary(
     quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
     reference="Nair and Hinton 2010",
     small="relu",
+    into=lambda x, out: np.maximum(x, 0, out=out),
 )
 RELU_GRADIENT = binary(
     "relu_gradient",
@@ -87,6 +89,7 @@ def settled(name: str, input: Any, inplace: bool, function: Callable[[Any], Any]
 
 
 @offered("workbench", "Tensor", "nn.functional", in_place=True)
+@computes(RELU, 1)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0.
 
@@ -94,7 +97,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> wb.relu(wb.tensor([-1.0, 2.0]))
     tensor([0.0000, 2.0000])
     """
-    return write(input, "relu_", RELU) if inplace else RELU(input)
+    if not inplace:
+        return RELU(input)
+    return input if written_directly(input, RELU, (input,)) else write(input, "relu_", RELU)
 
 
 @offered("nn.functional")
