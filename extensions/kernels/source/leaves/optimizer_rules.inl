@@ -7,6 +7,10 @@
 // A part of the way from one number to another, measured from the nearer one: near the end no digits of it are lost.
 #define TOWARD(from, to, part) \
     ((part < REAL(0.5) ? (from) : (to)) + (part < REAL(0.5) ? part : part - 1) * ((to) - (from)))
+// A variance. Where a finite mean's square leaves the type, the mean square has left it before: infinity, also where the
+// product is rounded by itself.
+#define SPREAD(square, mean) \
+    ((square) > LARGEST && MAGNITUDE(mean) <= LARGEST ? (square) : (square) - (mean) * (mean))
 // NaN stays, on either side.
 #define LARGER(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
 #define UNUSED(name) static_cast<void>(name)
@@ -131,7 +135,7 @@ STEP_RULE(rmsprop) {
             const REAL gradient = GRADIENT(i);
             a[i] = keep * a[i] + take * gradient * gradient;
             c[i] = TOWARD(c[i], gradient, take);
-            b[i] = momentum * b[i] + gradient / (ROOT(a[i] - c[i] * c[i]) + epsilon);
+            b[i] = momentum * b[i] + gradient / (ROOT(SPREAD(a[i], c[i])) + epsilon);
             p[i] -= rate * b[i];
         }
     } else if (c) {
@@ -139,7 +143,7 @@ STEP_RULE(rmsprop) {
             const REAL gradient = GRADIENT(i);
             a[i] = keep * a[i] + take * gradient * gradient;
             c[i] = TOWARD(c[i], gradient, take);
-            p[i] -= rate * gradient / (ROOT(a[i] - c[i] * c[i]) + epsilon);
+            p[i] -= rate * gradient / (ROOT(SPREAD(a[i], c[i])) + epsilon);
         }
     } else if (b) {
         for (std::int64_t i = 0; i < count; ++i) {
@@ -186,4 +190,5 @@ STEP_RULE(adadelta) {
 #undef UNUSED
 #undef GRADIENT
 #undef LARGER
+#undef SPREAD
 #undef TOWARD
