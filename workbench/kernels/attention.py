@@ -23,10 +23,13 @@ def _takes(own: int) -> Any:
             return False
         # What a causal call may not look at is left out, which makes no difference to finite numbers only: in the
         # formula, NaN and infinity there are added to -∞ or multiplied by 0.
-        if params["causal"] and not all(np.isfinite(one).all() for one in arrays):
+        mask = arrays[own] if len(arrays) > own else None
+        if params["causal"] and not all(np.isfinite(one).all() for one in arrays[:own]):
+            return False
+        # In a mask -∞ is what leaving out adds as well.
+        if params["causal"] and mask is not None and not mask.max() < np.inf:
             return False
         keys = arrays[1 if own == 3 else 2].shape[2]
-        mask = arrays[own] if len(arrays) > own else None
         # The other dims of a mask may be stretched: the loop follows their strides, and reads along the keys.
         return mask is None or (mask.shape[3] == keys and (mask.strides[3] == mask.itemsize or keys == 1))
 
