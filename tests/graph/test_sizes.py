@@ -71,6 +71,7 @@ USES: list[tuple[Any, bool, bool]] = [
     (lambda x: x * math.sqrt(x.shape[0]), False, False),
     (lambda x: x * round(x.shape[0] / 3), False, False),
     (lambda x: x[: int(x.shape[0] / 2)], False, False),
+    (lambda x: wb.nn.functional.interpolate(x[None], scale_factor=16 / x.shape[0]), False, False),
     (lambda x: x * np.float32(1 / x.shape[0]), False, False),
     (lambda x: x * (np.float64(0.5) * x.shape[0]), False, False),
     (lambda x: x * {0.25: 1.0, 0.125: 2.0}.get(1 / x.shape[0], 3.0), False, False),

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.symbolic_size import scaled
+from workbench.base.symbolic_size import SymbolicFloat, scaled
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -163,7 +163,7 @@ def _targets(spatial: Sizes, output_size: Any, output_ratio: Any, op: str) -> Si
     if output_size is not None:
         sizes = several(output_size, n, "output_size")
     else:
-        ratios = (output_ratio,) * n if isinstance(output_ratio, int | float) else tuple(output_ratio)
+        ratios = (output_ratio,) * n if isinstance(output_ratio, int | float | SymbolicFloat) else tuple(output_ratio)
         if len(ratios) != n:
             raise ValueError(f"{op} requires output_ratio to either be a single number or {n} of them.")
         sizes = tuple(scaled(size, ratio) for size, ratio in zip(spatial, ratios, strict=True))

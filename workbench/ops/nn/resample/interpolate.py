@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.base.errors import DimensionError
-from workbench.base.symbolic_size import SymbolicSize, scaled, whole
+from workbench.base.symbolic_size import SymbolicFloat, SymbolicSize, scaled, whole
 from workbench.core.op import ops
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -32,7 +32,7 @@ ALIGNED = ("linear", "bilinear", "bicubic", "trilinear")
 
 
 def _each(value: Any, n: int, what: str) -> tuple[Any, ...]:
-    each = (value,) * n if isinstance(value, int | float | SymbolicSize) else tuple(value)
+    each = (value,) * n if isinstance(value, int | float | SymbolicSize | SymbolicFloat) else tuple(value)
     if len(each) != n:
         raise ValueError(
             f"interpolate: the input has {n} spatial dims and {what} {value!r}: give one number, or {n} of them"
