@@ -124,15 +124,25 @@ void take(const Bytes& x, const Places& index, const BytesOut& out, std::int64_t
             while (begin < end) {
                 const std::int64_t o = begin / many, stop = std::min(end, (o + 1) * many);
                 const std::uint8_t* from = x.data() + o * size * width;
-                for (; begin < stop; ++begin) {
-                    std::int64_t place = places[begin - o * many];
-                    place += place < 0 ? size : 0;
-                    if (static_cast<std::uint64_t>(place) >= static_cast<std::uint64_t>(size)) {
-                        outside = true;
+                for (; begin < stop; begin += block) {
+                    const std::int64_t* at = places + (begin - o * many);
+                    const std::int64_t count = std::min(stop - begin, block);
+                    std::uint8_t* to = out.data() + begin * width;
+                    // As a rule no index of a block is negative: the loop then asks nothing.
+                    if (LEAF_WIDE(all_inside)(at, count, size)) {
+#pragma GCC unroll 8
+                        for (std::int64_t i = 0; i < count; ++i) copy(to + i * width, from + at[i] * width);
                         continue;
                     }
-                    copy(out.data() + begin * width, from + place * width);
+                    for (std::int64_t i = 0; i < count; ++i) {
+                        const std::int64_t place = at[i] + (at[i] < 0 ? size : 0);
+                        if (static_cast<std::uint64_t>(place) < static_cast<std::uint64_t>(size))
+                            copy(to + i * width, from + place * width);
+                        else
+                            outside = true;
+                    }
                 }
+                begin = stop;
             }
             if (outside) wrong = true;
         });

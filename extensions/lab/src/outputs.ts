@@ -5,7 +5,7 @@ import { DisposableDelegate } from '@lumino/disposable';
 import { renderOutput } from './output';
 import { Restoring } from './restoring';
 
-/** The type beside the widget's in an output of ours: `workbench/widgets/static.py` writes it. */
+/** The type beside the widget's in an output of ours: `workbench/widgets/stills.py` writes it. */
 const OURS = 'application/vnd.workbench.view+json';
 /** Before the widget's own type, which the widget manager puts at -10. */
 const RANK = -20;

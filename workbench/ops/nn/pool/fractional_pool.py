@@ -163,10 +163,14 @@ def _targets(spatial: Sizes, output_size: Any, output_ratio: Any, op: str) -> Si
     if output_size is not None:
         sizes = several(output_size, n, "output_size")
     else:
-        ratios = (output_ratio,) * n if isinstance(output_ratio, int | float | SymbolicFloat) else tuple(output_ratio)
+        ratios = (
+            (output_ratio,) * n
+            if isinstance(output_ratio, int | float | SymbolicFloat)
+            else tuple(output_ratio)
+        )
         if len(ratios) != n:
             raise ValueError(f"{op} requires output_ratio to either be a single number or {n} of them.")
-        sizes = tuple(scaled(size, ratio) for size, ratio in zip(spatial, ratios, strict=True))
+        sizes = tuple(scaled(size, float(ratio)) for size, ratio in zip(spatial, ratios, strict=True))
     if any(one < 0 for one in sizes):
         raise DimensionError(f"negative output size {list(sizes)}.", op=op)
     return sizes
