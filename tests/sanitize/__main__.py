@@ -32,7 +32,7 @@ TESTS = {
     # test_memory asks that the pool hands memory on, which it does not here.
     "address": [
         "tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py",
-        "--ignore=tests/kernels/test_memory.py",
+        "tests/core/test_direct_writes.py", "--ignore=tests/kernels/test_memory.py",
     ],
     "thread": ["tests/kernels/test_concurrent.py", "tests/kernels/test_threads.py"],
 }  # fmt: skip
