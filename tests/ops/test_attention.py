@@ -38,6 +38,19 @@ def test_weights_are_dropped_by_the_generator_given() -> None:
     assert not (first == F.scaled_dot_product_attention(x, x, x)).all().item()
 
 
+@pytest.mark.parametrize(("number", "taken"), [(-np.inf, True), (np.inf, False), (np.nan, False)])
+def test_a_mask_beside_causality_is_compiled_unless_it_shows_what_is_left_out(
+    number: float, taken: bool
+) -> None:
+    heads = [floats(1, 1, 4, 8, seed=k) for k in range(3)]
+    mask = np.zeros((1, 1, 4, 4), np.float32)
+    mask[..., 0, 3] = number  # a place that causality leaves out
+    kernel = ops.attention.kernel
+    if kernel is None:
+        pytest.skip("the compiled kernels are not there")
+    assert kernel.accepts(*heads, mask, scale=1.0, causal=True, dropout=0.0, seed=0) is taken
+
+
 def test_both_masks_at_once_are_refused() -> None:
     x = wb.zeros(2, 3)
     with pytest.raises(RuntimeError, match="should not be set when is_causal=True"):

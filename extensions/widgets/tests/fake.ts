@@ -52,6 +52,8 @@ export class FakeKernel implements Kernel {
   readonly connectionStatusChanged = new FakeSignal<string>();
   readonly disposed = new FakeSignal<void>();
   present = true;
+  /** Whether it answers without saying which comms it has, as for a request that was given up. */
+  vague = false;
   /** True while nothing that is asked is answered. */
   deaf = false;
   /** Threads that exist. */
@@ -81,6 +83,9 @@ export class FakeKernel implements Kernel {
     const { header, content } = message as Sent;
     if (this.deaf) {
       return { done: new Promise(() => undefined) };
+    }
+    if (header.msg_type === 'comm_info_request' && this.vague) {
+      return { done: Promise.resolve({ content: { status: 'aborted' } }) };
     }
     if (header.msg_type === 'comm_info_request') {
       return { done: Promise.resolve({ content: { comms: this.present ? { data: {} } : {} } }) };

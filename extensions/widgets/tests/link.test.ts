@@ -189,6 +189,22 @@ describe('KernelLink', () => {
     expect(await waiting).toEqual({ accepted: true, reason: '' });
   });
 
+  it('gives nothing up because a kernel does not say which comms it has', async () => {
+    const { kernel, link } = await opened();
+    kernel.connectionStatusChanged.emit('disconnected');
+    const waiting = link.request('a', { type: 'undo' });
+    kernel.vague = true;
+    kernel.connectionStatusChanged.emit('connected');
+    await settle();
+    expect(link.status).toBe('lost');
+    kernel.vague = false;
+    kernel.connectionStatusChanged.emit('connected');
+    await settle();
+    kernel.welcome();
+    kernel.answerAll();
+    expect(await waiting).toEqual({ accepted: true, reason: '' });
+  });
+
   it('notices that another process answers after the connection was lost', async () => {
     const { kernel, link } = await opened();
     kernel.write(state('a', 1), 'data');
