@@ -158,15 +158,19 @@ _LATER = (
 """Rooms that are imported when they are first named, so that a plain script starts fast."""
 
 
-_LATER_FROM = {"load_weights": "workbench.interop.weights", "save_weights": "workbench.interop.weights"}
+_LATER_FROM = {
+    "load": "workbench.interop.serialization",
+    "load_weights": "workbench.interop.weights",
+    "save": "workbench.interop.serialization",
+    "save_weights": "workbench.interop.weights",
+    "serialization": "workbench.interop",
+}
 """What is offered here out of such rooms, and the module that it is in."""
 
 
 _ELSEWHERE = {
     "cuda": "a device is asked for by its name, x.to('cuda'), and wb.backends() says which there are",
     "fx": "wb.graph traces functions and modules",
-    "load": "wb.load_weights(path) reads weights, and runs nothing that stands in the file",
-    "save": "wb.save_weights(module, path) writes weights",
 }
 """Words of PyTorch's for what is called otherwise here, and what it is called."""
 

@@ -131,8 +131,11 @@ from workbench import testing as testing
 from workbench import train as train
 from workbench import utils as utils
 from workbench import widgets as widgets
+from workbench.interop.serialization import load as load
 from workbench.interop.weights import load_weights as load_weights
+from workbench.interop.serialization import save as save
 from workbench.interop.weights import save_weights as save_weights
+from workbench.interop import serialization as serialization
 
 __version__: _str
 per_tensor_affine: _QScheme

@@ -1,12 +1,12 @@
 """Doors to other libraries, a file each; a library is imported when its door is used.
 
 `interop.pandas`, `interop.xarray` and `interop.torch` turn their values into tensors and back; `interop.safetensors`
-and `interop.pytorch_files` read and write files of weights, `interop.weights` whichever of them; `interop.cupy` is the
-device ``cuda``.
+and `interop.pytorch_files` read and write files of weights, `interop.weights` whichever of them,
+`interop.serialization` whole checkpoints; `interop.cupy` is the device ``cuda``.
 """
 
 from __future__ import annotations
 
-from workbench.interop import cupy, pandas, pytorch_files, safetensors, torch, weights, xarray
+from workbench.interop import cupy, pandas, pytorch_files, safetensors, serialization, torch, weights, xarray
 
-__all__ = ["cupy", "pandas", "pytorch_files", "safetensors", "torch", "weights", "xarray"]
+__all__ = ["cupy", "pandas", "pytorch_files", "safetensors", "serialization", "torch", "weights", "xarray"]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
+from workbench.base.devices import Device
+from workbench.base.dtypes import DType
 from workbench.base.errors import WeightsError, short
 from workbench.interop.pickled_result import MAXIMUM_VALUES, Refused, Token, check_result
 
@@ -76,6 +78,14 @@ class Rules:
     def reference(self, key: Any) -> Any:
         """Return the object that lies outside of the pickle under `key`."""
         return Refused("it refers to something outside")
+
+    def build(self, target: Any, state: Any) -> bool:
+        """Set the state of an object that `find` made; return False for what has no state that is read."""
+        return False
+
+    def attributes(self, value: Any) -> dict[str, Any] | None:
+        """Return the attributes of an object that `find` made; None for what has none."""
+        return None
 
 
 class Stream:
@@ -159,7 +169,7 @@ class _Machine:
     def result(self) -> Any:
         if len(self._stack) != 1 or self._marks:
             raise WeightsError("it ends with more or less than one value")
-        check_result(self._stack[0])
+        check_result(self._stack[0], self._rules.attributes)
         # It may have been taken off the stack since; a file that names such things is refused all the same.
         if self._refused is not None:
             raise WeightsError(self._refused.reason)
@@ -288,8 +298,12 @@ class _Machine:
         if isinstance(target, OrderedDict) and isinstance(state, dict) and list(state) == ["_metadata"]:
             target._metadata = state["_metadata"]  # type: ignore[attr-defined]
             return
+        done = self._guarded(self._rules.build, target, state)
+        if done is True:
+            return
         self._stack.pop()
-        self._push(Refused(f"it sets the state of an object of type {type(target).__name__}"))
+        of = f"it sets the state of an object of type {type(target).__name__}"
+        self._push(done if isinstance(done, Refused) else Refused(of))
 
     def _refer(self) -> None:
         self._push(self._guarded(self._rules.reference, self._pop()))
@@ -365,6 +379,10 @@ def _weight(value: Any) -> int:
     return 8 * len(value) if isinstance(value, list | tuple | dict) else 0
 
 
+_KEYS = (str, bytes, int, float, bool, complex, DType, Device)
+"""Types of keys."""
+
+
 def check_keys(keys: list[Any]) -> int:
     """Raise `WeightsError` unless hashing `keys` is quick: plain values and short tuples of them.
 
@@ -379,7 +397,7 @@ def check_keys(keys: list[Any]) -> int:
         for one in parts:
             if isinstance(one, Refused):
                 raise WeightsError(one.reason)
-            if not (one is None or type(one) in (str, bytes, int, float, bool)):
+            if not (one is None or type(one) in _KEYS):
                 raise WeightsError(f"a {type(one).__name__} stands as a key of a dict or set")
     if odd > MAXIMUM_ODD_KEYS:
         raise WeightsError(f"a dict or set has more than {MAXIMUM_ODD_KEYS} keys that are no text")

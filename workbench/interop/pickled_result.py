@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,16 @@ Place = tuple[Any, str] | None
 """Where a value stands: the place of what holds it, and the step from there."""
 
 
-def check_result(root: Any) -> None:
-    """Raise `WeightsError` at the first value that is refused, holds itself or lies too deep, with its place."""
+def check_result(root: Any, attributes: Callable[[Any], dict[str, Any] | None] = lambda _: None) -> None:
+    """Raise `WeightsError` at the first value that is refused, holds itself or lies too deep, with its place.
+
+    `attributes` gives what an object holds, where a value is one.
+    """
+
+    def parts(value: Any) -> Iterator[tuple[str, Any]]:
+        inside = attributes(value)
+        return _parts(value) if inside is None else ((f".{key}", inside[key]) for key in reversed(inside))
+
     heights: dict[int, int] = {}
     """How deep values lie within those looked at; 0 for those that are being looked at."""
     counts: dict[int, int] = {}
@@ -45,11 +53,11 @@ def check_result(root: Any) -> None:
     while pending:
         value, place, leaving = pending.pop()
         if leaving:
-            height = 1 + max((heights.get(id(one), 0) for _, one in _parts(value)), default=0)
+            height = 1 + max((heights.get(id(one), 0) for _, one in parts(value)), default=0)
             if height > MAXIMUM_DEPTH:
                 raise WeightsError(f"values lie more than {MAXIMUM_DEPTH} deep within each other")
             heights[id(value)] = height
-            count = 1 + sum(counts.get(id(one), 1) for _, one in _parts(value))
+            count = 1 + sum(counts.get(id(one), 1) for _, one in parts(value))
             if count > MAXIMUM_VALUES:
                 raise WeightsError(
                     f"values stand in each other so often that they come to more than {MAXIMUM_VALUES}"
@@ -59,14 +67,14 @@ def check_result(root: Any) -> None:
             raise WeightsError(f"{_told(place)}: {value.reason}")
         elif isinstance(value, Token):
             raise WeightsError(f"{_told(place)}: it holds {value.name}, which is no value")
-        elif isinstance(value, dict | list | tuple):
+        elif isinstance(value, dict | list | tuple) or attributes(value) is not None:
             height = heights.get(id(value), -1)
             if height == 0:
                 raise WeightsError(f"{_told(place)}: it holds itself")
             if height < 0:
                 heights[id(value)] = 0
                 pending.append((value, None, True))
-                pending += [(one, (place, step), False) for step, one in _parts(value)]
+                pending += [(one, (place, step), False) for step, one in parts(value)]
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:

@@ -7,11 +7,11 @@ nothing else. What a file claims is checked against its size before memory is ta
 
 from __future__ import annotations
 
-import math
+import json
 import os
-import sys
 import zipfile
 import zlib
+from collections import OrderedDict
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any, BinaryIO, cast
@@ -21,13 +21,19 @@ import numpy as np
 from workbench.base.errors import WeightsError, short
 from workbench.base.files import open_file, replacing
 from workbench.interop.pickled import MAXIMUM_BYTES, Rules, Stream, read_pickle
-from workbench.interop.pytorch_values import STORAGES, Bytes, Storage, TensorRules
+from workbench.interop.pytorch_values import Bytes, Place, Storage, TensorRules
+from workbench.interop.pytorch_writing import NAMES, write_zip
 from workbench.interop.safetensors import arrays_of
+from workbench.tensor import Tensor
+from workbench.tensor.factories import from_numpy
 
-__all__ = ["load_pytorch", "save_pytorch"]
+__all__ = ["load_pytorch", "read_stream", "save_pytorch"]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
+
+MAXIMUM_WIDTH = 16
+"""Most bytes of a value: mapped memory must begin at a multiple of it."""
 
 
 def load_pytorch(path: str | os.PathLike[str]) -> Any:
@@ -43,92 +49,56 @@ def load_pytorch(path: str | os.PathLike[str]) -> Any:
     stream, size = open_file(path)
     with stream:
         try:
-            # As far as the magic of a tar, which stands at 257.
-            start = stream.read(512)
-            stream.seek(0)
-            if start.startswith(b"PK\3\4"):
-                return _load_zip(stream, size)
-            if start.startswith(b"\x80"):
-                return _load_row(stream, size)
-            if start[257:262] == b"ustar":
-                raise WeightsError(
-                    "the tar format of PyTorch before 0.1.10 is not read: write it anew, "
-                    "torch.save(torch.load(path, weights_only=False), path)"
-                )
-            raise WeightsError(f"it begins with {short(start[:8])}, as no file of torch.save does")
+            return read_stream(stream, size)
         except WeightsError as error:
             raise WeightsError(f"{os.fspath(path)}: {error}") from None
+
+
+def read_stream(
+    stream: BinaryIO, size: int, place: Place = lambda *_: None, mapped: Bytes | None = None
+) -> Any:
+    """Return what a stream of `size` bytes holds; its start is where the stream is, at 0.
+
+    `place` says where tensors are to lie; `mapped` are the bytes of the whole file, of which storages are then parts.
+    """
+    # As far as the magic of a tar, which stands at 257.
+    start = stream.read(512)
+    stream.seek(0)
+    if start.startswith(b"PK\3\4"):
+        return _load_zip(stream, size, place, mapped)
+    if start.startswith(b"\x80"):
+        if mapped is not None:
+            raise WeightsError("mmap=True maps zips, as torch.save writes since 1.6: this file is older")
+        return _load_row(stream, size, place)
+    if start[257:262] == b"ustar":
+        raise WeightsError(
+            "the tar format of PyTorch before 0.1.10 is not read: write it anew, "
+            "torch.save(torch.load(path, weights_only=False), path)"
+        )
+    if start[8:9] == b"{":
+        raise WeightsError("it is safetensors, as it seems: wb.load_weights(path) reads them")
+    raise WeightsError(f"it begins with {short(start[:8])}, as no file of torch.save does")
 
 
 def save_pytorch(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write tensors or NumPy arrays by name as ``torch.load`` reads them; the file is replaced whole, or not at all.
 
-    The format has no names of dims: they are left out. Arrays that are the same memory stay so.
+    Names of dims are kept beside what PyTorch reads. Arrays that are the same memory stay so.
 
     Raises `QuantizationError` for quantized tensors; nothing is written then.
     """
-    arrays, _ = arrays_of(tensors, "save_pytorch")
-    classes = {dtype.numpy: name for name, dtype in STORAGES.items()}
-    memories: dict[tuple[int, int, Any], tuple[str, Bytes]] = {}
-    # Written by hand, in protocol 2: the few opcodes that `torch.load` takes where it is to run nothing.
-    parts = [b"\x80\x02", _global("collections", "OrderedDict"), b")R("]
-    for key, array in arrays.items():
-        # Empty arrays have no memory by which they could be told apart.
-        own = (array.ctypes.data if array.size else -len(memories), array.nbytes, array.dtype)
-        number, _ = memories.setdefault(own, (str(len(memories)), array))
-        count = array.size
-        steps = [math.prod(array.shape[i + 1 :]) for i in range(array.ndim)]
-        parts += [
-            _text_of(key),
-            _global("torch._utils", "_rebuild_tensor_v2"),
-            b"((",
-            _text_of("storage"),
-            _global("torch", classes[array.dtype]),
-            _text_of(number),
-            _text_of("cpu"),
-            _number(count),
-            b"tQ",
-            _number(0),
-            b"(" + b"".join(map(_number, array.shape)) + b"t",
-            b"(" + b"".join(map(_number, steps)) + b"t",
-            b"\x89",  # asks for a gradient: no
-            _global("collections", "OrderedDict"),
-            b")RtR",
-        ]
-    parts.append(b"u.")
-    with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_entry_of("data.pkl"), b"".join(parts))
-        archive.writestr(_entry_of("byteorder"), sys.byteorder)
-        for number, array in memories.values():
-            # Told beforehand, as the size is not: a header without it holds no more than 2 GiB.
-            with archive.open(_entry_of(f"data/{number}"), "w", force_zip64=True) as entry:
-                entry.write(cast(Any, array.reshape(-1).view(np.uint8)))
-        archive.writestr(_entry_of("version"), "3\n")
-
-
-def _entry_of(name: str) -> zipfile.ZipInfo:
-    # Without the time, so that the same tensors make the same file.
-    return zipfile.ZipInfo(f"archive/{name}")
-
-
-def _global(module: str, name: str) -> bytes:
-    return f"c{module}\n{name}\n".encode()
-
-
-def _text_of(text: str) -> bytes:
-    data = text.encode()
-    return b"X" + len(data).to_bytes(4, "little") + data
-
-
-def _number(value: int) -> bytes:
-    return b"\x8a\x08" + value.to_bytes(8, "little", signed=True)
+    arrays_of(tensors, "save_pytorch")  # for what it refuses
+    values = {key: one if isinstance(one, Tensor) else from_numpy(one) for key, one in tensors.items()}
+    detached = OrderedDict((key, one.detach()) for key, one in values.items())
+    with replacing(path) as part, part.open("wb") as stream:
+        write_zip(detached, stream)
 
 
 # ------------------------------------------------------------------------------------------------ zipped
 
 
-def _load_zip(stream: BinaryIO, size: int) -> Any:
-    archive = _Archive(stream, size)
+def _load_zip(stream: BinaryIO, size: int, place: Place, mapped: Bytes | None) -> Any:
+    archive = _Archive(stream, size, mapped)
     pickle = archive.read("data.pkl", MAXIMUM_BYTES)
     # Older files do not say it.
     order = archive.read("byteorder", 16) if archive.has("byteorder") else b"little"
@@ -138,8 +108,21 @@ def _load_zip(stream: BinaryIO, size: int) -> Any:
         raise WeightsError(
             "it is a TorchScript archive, which holds code: save the state_dict() of the module with torch.save"
         )
-    rules = TensorRules(lambda key, size: archive.memory(f"data/{key}", size), order == b"big")
+    if mapped is not None and order == b"big":
+        raise WeightsError("mmap=True maps what was written with the little end first: this was not")
+    names = _names(archive.read(NAMES, MAXIMUM_BYTES)) if archive.has(NAMES) else None
+    rules = TensorRules(lambda key, size: archive.memory(f"data/{key}", size), order == b"big", place, names)
     return _called("data.pkl", Stream(BytesIO(pickle), len(pickle)), rules)
+
+
+def _names(text: bytes) -> Any:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"the names of dims are no JSON: {short(str(error))[1:-1]}") from None
+    if not isinstance(found, dict):
+        raise WeightsError("the names of dims are no object of JSON")
+    return found
 
 
 def _called(part: str, stream: Stream, rules: Rules) -> Any:
@@ -152,9 +135,10 @@ def _called(part: str, stream: Stream, rules: Rules) -> Any:
 class _Archive:
     """A zip whose entries are stored as they are, as PyTorch writes them; each lies within the file."""
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
+    def __init__(self, stream: BinaryIO, size: int, mapped: Bytes | None = None) -> None:
         self._stream = stream
         self._size = size
+        self._mapped = mapped
         try:
             with zipfile.ZipFile(stream) as archive:
                 entries = archive.infolist()
@@ -213,6 +197,9 @@ class _Archive:
         )
         if not header.startswith(b"PK\3\4") or begin + size > self._size:
             raise WeightsError(f"entry {short(name)} does not lie within the file")
+        if self._mapped is not None and begin % MAXIMUM_WIDTH == 0:
+            # Its pages are read when they are looked at: no checksum is made of them.
+            return self._mapped[begin : begin + size]
         memory = np.empty(size, np.uint8)
         self._stream.seek(begin)
         if self._stream.readinto(memory) != size:  # type: ignore[attr-defined]
@@ -225,7 +212,7 @@ class _Archive:
 # --------------------------------------------------------------------------------------------- one by one
 
 
-def _load_row(stream: BinaryIO, size: int) -> Any:
+def _load_row(stream: BinaryIO, size: int, place: Place) -> Any:
     """Read the format of before: magic number, protocol, facts, value, keys of storages, and their memory."""
     # Three pickles: a magic number, the protocol, and facts of the machine that wrote it.
     head = [_called("head", Stream(stream, size - stream.tell()), Rules()) for _ in range(3)]
@@ -257,7 +244,7 @@ def _load_row(stream: BinaryIO, size: int) -> Any:
         raise WeightsError(f"more follows behind the storages, from byte {stream.tell() - 1} on")
     # Read once more, now that the memory is filled: what is computed of it is right.
     stream.seek(begin)
-    rules = TensorRules(lambda key, _: storages[key].memory)
+    rules = TensorRules(lambda key, _: storages[key].memory, place=place)
     return _called("value", Stream(stream, size - begin), rules)
 
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from workbench.base.devices import Device
-from workbench.base.dims import MAXIMUM_DIMS
+from workbench.base.dims import MAXIMUM_DIMS, check_names
 from workbench.base.dtypes import DIFFERENTIABLE, DType, as_dtype
-from workbench.base.errors import WeightsError, short
-from workbench.interop.pickled import Function, Kind, Rules, check_keys, is_nothing
+from workbench.base.errors import DimensionError, QuantizationError, WeightsError, short
+from workbench.base.quantized_array import QScheme, QuantizedArray
+from workbench.core.value import labelled, new
+from workbench.interop import pickled_objects
+from workbench.interop.pickled import Function, Kind, Rules, is_nothing
+from workbench.interop.pickled_numpy import NUMPY
+from workbench.interop.pickled_plain import PLAIN, is_size
 from workbench.interop.pickled_result import Refused, Token
 from workbench.nn import Parameter
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
+from workbench.tensor.interchange import plain
 
-__all__ = ["STORAGES", "Bytes", "Storage", "TensorRules"]
+__all__ = ["CODES", "STORAGES", "Bytes", "Place", "Storage", "TensorRules"]
 
 MAXIMUM_REPEATED = 1 << 30
 """Most bytes that a tensor comes to which has values of its storage more than once: a copy of it takes that memory."""
@@ -47,6 +53,13 @@ STORAGES: dict[str, DType] = {
 }
 """Classes of storages, in ``torch`` and ``torch.cuda``, and their types here."""
 
+CODES: dict[str, DType] = {
+    "QUInt8Storage": as_dtype("quint8"),
+    "QInt8Storage": as_dtype("qint8"),
+    "QInt32Storage": as_dtype("qint32"),
+}
+"""Classes of storages of codes, and their types here."""
+
 PLAIN_TYPES = frozenset(one.name for one in STORAGES.values())
 
 
@@ -62,30 +75,72 @@ class Storage(Token):
 
     memory: Bytes
     dtype: DType | None
+    device: Device | None = None
+    """Where its tensors are to lie; None for the CPU."""
+
+
+Place = Callable[[Bytes, str], Device | None]
+"""Says where tensors are to lie whose memory this is, which was saved from the device of that name."""
 
 
 class TensorRules(Rules):
     """Names and references in a file of PyTorch's: tensors and plain values."""
 
-    def __init__(self, memory: _Memory, big: bool = False) -> None:
+    def __init__(
+        self, memory: _Memory, big: bool = False, place: Place = lambda *_: None, names: Any = None
+    ) -> None:
         self._memory = memory
         self._big = big
+        self._place = place
+        self._names = names
+        self._made = 0
+        """How many tensors were made: their names of dims stand by number."""
         self.storages: dict[str, Storage] = {}
+
+    def build(self, target: Any, state: Any) -> bool:
+        """Set the state of an array or a plain object."""
+        return pickled_objects.build(target, state)
+
+    def attributes(self, value: Any) -> dict[str, Any] | None:
+        """Return the attributes of a plain object."""
+        return pickled_objects.attributes(value)
 
     def find(self, name: str) -> Any:
         # Where a storage was is of no matter: its values are read to the CPU.
         found = _KNOWN.get(name.replace("torch.cuda.", "torch.", 1) if name.endswith("Storage") else name)
+        if self._names and isinstance(found, Function) and found.name in _REBUILT:
+            return Function(found.name, partial(self._named, found.call), found.counts)
+        found = found or pickled_objects.find_allowed(name)
         if found is not None:
             return found
         room, _, last = name.rpartition(".")
-        if room == "torch" and last in PLAIN_TYPES:
+        if room == "torch" and last in PLAIN_TYPES | {one.name for one in CODES.values()}:
             return as_dtype(last)
-        if "qtensor" in last or last.startswith(("QInt", "QUInt")):
-            return Refused(f"a quantized tensor ({short(name)[1:-1]}) is not read: save tensor.dequantize()")
         words = ""
         if last[:1].isupper():
-            words = ": save a module's state_dict(), not the module, and plain values beside it"
+            words = (
+                ": save a module's state_dict(), not the module, and plain values beside it; a class of "
+                "attributes is read once wb.serialization.add_safe_globals([…]) has it"
+            )
         return Refused(f"it names {short(name)[1:-1]}, which is not read{words}")
+
+    def _named(self, make: Callable[..., Tensor], *arguments: Any) -> Tensor:
+        """Make a tensor, and give it the names of dims that the file has for it."""
+        result = make(*arguments)
+        said = self._names.get(str(self._made))
+        self._made += 1
+        if said is None:
+            return result
+        if not isinstance(said, dict) or not isinstance(said.get("dims"), list):
+            raise WeightsError("the names of a tensor's dims are no list")
+        try:
+            dims = check_names(said["dims"], result.dim())
+        except (DimensionError, TypeError, ValueError) as error:
+            raise WeightsError(f"the names of a tensor's dims: {error}") from None
+        if said.get("named") is not True:
+            return cast(Tensor, labelled(result, dims))
+        result._names = dims
+        return result
 
     def reference(self, key: Any) -> Any:
         word = key[0] if isinstance(key, tuple) and len(key) > 1 and isinstance(key[0], str) else ""
@@ -93,17 +148,21 @@ class TensorRules(Rules):
             return key[1]  # a class, with the source of it: it was refused already, or is none of tensors
         if word != "storage" or len(key) not in (5, 6):
             return Refused("it refers to something outside that is no storage")
-        _, kind, name, _, count, *part = key
+        _, kind, name, location, count, *part = key
         if not isinstance(kind, Kind):
             return kind if isinstance(kind, Refused) else Refused("a storage is of no class")
-        if not isinstance(name, str) or not _is_size(count):
+        if not isinstance(name, str) or not is_size(count):
             raise WeightsError(f"a storage is called {short(name)} and has {short(count)} values")
         dtype: DType | None = kind.value
         width = dtype.itemsize if dtype else 1
         size = count * width
         found = self.storages.get(name)
         if found is None:
-            found = Storage(f"storage {short(name)}", self._memory(name, size), dtype)
+            if not isinstance(location, str):
+                raise WeightsError(f"storage {short(name)} was on a device {short(location)}")
+            memory = self._memory(name, size)
+            place = self._place(memory, location)
+            found = Storage(f"storage {short(name)}", memory, dtype, place)
             if self._big:
                 _turn(found)
             _check_bools(found)
@@ -112,14 +171,15 @@ class TensorRules(Rules):
             raise WeightsError(f"storage {short(name)} is declared twice, and differently")
         if not part or part[0] is None:
             return found
-        if not isinstance(part[0], tuple) or len(part[0]) != 3 or not all(map(_is_size, part[0][1:])):
+        if not isinstance(part[0], tuple) or len(part[0]) != 3 or not all(map(is_size, part[0][1:])):
             raise WeightsError(f"storage {short(name)} is a view {short(part[0])}")
         _, offset, length = part[0]
         if offset + length > count:
             raise WeightsError(
                 f"a view of storage {short(name)} ends at {offset + length} and it has {count} values"
             )
-        return Storage(found.name, found.memory[offset * width : (offset + length) * width], dtype)
+        memory = found.memory[offset * width : (offset + length) * width]
+        return Storage(found.name, memory, dtype, found.device)
 
 
 def _turn(storage: Storage) -> None:
@@ -135,11 +195,6 @@ def _check_bools(storage: Storage) -> None:
     bools = storage.dtype is not None and storage.dtype.kind == "b"
     if bools and storage.memory.size and storage.memory.max() > 1:
         raise WeightsError("a storage of bools has bytes that are neither 0 nor 1")
-
-
-def _is_size(value: Any) -> bool:
-    # Small enough that no product with the size of an item leaves 64 bits.
-    return type(value) is int and 0 <= value < 2**59
 
 
 def _rebuild(storage: Any, offset: Any, size: Any, stride: Any, *rest: Any) -> Tensor:
@@ -171,11 +226,33 @@ def _rebuild_any(
     if target is None or (dtype is not None and dtype is not target):
         raise WeightsError(f"a tensor's type is {dtype}, that of its storage {storage.dtype}")
     _check_extras(requires_grad, hooks, metadata)
+    if target.is_quantized:
+        raise WeightsError("codes are a quantized tensor's, which says their scale")
+    array = _array_in(storage, target, offset, size, stride)
+    if metadata:
+        if array.nbytes > storage.memory.size or target.kind not in DIFFERENTIABLE:
+            raise WeightsError(
+                "a tensor that is to be negated or conjugated has values more than once, or no floats"
+            )
+        array = np.negative(array) if metadata.get("neg") else array
+        array = np.conjugate(array) if metadata.get("conj") else array
+    result = from_numpy(array)
+    if storage.device is not None:
+        result = result.to(storage.device)
+    if not requires_grad:
+        return result
+    if target.kind not in DIFFERENTIABLE:
+        raise WeightsError(f"a tensor of type {target.name} asks for a gradient")
+    return result.requires_grad_()
+
+
+def _array_in(storage: Storage, target: DType, offset: Any, size: Any, stride: Any) -> np.ndarray[Any, Any]:
+    """Return the array that lies in `storage` by these numbers, once they are checked."""
     width = target.itemsize
     for what, values in (("sizes", size), ("strides", stride)):
-        if not isinstance(values, tuple) or len(values) > MAXIMUM_DIMS or not all(map(_is_size, values)):
+        if not isinstance(values, tuple) or len(values) > MAXIMUM_DIMS or not all(map(is_size, values)):
             raise WeightsError(f"a tensor has {what} {short(values)}")
-    if len(size) != len(stride) or not _is_size(offset):
+    if len(size) != len(stride) or not is_size(offset):
         raise WeightsError(
             f"a tensor has sizes {short(size)}, strides {short(stride)} and begins at {short(offset)}"
         )
@@ -202,19 +279,7 @@ def _rebuild_any(
     else:
         steps = tuple(step * width for step in stride)
         array = np.ndarray(size, target.numpy, memoryview(cast(Any, storage.memory)), offset * width, steps)
-    if metadata:
-        if math.prod(size) > room or target.kind not in DIFFERENTIABLE:
-            raise WeightsError(
-                "a tensor that is to be negated or conjugated has values more than once, or no floats"
-            )
-        array = np.negative(array) if metadata.get("neg") else array
-        array = np.conjugate(array) if metadata.get("conj") else array
-    result = from_numpy(array)
-    if not requires_grad:
-        return result
-    if target.kind not in DIFFERENTIABLE:
-        raise WeightsError(f"a tensor of type {target.name} asks for a gradient")
-    return result.requires_grad_()
+    return array
 
 
 def _check_extras(requires_grad: Any, hooks: Any, metadata: Any) -> None:
@@ -238,83 +303,57 @@ def _parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> 
         raise WeightsError("a parameter has attributes of its own")
     if requires_grad and data.payload.dtype.kind not in DIFFERENTIABLE:
         raise WeightsError(f"a parameter of type {data.dtype.name} asks for a gradient")
-    return Parameter(data.detach(), requires_grad)
+    made = Parameter(data.detach(), requires_grad)
+    return cast(Parameter, labelled(made, data._labels)) if data._labels is not None else made
 
 
-def _ordered(pairs: Any = ()) -> Any:
-    if not isinstance(pairs, list | tuple) or any(
-        not isinstance(one, list | tuple) or len(one) != 2 for one in pairs
-    ):
-        raise WeightsError("an OrderedDict is made of no pairs")
-    check_keys([key for key, _ in pairs])
-    return OrderedDict(pairs)
-
-
-def _members(values: Any = ()) -> list[Any]:
-    if not isinstance(values, list | tuple):
-        raise WeightsError("a set is made of no list")
-    check_keys(list(values))
-    return list(values)
-
-
-def _sizes(values: Any = ()) -> tuple[int, ...]:
-    if not isinstance(values, list | tuple) or not all(map(_is_size, values)):
-        raise WeightsError(f"a Size is made of {short(values)}")
-    return tuple(values)
-
-
-def _device(kind: Any, index: Any = None) -> Device:
-    if not isinstance(kind, str) or len(kind) > 100 or not (index is None or _is_size(index)):
-        raise WeightsError("a device is called by no word")
+def _quantized(
+    storage: Any, offset: Any, size: Any, stride: Any, quantizer: Any, requires_grad: Any, hooks: Any
+) -> Tensor:
+    """Return the quantized tensor whose codes lie in `storage`."""
+    if not isinstance(storage, Storage) or storage.dtype is None or not storage.dtype.is_quantized:
+        raise WeightsError("a quantized tensor lies in no storage of codes")
+    _check_extras(requires_grad, hooks, None)
+    if requires_grad or not isinstance(quantizer, tuple) or not quantizer:
+        raise WeightsError("a quantized tensor asks for a gradient, or does not say how it is quantized")
+    codes = _array_in(storage, storage.dtype, offset, size, stride)
+    if codes.nbytes > storage.memory.size:
+        raise WeightsError("a quantized tensor has codes more than once")
+    codes = np.array(codes)
+    scheme, *rest = quantizer
     try:
-        return Device(kind, index)
-    except RuntimeError as error:
-        raise WeightsError(str(error)) from None
-
-
-def _bytes(text: Any, encoding: Any) -> bytes:
-    if not isinstance(text, str) or not isinstance(encoding, str) or encoding != "latin1":
-        raise WeightsError("bytes are written in an encoding that is not latin1")
-    try:
-        return text.encode("latin1")
-    except UnicodeEncodeError:
-        raise WeightsError("bytes are no latin1") from None
-
-
-def _byte_array(data: Any = b"", encoding: Any = "latin1") -> bytearray:
-    return bytearray(data if isinstance(data, bytes) else _bytes(data, encoding))
-
-
-def _complex(real: Any, imag: Any) -> complex:
-    if not isinstance(real, float) or not isinstance(imag, float):
-        raise WeightsError("a complex number is made of no floats")
-    return complex(real, imag)
+        if scheme is QScheme.PER_TENSOR_AFFINE and [type(one) for one in rest] == [float, int]:
+            payload = QuantizedArray(codes, rest[0], rest[1], storage.dtype)
+        elif scheme is QScheme.PER_CHANNEL_AFFINE and [type(one) for one in rest] == [Tensor, Tensor, int]:
+            scales, zeros, axis = rest
+            payload = QuantizedArray(codes, plain(scales), plain(zeros), storage.dtype, axis)
+        else:
+            raise WeightsError("a tensor is quantized in a way that is not read")
+    except (QuantizationError, OverflowError, TypeError, ValueError) as error:
+        raise WeightsError(f"a quantized tensor: {error}") from None
+    return new(payload)
 
 
 def _known() -> dict[str, Any]:
     functions: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
-        "collections.OrderedDict": (_ordered, (0, 1)),
         "torch._utils._rebuild_tensor": (_rebuild, (4,)),
         "torch._utils._rebuild_tensor_v2": (_rebuild, (6, 7)),
         "torch._utils._rebuild_tensor_v3": (_rebuild_of_type, (7, 8)),
         "torch._utils._rebuild_parameter": (_parameter, (3,)),
         "torch._utils._rebuild_parameter_with_state": (_parameter, (4,)),
-        "torch.Size": (_sizes, (0, 1)),
-        "torch.device": (_device, (1, 2)),
-        "_codecs.encode": (_bytes, (2,)),
+        "torch._utils._rebuild_qtensor": (_quantized, (7,)),
     }
-    for module in ("builtins", "__builtin__"):
-        functions[f"{module}.set"] = (lambda values=(): set(_members(values)), (0, 1))
-        functions[f"{module}.frozenset"] = (lambda values=(): frozenset(_members(values)), (0, 1))
-        functions[f"{module}.complex"] = (_complex, (2,))
-        functions[f"{module}.bytearray"] = (_byte_array, (0, 1, 2))
-        functions[f"{module}.bytes"] = (bytes, (0,))
     known: dict[str, Any] = {name: Function(name, *made) for name, made in functions.items()}
     known |= {f"torch.{name}": Kind(f"torch.{name}", dtype) for name, dtype in STORAGES.items()}
+    known |= {f"torch.{name}": Kind(f"torch.{name}", dtype) for name, dtype in CODES.items()}
     for name in ("torch.UntypedStorage", "torch.storage.UntypedStorage"):
         known[name] = Kind(name, None)
-    return known
+    known |= {f"torch.{scheme.value}": scheme for scheme in QScheme}
+    return known | PLAIN | NUMPY | pickled_objects.OBJECTS
 
+
+_REBUILT = {f"torch._utils._rebuild_{kind}" for kind in ("tensor", "tensor_v2", "tensor_v3", "qtensor")}
+"""Functions that make a tensor."""
 
 _KNOWN = _known()
 """What a file may name besides types."""

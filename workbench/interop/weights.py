@@ -110,8 +110,8 @@ def _flat(found: Any, path: str | os.PathLike[str]) -> dict[str, Tensor]:
 def save_weights(weights: Module | Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a module's state, or tensors by name, in the format that the suffix says; the file is replaced whole.
 
-    ``.safetensors`` keeps names of dims, and is what to take; ``.pt`` and ``.pth`` are for ``torch.load``, ``.npz`` for
-    NumPy, neither with names.
+    ``.safetensors`` keeps names of dims, and is what to take; ``.pt`` and ``.pth`` are for ``torch.load``, which reads
+    past the names; ``.npz`` is for NumPy, and has none.
 
     Raises ValueError for another suffix, `DTypeError` for types that the format has not, `QuantizationError` for
     quantized tensors; nothing is written then.
