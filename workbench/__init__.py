@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import importlib as _importlib
-import sys as _sys
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
@@ -17,6 +16,7 @@ from workbench import autograd, data, fft, kernels, linalg, models, names, nn, o
 from workbench.autograd import (
     autocast,
     enable_grad,
+    get_autocast_dtype,
     grad_enabled,
     inference_mode,
     is_autocast_enabled,
@@ -26,6 +26,7 @@ from workbench.autograd import (
     set_grad_enabled,
 )  # fmt: skip
 from workbench.base import renderer_lookup as _rich
+from workbench.base.absent import absent as _absent
 from workbench.base.devices import Device
 from workbench.base.devices import Device as device
 from workbench.base.dtypes import (
@@ -71,7 +72,9 @@ from workbench.base.random import (
     seed,
     set_rng_state,
 )  # fmt: skip
-from workbench.core.backend import Backend, backends, register_backend
+from workbench.base.size import Size
+from workbench.base.symbolic_size import SymbolicSize as SymInt
+from workbench.core.backend import Backend, register_backend
 from workbench.func import vmap
 from workbench.kernels import get_num_threads, set_num_threads
 from workbench.lab.extension import labextension_paths as _jupyter_labextension_paths  # noqa: F401
@@ -135,6 +138,7 @@ newaxis = None
 """In an index: a new dim of size 1."""
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += ["set_printoptions"]
+__all__ += ["Size", "SymInt", "get_autocast_dtype"]
 __all__ += sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)
@@ -142,34 +146,66 @@ globals().update({scheme.value: scheme for scheme in _QScheme})
 __all__ += [scheme.value for scheme in _QScheme]
 
 _LATER = (
+    "accelerator",
+    "amp",
     "attribution",
+    "backends",
+    "compiler",
+    "cuda",
+    "distributed",
     "embedding",
     "export",
     "func",
     "graph",
+    "hub",
     "interop",
+    "jit",
     "live",
+    "mps",
+    "multiprocessing",
+    "onnx",
+    "overrides",
+    "profiler",
     "quantization",
+    "random",
     "testing",
+    "torch",
     "train",
+    "types",
     "utils",
+    "version",
     "widgets",
+    "xpu",
 )
 """Rooms that are imported when they are first named, so that a plain script starts fast."""
 
 
 _LATER_FROM = {
+    "_assert": "workbench.jit",
+    "compile": "workbench.compiler",
     "load": "workbench.interop.serialization",
     "load_weights": "workbench.interop.weights",
     "save": "workbench.interop.serialization",
     "save_weights": "workbench.interop.weights",
     "serialization": "workbench.interop",
-}
+    **dict.fromkeys(
+        (
+            "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+            "get_float32_matmul_precision", "get_num_interop_threads", "is_deterministic_algorithms_warn_only_enabled",
+            "is_warn_always_enabled", "set_default_device", "set_deterministic_debug_mode",
+            "set_float32_matmul_precision", "set_num_interop_threads", "set_warn_always",
+            "use_deterministic_algorithms",
+        ),
+        "workbench.backends.settings",
+    ),
+}  # fmt: skip
 """What is offered here out of such rooms, and the module that it is in."""
 
 
+PYTORCH_FILES = ("_tensor", "functional", "torch_version")
+"""Files of PyTorch's whose names are offered here: ``python -m workbench.torch`` finds them."""
+
 _ELSEWHERE = {
-    "cuda": "a device is asked for by its name, x.to('cuda'), and wb.backends() says which there are",
     "fx": "wb.graph traces functions and modules",
 }
 """Words of PyTorch's for what is called otherwise here, and what it is called."""
@@ -182,10 +218,7 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(_LATER_FROM[name]), name)
     if name == "__version__":
         return _importlib.import_module("importlib.metadata").version("tensor-workbench")
-    elsewhere = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-    raise AttributeError(
-        f"module 'workbench' has no attribute {name!r}{elsewhere}", name=name, obj=_sys.modules[__name__]
-    )
+    raise _absent(name, __name__, __dir__(), _ELSEWHERE)
 
 
 def __dir__() -> list[str]:

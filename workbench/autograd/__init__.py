@@ -8,7 +8,7 @@ from workbench.autograd.engine import backward
 from workbench.autograd.function import Function, once_differentiable
 from workbench.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from workbench.autograd.gradients import grad
-from workbench.autograd.mixed_precision import autocast, is_autocast_enabled
+from workbench.autograd.mixed_precision import autocast, get_autocast_dtype, is_autocast_enabled
 from workbench.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -17,11 +17,14 @@ from workbench.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from workbench.autograd.variable import Variable
+from workbench.base.absent import words
 from workbench.core.dispatch import grad_enabled
 
 __all__ = [
     "Function",
     "GradcheckError",
+    "Variable",
     "autocast",
     "backward",
     "checkpoint",
@@ -29,6 +32,7 @@ __all__ = [
     "enable_grad",
     "forward_ad",
     "functional",
+    "get_autocast_dtype",
     "grad",
     "grad_enabled",
     "gradcheck",
@@ -43,3 +47,8 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+PYTORCH_FILES = ("anomaly_mode", "function", "grad_mode", "variable")
+"""Files that PyTorch has here."""
+
+__getattr__, __dir__ = words(__name__, __all__, later={"profiler": "workbench.profiler"})

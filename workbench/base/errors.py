@@ -14,6 +14,7 @@ from workbench.base import renderer_lookup
 from workbench.base.tracebacks import short_traceback
 
 __all__ = [
+    "AbsentWordError",
     "AutogradError",
     "DTypeError",
     "DeviceError",
@@ -24,6 +25,7 @@ __all__ = [
     "QuantizationError",
     "Shown",
     "StateDictError",
+    "UnavailableError",
     "WeightsError",
     "short",
 ]
@@ -147,6 +149,29 @@ class AutogradError(Shown, RuntimeError):
 
 class DeviceError(Shown, RuntimeError):
     """Values on devices that do not go together, a device that is not there, or one that cannot do what is asked."""
+
+
+class UnavailableError(Shown, RuntimeError):
+    """A word that is there, and needs what is not: other processes, a GPU, a network, a compiler."""
+
+
+class AbsentWordError(Shown, AttributeError):
+    """A word that a module has not. The words say what it is called, why there is none, or which is the nearest.
+
+    `obj` is not set: Python would guess a name once more below these words.
+    """
+
+    def __init__(self, message: str, *, name: str, module: str) -> None:
+        super().__init__(message)
+        self.name = name
+        self.module = module
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _absent_word, (str(self), self.name, self.module)
+
+
+def _absent_word(message: str, name: str, module: str) -> AbsentWordError:
+    return AbsentWordError(message, name=name, module=module)
 
 
 class QuantizationError(Shown, RuntimeError):

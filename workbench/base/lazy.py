@@ -6,7 +6,16 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Lazy", "after_import", "metadata", "scipy_blas", "scipy_fft", "scipy_linalg", "scipy_special"]
+__all__ = [
+    "Lazy",
+    "after_import",
+    "imported",
+    "metadata",
+    "scipy_blas",
+    "scipy_fft",
+    "scipy_linalg",
+    "scipy_special",
+]
 
 
 after_import: list[Callable[[], None]] = []
@@ -35,6 +44,15 @@ class Lazy:
         # Found from now on without this method.
         setattr(self, name, found)
         return found
+
+
+def imported(name: str) -> Any:
+    """Return a module by its full name, imported now if it has not been.
+
+    >>> imported("math").sqrt(4)
+    2.0
+    """
+    return importlib.import_module(name)
 
 
 metadata = Lazy("importlib.metadata")

@@ -23,7 +23,17 @@ from workbench.base.errors import DeviceError
 from workbench.base.lazy import metadata
 from workbench.core.op import Op
 
-__all__ = ["Backend", "backend_of", "backends", "device_of", "find", "move", "register_backend", "run"]
+__all__ = [
+    "Backend",
+    "backend_of",
+    "backends",
+    "device_of",
+    "find",
+    "is_available",
+    "move",
+    "register_backend",
+    "run",
+]
 
 GROUP = "workbench.backends"
 
@@ -103,6 +113,18 @@ def backends() -> Mapping[str, str]:
     """Return the devices besides the CPU, found or offered by installed packages, each with a word on its state."""
     _ask()
     return {**dict.fromkeys(_by_name, "available"), **_unavailable}
+
+
+def is_available(device_type: str) -> bool:
+    """Say whether there is a device of this type: ``cpu``, or one of a backend that can be used.
+
+    >>> is_available("cpu"), is_available("tpu")
+    (True, False)
+    """
+    if device_type == "cpu" or device_type in _by_name:
+        return True
+    _ask()
+    return device_type in _by_name
 
 
 def _ask() -> None:

@@ -9,8 +9,41 @@
 
 from __future__ import annotations
 
+import sys
+
+from workbench import nn
+from workbench.base.absent import words
+from workbench.base.module_types import CallableModule
 from workbench.embedding.embedding import Embedding, Projection
 from workbench.embedding.neighbours import Near, neighbours
 from workbench.embedding.pca import PCA
+from workbench.tensor import Tensor
 
 __all__ = ["PCA", "Embedding", "Near", "Projection", "neighbours"]
+
+
+def __call__(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Return the rows of `weight` [n, embedding_dim] at `indices`: PyTorch's function of this room's name.
+
+    >>> import workbench as wb
+    >>> wb.embedding(wb.eye(3), wb.tensor([2]))
+    tensor([[0.0000, 0.0000, 1.0000]])
+    """
+    return nn.functional.embedding(
+        indices,
+        weight,
+        None if padding_idx == -1 else padding_idx,
+        scale_grad_by_freq=scale_grad_by_freq,
+        sparse=sparse,
+    )
+
+
+sys.modules[__name__].__class__ = CallableModule
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from workbench.nn import functional, init, modules, utils
+from workbench.base.absent import words
+from workbench.nn import attention, functional, init, modules, parallel, utils
 from workbench.nn.module import Module
 from workbench.nn.modules import *  # noqa: F403  every layer, by the list of that room
+from workbench.nn.parallel import DataParallel
 from workbench.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from workbench.nn.spatial_names import IMAGE, check_names
 
 __all__ = [
-    "IMAGE", "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "check_names",
-    "functional", "init", "utils",
+    "IMAGE", "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter",
+    "attention", "check_names",
+    "functional", "init", "modules", "parallel", "utils",
 ]  # fmt: skip
 __all__ += modules.__all__
+
+_LATER_HERE = "modules of the workbench are quantized by wb.quantization"
+
+__getattr__, __dir__ = words(
+    __name__, __all__, elsewhere=dict.fromkeys(("intrinsic", "qat", "quantizable", "quantized"), _LATER_HERE)
+)

@@ -430,3 +430,15 @@ kaiming_uniform = _older(kaiming_uniform_)
 kaiming_normal = _older(kaiming_normal_)
 orthogonal = _older(orthogonal_)
 sparse = _older(sparse_)
+
+
+_calculate_fan_in_and_fan_out = calculate_fan
+"""PyTorch's name for it, which programs use."""
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """Return the fan that `mode` names, as the initialisations of He et al. use it."""
+    modes = ("fan_in", "fan_out")
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {list(modes)}")
+    return calculate_fan(tensor)[modes.index(mode.lower())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.absent import words
 from workbench.optim import lr_scheduler, swa_utils
 from workbench.optim.adafactor import Adafactor
 from workbench.optim.adagrad import Adadelta, Adagrad
@@ -41,3 +42,22 @@ __all__ = [
     "register_optimizer_step_pre_hook",
     "swa_utils",
 ]
+
+PYTORCH_FILES = (
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "asgd",
+    "lbfgs",
+    "nadam",
+    "optimizer",
+    "radam",
+    "rmsprop",
+    "rprop",
+    "sgd",
+)
+"""Files that PyTorch has here."""
+
+__getattr__, __dir__ = words(__name__, __all__)

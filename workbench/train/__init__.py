@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.amp.grad_scaler import GradScaler
 from workbench.train.callbacks import (
     Callback,
     CellCurves,
@@ -26,7 +27,6 @@ from workbench.train.metrics import (
     TopKAccuracy,
 )
 from workbench.train.output import Output
-from workbench.train.scaler import GradScaler
 from workbench.train.trainer import Trainer
 
 __all__ = [

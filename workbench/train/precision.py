@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, get_args
 
+from workbench.amp.grad_scaler import GradScaler
 from workbench.autograd import autocast
 from workbench.base.dtypes import as_dtype
-from workbench.train.scaler import GradScaler
 
 __all__ = ["Precision", "PrecisionName"]
 

@@ -1,7 +1,12 @@
-"""Tools beside the tensors: measuring, and trading time for memory."""
+"""Tools beside the tensors: measuring, trading time for memory, nests, logs; and data sets under PyTorch's name."""
 
 from __future__ import annotations
 
-from workbench.utils import benchmark, checkpoint
+from workbench import data
+from workbench.base.absent import words
+from workbench.utils import _pytree as _pytree
+from workbench.utils import benchmark, checkpoint, dlpack
 
-__all__ = ["benchmark", "checkpoint"]
+__all__ = ["benchmark", "checkpoint", "data", "dlpack"]
+
+__getattr__, __dir__ = words(__name__, __all__, later={"tensorboard": "workbench.utils.tensorboard"})

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
+from workbench.base.absent import words
+from workbench.base.module_types import Gathered
+from workbench.nn.modules import batch_norm, conv, conv_transpose, dropout, instance_norm, loss
 from workbench.nn.modules.activation_bounded import (
     Hardsigmoid,
     Hardtanh,
@@ -135,6 +142,7 @@ from workbench.nn.modules.recurrent_base import RNNBase
 from workbench.nn.modules.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from workbench.nn.modules.response_norm import CrossMapLRN2d, LocalResponseNorm
 from workbench.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from workbench.nn.modules.sync_batch_norm import SyncBatchNorm
 from workbench.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,
@@ -150,6 +158,15 @@ from workbench.nn.modules.upsampling import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+
+_BatchNorm, _NormBase, _InstanceNorm = (
+    batch_norm.BatchNormNd,
+    batch_norm.RunningNorm,
+    instance_norm.InstanceNormNd,
+)
+_ConvNd, _ConvTransposeNd, _DropoutNd = conv.ConvNd, conv_transpose.ConvTransposeNd, dropout.DropoutNd
+_Loss, _WeightedLoss = loss.Loss, loss.WeightedLoss
+"""What layers have in common, under PyTorch's names: programs ask whether a layer is one of these."""
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "SELU", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d",
@@ -173,8 +190,31 @@ __all__ = [
     "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RNNBase", "RNNCell", "RNNCellBase", "RReLU", "ReLU",
     "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
     "ReplicationPad3d", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax",
-    "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+    "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "SyncBatchNorm", "Tanh", "Tanhshrink", "Threshold",
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
     "TransformerEncoderLayer", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten", "Unfold",
     "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
 ]  # fmt: skip
+
+PYTORCH_FILES = (
+    "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
+    "fold", "instancenorm", "lazy", "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling",
+    "rnn", "sparse", "transformer", "upsampling",
+)  # fmt: skip
+"""Files that PyTorch has here. It divides the layers otherwise: each has the names of all."""
+
+_files: dict[str, ModuleType] = {}
+
+
+def _file(name: str) -> ModuleType:
+    """Return one of PyTorch's files, for ``wb.nn.modules.batchnorm.BatchNorm2d``."""
+    if name not in _files:
+        _files[name] = Gathered(f"{__name__}.{name}", sys.modules[__name__])
+    return _files[name]
+
+
+_missing, __dir__ = words(__name__, __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _file(name) if name in PYTORCH_FILES else _missing(name)

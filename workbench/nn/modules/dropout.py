@@ -11,7 +11,15 @@ from workbench.nn.positional_dims import check_places
 from workbench.nn.spatial_names import IMAGE, check_names
 from workbench.ops.random.dropout import dropout
 
-__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+__all__ = [
+    "AlphaDropout",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "DropoutNd",
+    "FeatureAlphaDropout",
+]
 
 
 def check_probability(p: Any) -> None:
@@ -30,7 +38,7 @@ def check_probability(p: Any) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-class _Dropout(Module):
+class DropoutNd(Module):
     expected: tuple[Names, ...] = ()
     """Names of the dims that are taken, where the layer says what they mean."""
 
@@ -51,7 +59,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(DropoutNd):
     """While training, set each value to 0 with probability `p` and scale the rest by 1 / (1 - p).
 
     Names and sizes pass through. With `inplace`, the input itself is changed. Raises ValueError unless 0 ≤ p ≤ 1.
@@ -67,7 +75,7 @@ class Dropout(_Dropout):
         return dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(DropoutNd):
     """While training, set whole channels of [N, C, L] or [C, L] to 0 with probability `p`, and scale the rest.
 
     Names and sizes pass through. Raises `DimensionError` where names say that the dims are others.
@@ -86,7 +94,7 @@ class Dropout1d(_Dropout):
         return functional.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(DropoutNd):
     """While training, set whole channels of [N, C, H, W] to 0 with probability `p`, and scale the rest.
 
     Three dims are taken for [N, C, L], as in PyTorch. Names and sizes pass through. Raises `DimensionError` where
@@ -105,7 +113,7 @@ class Dropout2d(_Dropout):
         return functional.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(DropoutNd):
     """While training, set whole channels of [N, C, D, H, W] or [C, D, H, W] to 0 with probability `p`, scale the rest.
 
     Names and sizes pass through. Raises `DimensionError` where names say that the dims are others.
@@ -124,7 +132,7 @@ class Dropout3d(_Dropout):
         return functional.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(DropoutNd):
     """While training, set values to the floor of `SELU` with probability `p`, keeping mean 0 and variance 1.
 
     Names and sizes pass through. Klambauer et al. 2017.
@@ -139,7 +147,7 @@ class AlphaDropout(_Dropout):
         return functional.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(DropoutNd):
     """`AlphaDropout` of whole channels of [N, C, …].
 
     Names and sizes pass through. Raises `DimensionError` where a dim called ``C`` stands elsewhere than at 1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.absent import words
 from workbench.optim.lr_scheduler.base import LRScheduler
 from workbench.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
 from workbench.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
@@ -17,6 +18,9 @@ from workbench.optim.lr_scheduler.factors import (
     StepLR,
 )
 from workbench.optim.lr_scheduler.plateau import ReduceLROnPlateau
+
+_LRScheduler = LRScheduler
+"""Its older name."""
 
 __all__ = [
     "ChainedScheduler",
@@ -36,3 +40,5 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

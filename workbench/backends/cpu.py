@@ -1,0 +1,12 @@
+"""The CPU: what its instructions allow."""
+
+from __future__ import annotations
+
+from workbench import kernels
+
+__all__ = ["get_cpu_capability"]
+
+
+def get_cpu_capability() -> str:
+    """Return the widest instructions that the compiled kernels use; ``DEFAULT`` where there are none."""
+    return str(kernels.info().get("isa", "DEFAULT"))

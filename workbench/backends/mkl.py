@@ -1,0 +1,10 @@
+"""Intel's MKL: the workbench has its own kernels, oneDNN, and NumPy's BLAS."""
+
+from __future__ import annotations
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Say whether it is used: no."""
+    return False

@@ -1,0 +1,15 @@
+"""The package opt_einsum, which looks for the best order of products: `wb.einsum` finds its own."""
+
+from __future__ import annotations
+
+__all__ = ["enabled", "is_available", "strategy"]
+
+enabled = False
+"""Whether the package is used."""
+strategy: str | None = None
+"""How it would look for an order."""
+
+
+def is_available() -> bool:
+    """Say whether the package is used: no."""
+    return False

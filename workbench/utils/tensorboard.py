@@ -1,0 +1,80 @@
+"""TensorBoard's logs in PyTorch's words: tensorboardX writes them, of tensors."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import tensorboardX
+from tensorboardX import FileWriter, RecordWriter
+
+from workbench.base.absent import words
+from workbench.base.errors import UnavailableError
+from workbench.tensor import Tensor
+from workbench.utils._pytree import tree_map_only
+
+__all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
+
+
+class SummaryWriter(tensorboardX.SummaryWriter):  # type: ignore[misc]
+    """Writes scalars, histograms, pictures, texts and points to `log_dir`, ``runs/<date>_<machine>`` unless told.
+
+    `wb.export.SummaryWriter` is a smaller one that writes at once, and that the workbench reads again.
+
+    >>> import tempfile, workbench as wb
+    >>> with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
+    ...     writer.add_scalar("loss", wb.tensor(0.5), 1)
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        super().__init__(
+            logdir=None if log_dir is None else str(log_dir),
+            comment=comment,
+            purge_step=purge_step,
+            max_queue=max_queue,
+            flush_secs=flush_secs,
+            filename_suffix=filename_suffix,
+        )
+
+    @property
+    def log_dir(self) -> str:
+        """The folder that is written to."""
+        return str(self.logdir)
+
+    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Write a model's graph. Raises UnavailableError: TensorBoard's graphs are made of TorchScript."""
+        raise UnavailableError(
+            "SummaryWriter.add_graph: no graphs are written for TensorBoard; wb.widgets.graph(model, x) draws one"
+        )
+
+
+def _of_tensors(name: str) -> Any:
+    """Return a method that has tensors among its arguments, and hands their numbers on."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tree_map_only(Tensor, _numbers, (args, kwargs))
+        return getattr(tensorboardX.SummaryWriter, name)(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = getattr(tensorboardX.SummaryWriter, name).__doc__
+    return method
+
+
+def _numbers(tensor: Tensor) -> Any:
+    return tensor.detach().cpu().numpy()
+
+
+for _name in (
+    "add_audio", "add_embedding", "add_figure", "add_histogram", "add_hparams", "add_image", "add_image_with_boxes",
+    "add_images", "add_mesh", "add_pr_curve", "add_scalar", "add_scalars", "add_text", "add_video",
+):  # fmt: skip
+    setattr(SummaryWriter, _name, _of_tensors(_name))
+
+__getattr__, __dir__ = words(__name__, __all__)
