@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib as _importlib
+from functools import partial as _partial
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
@@ -61,6 +62,7 @@ from workbench.base.errors import (
     QuantizationError,
     WeightsError,
 )
+from workbench.base.imported import when_imported as _when_imported
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import (
     Generator,
@@ -224,6 +226,18 @@ def __getattr__(name: str) -> _Any:
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LATER, *_LATER_FROM})
 
+
+_TOLD = {"einops._backends": "workbench.interop.einops", "einx": "workbench.interop.einx"}
+"""Libraries that are told of our tensors when somebody imports them, and the module that does it."""
+
+
+def _tell(module: str) -> None:
+    _importlib.import_module(module).register()
+
+
+for _library, _module in _TOLD.items():
+    _when_imported(_library, _partial(_tell, _module))
+del _library, _module
 
 if _rich.in_notebook():
     # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first.

@@ -79,6 +79,13 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.data.worker": {"multiprocessing": "as above", "multiprocessing.connection": "as above"},
     "workbench.data.random_streams": {"numpy.random": "slow to import, and most programs never draw from it"},
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
+    "workbench.interop.einops": {
+        "einops._backends": "not needed by the package: reached when the program has imported it"
+    },
+    "workbench.interop.einx": {
+        "einx._src": "as above",
+        "einx._src.frontend.backend": "as above",
+    },
     "workbench.interop.pandas": {"pandas": "not needed by the package, slow to import, used when asked for"},
     "workbench.interop.torch_tensors": {
         "torch": "not needed by the package, slow to import, used when asked for"

@@ -2,7 +2,8 @@
 
 `interop.pandas`, `interop.xarray` and `interop.torch` turn their values into tensors and back; `interop.safetensors`
 and `interop.pytorch_files` read and write files of weights, `interop.weights` whichever of them,
-`interop.serialization` whole checkpoints; `interop.cupy` is the device ``cuda``.
+`interop.serialization` whole checkpoints; `interop.cupy` is the device ``cuda``. `interop.einops` and `interop.einx`
+let those libraries take our tensors: the package calls them when somebody imports one (`base.imported`).
 """
 
 from __future__ import annotations
