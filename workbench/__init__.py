@@ -256,5 +256,6 @@ for _library, _module in _TOLD.items():
 del _library, _module
 
 if _rich.in_notebook():
-    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first.
-    _importlib.import_module("workbench.widgets")
+    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first. This
+    # brings all of them, and lets the panel of shapes follow the cells.
+    _importlib.import_module("workbench.widgets.last_cell")
