@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import sys as _sys
 from functools import partial as _partial
 from math import e, inf, nan, pi
 from typing import Any as _Any
@@ -63,15 +64,7 @@ from workbench.base.errors import (
     WeightsError,
 )
 from workbench.base.imported import when_imported as _when_imported
-from workbench.base.memory_formats import Layout as layout
-from workbench.base.memory_formats import MemoryFormat as memory_format
-from workbench.base.memory_formats import (
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    preserve_format,
-    strided,
-)
+from workbench.base.module_types import Gathered as _Gathered
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import (
     Generator,
@@ -106,8 +99,6 @@ from workbench.tensor.factories import (
     zeros,
     zeros_like,
 )  # fmt: skip
-from workbench.tensor.legacy_types import LEGACY_TYPES as _LEGACY_TYPES
-from workbench.tensor.legacy_types import set_default_tensor_type
 from workbench.tensor.printing import set_printoptions
 from workbench.tensor.random import (
     bernoulli,
@@ -152,14 +143,9 @@ newaxis = None
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += ["set_printoptions"]
 __all__ += ["Size", "SymInt", "get_autocast_dtype"]
-__all__ += [
-    "channels_last", "channels_last_3d", "contiguous_format", "layout", "memory_format", "preserve_format", "strided",
-]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)
-globals().update(_LEGACY_TYPES)
-__all__ += [*_LEGACY_TYPES, "set_default_tensor_type"]
 globals().update({scheme.value: scheme for scheme in _QScheme})
 __all__ += [scheme.value for scheme in _QScheme]
 
@@ -236,11 +222,22 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(_LATER_FROM[name]), name)
     if name == "__version__":
         return _importlib.import_module("importlib.metadata").version("tensor-workbench")
-    raise _absent(name, __name__, __dir__(), _ELSEWHERE)
+    if name in PYTORCH_FILES:
+        return _Gathered(f"{__name__}.{name}", _sys.modules[__name__])
+    raise _absent(name, __name__, [*__all__, *_LATER, *_LATER_FROM], _ELSEWHERE)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_LATER_FROM})
+    """Return what completion shows. Everything in ``__all__`` is there, whether it is shown or not.
+
+    Left out are `name_` and `name_copy` beside a `name`, the settings that PyTorch's programs make, and functions
+    of layers, which people look for in `nn.functional`.
+    """
+    shown = {name for name in {*__all__, *_LATER, *_LATER_FROM} if not name.startswith("_")}
+    settings = {name for name, module in _LATER_FROM.items() if module.endswith(".settings")}
+    layers = {name for name in nn.functional.__all__ if not hasattr(Tensor, name)} - {"embedding"}
+    twins = {f"{name}{ending}" for name in shown for ending in ("_", "_copy")}
+    return sorted(shown - settings - layers - twins)
 
 
 _TOLD = {"einops._backends": "workbench.interop.einops", "einx": "workbench.interop.einx"}
@@ -256,6 +253,5 @@ for _library, _module in _TOLD.items():
 del _library, _module
 
 if _rich.in_notebook():
-    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first. This
-    # brings all of them, and lets the panel of shapes follow the cells.
-    _importlib.import_module("workbench.widgets.last_cell")
+    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first.
+    _importlib.import_module("workbench.widgets")

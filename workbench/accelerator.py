@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workbench import cuda
-from workbench.base.absent import words
 from workbench.base.devices import Device
 from workbench.base.errors import UnavailableError
+from workbench.base.public import words
 
 __all__ = [
     "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",

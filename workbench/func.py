@@ -14,8 +14,11 @@ from workbench.autograd.jacobians import hessian, jacfwd, jacrev
 from workbench.autograd.stateless import functional_call, stack_module_state
 from workbench.autograd.transforms import grad, grad_and_value, jvp, linearize, vjp
 from workbench.autograd.vmap import vmap
+from workbench.base.public import words
 
 __all__ = [
     "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
+
+__getattr__, __dir__ = words(__name__, __all__)

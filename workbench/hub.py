@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
+from workbench.base.public import words
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 

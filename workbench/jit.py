@@ -10,8 +10,9 @@ import os
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
 from workbench.base.errors import UnavailableError
+from workbench.base.public import words
 
 __all__ = [
     "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "ignore", "interface", "is_scripting",

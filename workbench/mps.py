@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.backends.mps import is_available
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
+from workbench.base.public import words
 
 __all__ = [
     "current_allocated_memory",

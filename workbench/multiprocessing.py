@@ -10,7 +10,7 @@ import multiprocessing as _python
 from multiprocessing import *  # noqa: F403  all that Python offers there
 from typing import Any
 
-from workbench.base.absent import words
+from workbench.base.public import words
 
 __all__ = [
     *_python.__all__,

@@ -24,6 +24,7 @@ from typing import Annotated, Any, TypeVar, overload
 from workbench.base.annotations import annotations_of
 from workbench.base.dims import Dims, Names, check_names, misspelling, near_miss, unify_names
 from workbench.base.errors import DimensionError
+from workbench.base.public import words
 from workbench.core.value import dims_of
 from workbench.ops.shape.align import align_tensors
 from workbench.tensor.annotations import Sizes, Spec
@@ -291,3 +292,6 @@ def _check_near(name: str, found: Sequence[str], tensor: Tensor) -> None:
             operands=(dims_of(tensor).operand("tensor", [tensor.names.index(name)]),),
             fix=f"tensor.rename({name}={near!r})",
         )
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
+from workbench.base.public import words
 
 __all__ = ["export", "is_in_onnx_export", "register_custom_op_symbolic"]
 

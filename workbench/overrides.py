@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from workbench.base.absent import words
 from workbench.base.errors import UnavailableError
+from workbench.base.public import words
 from workbench.tensor import Tensor
 
 __all__ = [

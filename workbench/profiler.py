@@ -10,7 +10,8 @@ from contextlib import ContextDecorator
 from enum import Enum
 from typing import Any
 
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
+from workbench.base.public import words
 
 __all__ = [
     "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "tensorboard_trace_handler",

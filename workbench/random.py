@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.base.random import (
     default_generator,
     fork_rng,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.ops.linalg.cholesky import CholeskyWithInfo
 from workbench.ops.linalg.eigen import EighResult, EigResult
 from workbench.ops.linalg.ldl import LDLFactors, LDLFactorsWithInfo
@@ -19,3 +20,5 @@ __all__ = [
     "LDLFactorsWithInfo", "LUFactors", "LUFactorsWithInfo", "LstsqResult", "MinMax", "OldSVDResult", "QRResult",
     "Reflectors", "SVDResult", "SlogdetResult", "SolutionWithInfo", "TriangularSolution", "ValuesIndices",
 ]  # fmt: skip
+
+__getattr__, __dir__ = words(__name__, __all__)

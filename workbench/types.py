@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import IO, Any, TypeAlias
 
-from workbench.base.absent import words
 from workbench.base.devices import Device as _Device
+from workbench.base.public import words
 from workbench.base.size import Size
 from workbench.base.symbolic_size import SymbolicSize as SymInt
 from workbench.tensor import Tensor

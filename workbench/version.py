@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from workbench.base.public import words
+
 __all__ = ["TorchVersion", "__version__", "cuda", "debug", "git_version", "hip", "xpu"]
 
 
@@ -59,3 +61,5 @@ hip: str | None = None
 xpu: str | None = None
 git_version: str | None = None
 debug = False
+
+__getattr__, __dir__ = words(__name__, __all__)

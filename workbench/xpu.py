@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
+from workbench.base.public import words
 from workbench.core import backend
 
 __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all", "synchronize"]

@@ -15,6 +15,7 @@ from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
+from workbench.base.public import words
 
 __all__ = [
     "Attribution",
@@ -25,3 +26,5 @@ __all__ = [
     "Saliency",
     "explain",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

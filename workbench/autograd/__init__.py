@@ -18,7 +18,7 @@ from workbench.autograd.modes import (
     set_grad_enabled,
 )
 from workbench.autograd.variable import Variable
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.core.dispatch import grad_enabled
 
 __all__ = [
@@ -51,4 +51,4 @@ __all__ = [
 PYTORCH_FILES = ("anomaly_mode", "function", "grad_mode", "variable")
 """Files that PyTorch has here."""
 
-__getattr__, __dir__ = words(__name__, __all__, later={"profiler": "workbench.profiler"})
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES, later={"profiler": "workbench.profiler"})

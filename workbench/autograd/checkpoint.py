@@ -14,6 +14,7 @@ from workbench.autograd import engine
 from workbench.autograd.custom_function_calls import recorded_op
 from workbench.autograd.pytree import flatten
 from workbench.base.errors import AutogradError
+from workbench.base.public import words
 from workbench.base.random import default_generator
 from workbench.core.bases import next_serial
 from workbench.core.dispatch import enable_grad, grad_enabled
@@ -247,3 +248,6 @@ def _check_same(made: Sequence[Any], seen: Sequence[tuple[Any, Any]]) -> None:
                 "checkpoint: Recomputed values for the following tensors have different metadata than during the "
                 f"forward pass: output {k} was of shape {list(shape)} and type {dtype}, now it is {now}."
             )
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from workbench.autograd.forward import Dual, Forward
 from workbench.base.errors import AutogradError
+from workbench.base.public import words
 from workbench.core.dispatch import interpreting
 from workbench.core.tape import leaf_of
 from workbench.tensor import Tensor
@@ -129,3 +130,6 @@ def _level() -> Forward:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     return levels[-1]
+
+
+__getattr__, __dir__ = words(__name__, __all__)

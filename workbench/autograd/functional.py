@@ -20,6 +20,7 @@ from workbench.autograd.forward_ad import check_direction
 from workbench.autograd.jacobians import blocks_of, column_blocks, forward_columns, reverse_rows
 from workbench.autograd.transforms import pulled
 from workbench.base.errors import AutogradError
+from workbench.base.public import words
 from workbench.core.dispatch import enable_grad, interpreting
 from workbench.core.lending import share
 from workbench.core.value import new
@@ -430,3 +431,6 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     results = [settled(one, create_graph) for one in or_zeros(directions[1:], values[1:])]
     nested = tuple(results) if isinstance(inputs, tuple) else results[0]
     return settled(values[0], create_graph), nested
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.autograd.engine import current_walk
 from workbench.base.errors import AutogradError
+from workbench.base.public import words
 from workbench.core import tape
 from workbench.core.tape import Gathering, Node
 from workbench.tensor import Tensor
@@ -140,3 +141,6 @@ class _Gathered:
         # Cleared first: the function may start a backward of its own.
         found, self.found, self.walk = self.found, {}, None
         self.fn([found.get(k) for k in range(self.count)])
+
+
+__getattr__, __dir__ = words(__name__, __all__)

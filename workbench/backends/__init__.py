@@ -15,8 +15,8 @@ import sys
 from collections.abc import Mapping
 
 from workbench.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, xnnpack
-from workbench.base.absent import words
 from workbench.base.module_types import CallableModule
+from workbench.base.public import words
 from workbench.core import backend
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum", "xnnpack"]

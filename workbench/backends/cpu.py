@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench import kernels
+from workbench.base.public import words
 
 __all__ = ["get_cpu_capability"]
 
@@ -10,3 +11,6 @@ __all__ = ["get_cpu_capability"]
 def get_cpu_capability() -> str:
     """Return the widest instructions that the compiled kernels use; ``DEFAULT`` where there are none."""
     return str(kernels.info().get("isa", "DEFAULT"))
+
+
+__getattr__, __dir__ = words(__name__, __all__)

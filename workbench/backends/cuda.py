@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from workbench.base.public import words
 from workbench.core import backend
 
 __all__ = [
@@ -87,3 +88,6 @@ def sdp_kernel(
         yield
     finally:
         _attention.update(before)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

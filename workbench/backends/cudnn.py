@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from workbench.base.public import words
+
 __all__ = [
     "allow_tf32", "benchmark", "benchmark_limit", "deterministic", "enabled", "flags", "is_acceptable", "is_available",
     "version",
@@ -57,3 +59,6 @@ def flags(
         yield
     finally:
         own.update(before)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from workbench import kernels
+from workbench.base.public import words
 
 __all__ = ["allow_tf32", "deterministic", "enabled", "flags", "is_available"]
 
@@ -31,3 +32,6 @@ def flags(enabled: bool = False, deterministic: bool = False, allow_tf32: bool =
         yield
     finally:
         own.update(before)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

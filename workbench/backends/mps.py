@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.core import backend
 
 __all__ = ["is_available", "is_built", "is_macos13_or_newer"]
@@ -20,3 +21,6 @@ def is_built() -> bool:
 def is_macos13_or_newer(minor: int = 0) -> bool:
     """Say whether the system's version lets the device ``mps`` be used."""
     return is_available()
+
+
+__getattr__, __dir__ = words(__name__, __all__)

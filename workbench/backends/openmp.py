@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.kernels.threads import get_num_threads
 
 __all__ = ["is_available"]
@@ -10,3 +11,6 @@ __all__ = ["is_available"]
 def is_available() -> bool:
     """Say whether work is done on more threads than one."""
     return get_num_threads() > 1
+
+
+__getattr__, __dir__ = words(__name__, __all__)

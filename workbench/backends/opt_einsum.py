@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
+
 __all__ = ["enabled", "is_available", "strategy"]
 
 enabled = False
@@ -13,3 +15,6 @@ strategy: str | None = None
 def is_available() -> bool:
     """Say whether the package is used: no."""
     return False
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -1,26 +1,21 @@
-"""Words that are not there: what a module says of them, and what completion offers of those that are.
-
-A module gets both from one line at its end, ``__getattr__, __dir__ = words(__name__, __all__)``. Python asks these only
-where a name is not found, so that they cost nothing else.
-"""
+"""Words that are not there: what is said of them, and words that are there only to be named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from workbench.base.dims import near_miss
 from workbench.base.errors import AbsentWordError, UnavailableError
-from workbench.base.lazy import imported
 
-__all__ = ["absent", "refusing", "words"]
+__all__ = ["NOTHING", "absent", "refusing"]
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def absent(
-    name: str, module: str, known: Sequence[str], elsewhere: Mapping[str, str] = NOTHING
+    name: str, module: str, known: Iterable[str], elsewhere: Mapping[str, str] = NOTHING
 ) -> AbsentWordError:
     """Return the error for a name that `module` has not: what stands `elsewhere` for it, or the nearest of `known`.
 
@@ -35,30 +30,6 @@ def absent(
     elif near:
         text += f": did you mean {near!r}?"
     return AbsentWordError(text, name=name, module=module)
-
-
-def words(
-    module: str,
-    offered: Sequence[str],
-    *,
-    later: Mapping[str, str] = NOTHING,
-    elsewhere: Mapping[str, str] = NOTHING,
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a module's ``__getattr__`` and ``__dir__``: it offers `offered` and `later`, and says what it has not.
-
-    `later` are modules that are imported when they are first named, by their full names; `elsewhere` says what other
-    words, known from PyTorch, are called here, or why there are none.
-    """
-
-    def __getattr__(name: str) -> Any:
-        if name in later:
-            return imported(later[name])
-        raise absent(name, module, [*offered, *later], elsewhere)
-
-    def __dir__() -> list[str]:
-        return sorted({*offered, *later})
-
-    return __getattr__, __dir__
 
 
 def refusing(name: str, reason: str) -> Callable[..., NoReturn]:

@@ -6,7 +6,7 @@ what needs one is refused in words.
 
 from __future__ import annotations
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.cuda import amp
 from workbench.cuda.devices import (
     current_device,
@@ -80,6 +80,7 @@ _TENSORS = ("Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "S
 __getattr__, __dir__ = words(
     __name__,
     __all__,
+    files=PYTORCH_FILES,
     elsewhere={
         f"{kind}Tensor": f"wb.tensor(…, device='cuda') makes one, and wb.{kind.lower()} is the type"
         for kind in _TENSORS

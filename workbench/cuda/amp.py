@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from workbench import amp
-from workbench.base.absent import words
+from workbench.base.public import words
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
@@ -38,4 +38,4 @@ class GradScaler(amp.GradScaler):
 custom_fwd = functools.partial(amp.custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
 
-__getattr__, __dir__ = words(__name__, __all__)
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.data.archive import DataError, read_arrays
 from workbench.data.assets import asset
 from workbench.data.collate import default_collate, default_convert
@@ -69,4 +69,4 @@ __all__ = [
 PYTORCH_FILES = ("_utils", "dataloader", "dataset", "distributed", "sampler")
 """Files that PyTorch has here."""
 
-__getattr__, __dir__ = words(__name__, __all__)
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)

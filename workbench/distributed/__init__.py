@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.base.absent import refusing, words
+from workbench.base.absent import refusing
+from workbench.base.public import words
 
 __all__ = [
     "ReduceOp", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all",
@@ -86,6 +87,7 @@ _LATER_HERE = "processes that work together are not here yet; run the program fo
 __getattr__, __dir__ = words(
     __name__,
     __all__,
+    files=PYTORCH_FILES,
     elsewhere=dict.fromkeys(
         (
             "algorithms",

@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 
 from workbench import nn
-from workbench.base.absent import words
 from workbench.base.module_types import CallableModule
+from workbench.base.public import words
 from workbench.embedding.embedding import Embedding, Projection
 from workbench.embedding.neighbours import Near, neighbours
 from workbench.embedding.pca import PCA

@@ -16,6 +16,7 @@ import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 from PIL import Image, UnidentifiedImageError
 
+from workbench.base.public import words
 from workbench.embedding import Embedding
 from workbench.embedding.thumbnails import MOST_SIDE, cut, lay_out
 
@@ -335,3 +336,6 @@ def _read_sprite(path: Path, count: int, dims: tuple[int, ...]) -> Array:
         raise DamagedProjectorError(f"{path} is no picture that can be read: {error}") from None
     except ValueError as error:
         raise DamagedProjectorError(f"{path}: {error}") from None
+
+
+__getattr__, __dir__ = words(__name__, __all__)

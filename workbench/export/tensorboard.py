@@ -21,6 +21,7 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
 from workbench.base.errors import DimensionError
+from workbench.base.public import words
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
@@ -289,3 +290,6 @@ def scalars(logdir: str | Path) -> dict[str, Series]:
             "part of the log could not be read: " + "; ".join(log.problems), DamagedLogWarning, stacklevel=2
         )
     return log.scalars
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.graph import passes, types
 from workbench.graph.blocks import (
     NAMED,
@@ -42,3 +43,5 @@ __all__ = [
 NAMED.give(named)
 RUN.give(run)
 TEXT.give(text)
+
+__getattr__, __dir__ = words(__name__, __all__)

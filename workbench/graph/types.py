@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, dtype_of
+from workbench.base.public import words
 from workbench.base.size_expressions import Expression, Size, Symbol, Symbolic
 from workbench.base.size_guards import SizeScope
 from workbench.base.symbolic_size import plain
@@ -261,20 +262,13 @@ def type_of(tensor: Any, scope: SizeScope | None = None) -> TensorType:
     return TensorType(kind, dims.of_sizes(today(sizes)), sizes=sizes)
 
 
-def symbolic(name: str, kind: Type, later: bool = False) -> Type:
+def symbolic(name: str, kind: TensorType) -> TensorType:
     """Return the type of an input called `name`: each of its sizes is a symbol, which a run binds.
-
-    With `later`, of what a block is given, or of what a call of no op makes: its sizes are known when it is. What is no
-    tensor has no sizes, and keeps its type.
 
     >>> symbolic("x", TensorType(np.dtype("f4"), Dims((None,), (2,)))).sizes
     (x.shape[0],)
     """
-    if not isinstance(kind, TensorType):
-        return kind
-    sizes = (
-        Expression.of(Symbol(f"{name}.shape[{dim}]", size, later)) for dim, size in enumerate(kind.dims.sizes)
-    )
+    sizes = (Expression.of(Symbol(f"{name}.shape[{dim}]", size)) for dim, size in enumerate(kind.dims.sizes))
     return replace(kind, sizes=tuple(sizes))
 
 
@@ -307,14 +301,13 @@ def type_of_value(value: Any, leaf: Callable[[Any], Type | None] = lambda value:
 
 def common(types: Iterable[Type]) -> Type:
     """Return the one type that all `types` are, with None made optional; ``tensor`` or ``any`` where there is none."""
-    # Each once, in the order in which they came. That a guard fixes a size of one of them is no part of it.
-    found = list(
-        dict.fromkeys(
-            replace(one, fixed=frozenset()) if isinstance(one, TensorType) else one for one in types
-        )
-    )
+    # Each once, in the order in which they came.
+    found = list(dict.fromkeys(types))
     some = [one for one in found if one != NONE]
     if not some:
         return NONE if found else NEVER
     whole = some[0] if len(some) == 1 else TENSOR if all(isinstance(one, TensorType) for one in some) else ANY
     return whole if whole == ANY or len(some) == len(found) else OptionalType(whole)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

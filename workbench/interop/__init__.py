@@ -8,6 +8,9 @@ let those libraries take our tensors: the package calls them when somebody impor
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.interop import cupy, pandas, pytorch_files, safetensors, serialization, torch, weights, xarray
 
 __all__ = ["cupy", "pandas", "pytorch_files", "safetensors", "serialization", "torch", "weights", "xarray"]
+
+__getattr__, __dir__ = words(__name__, __all__)

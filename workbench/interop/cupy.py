@@ -17,6 +17,7 @@ from workbench.base.devices import Device
 from workbench.base.dtypes import bfloat16
 from workbench.base.errors import DeviceError, DTypeError
 from workbench.base.lazy import Lazy
+from workbench.base.public import words
 from workbench.core.backend import Backend
 
 __all__ = ["GENERIC", "KERNELS", "backend"]
@@ -144,3 +145,6 @@ def _to_device(array: np.ndarray[Any, Any], device: Device) -> Any:
 
 def _write(array: Any, source: Any) -> None:
     array[...] = source
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.base.dtypes import as_dtype, promote_types
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.lazy import Lazy
+from workbench.base.public import words
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
@@ -94,3 +95,6 @@ def frame_of(columns: Mapping[str, Any], *, index: Any = None, index_name: str |
     """Return columns of numbers by name, each with a type of its own, as a DataFrame."""
     frame = _pandas.DataFrame(dict(columns), index=index)
     return frame.rename_axis(index=index_name)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -20,6 +20,7 @@ import numpy as np
 
 from workbench.base.errors import WeightsError, short
 from workbench.base.files import open_file, replacing
+from workbench.base.public import words
 from workbench.interop.pickled import MAXIMUM_BYTES, Rules, Stream, read_pickle
 from workbench.interop.pytorch_values import Bytes, Place, Storage, TensorRules
 from workbench.interop.pytorch_writing import NAMES, write_zip
@@ -262,3 +263,6 @@ def _fill(stream: BinaryIO, key: str, storage: Storage) -> None:
 
 def _text(key: Any) -> str:
     return key if isinstance(key, str) else ""
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -21,6 +21,7 @@ from workbench.base.dims import MAXIMUM_DIMS, check_names
 from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError, WeightsError, short
 from workbench.base.files import open_file, replacing
+from workbench.base.public import words
 from workbench.core.value import labelled
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
@@ -344,3 +345,6 @@ def _read_tensor(stream: BinaryIO, begin: int, entry: _Entry, names: Any) -> Ten
     if entry.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise WeightsError(f"tensor {short(entry.key)} is bool and has bytes that are neither 0 nor 1")
     return from_numpy(array, names=names)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

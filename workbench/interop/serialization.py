@@ -15,6 +15,7 @@ import numpy as np
 from workbench.base.devices import CPU, Device
 from workbench.base.errors import WeightsError
 from workbench.base.files import open_file, replacing
+from workbench.base.public import words
 from workbench.interop.pytorch_files import read_stream
 from workbench.interop.pytorch_values import Bytes
 from workbench.interop.pytorch_writing import write_zip
@@ -146,3 +147,6 @@ def _placing(map_location: Any) -> Callable[[Bytes, str], Device | None]:
         return ask
     everywhere = device(map_location)
     return lambda memory, location: everywhere
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.base.dtypes import bfloat16
 from workbench.base.errors import DTypeError, WeightsError, short
 from workbench.base.files import open_file, replacing
+from workbench.base.public import words
 from workbench.data.archive import DataError, read_all
 from workbench.interop import pytorch_files, safetensors
 from workbench.nn import Module
@@ -144,3 +145,6 @@ def _save_npz(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
             # A ZipInfo has no time: equal tensors give equal files.
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.lazy import Lazy
+from workbench.base.public import words
 from workbench.tensor import Tensor
 from workbench.tensor.factories import array_by_protocol, from_numpy
 
@@ -30,3 +31,6 @@ def to_xarray(tensor: Tensor, *, coords: Any = None, name: Any = None) -> Any:
     """Return a tensor as a DataArray in shared memory; a dim without a name is called ``dim_0``, by its position."""
     dims = [own or f"dim_{i}" for i, own in enumerate(tensor.names)]
     return _xarray.DataArray(tensor.numpy(), dims=dims, coords=coords, name=name)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
     dropout,
@@ -48,3 +49,5 @@ __all__ = [
     "release_memory",
     "set_num_threads",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -221,6 +221,8 @@ def _gathered(path: Path, offered: dict[str, list[str]]) -> str:
     # Not cleaned: the docstring goes back into the file as it stands there.
     doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False)
     lines = [f'"""{doc}"""\n\n{PYTHON}\nfrom __future__ import annotations\n\n']
+    # In the order in which a formatter wants them: `base` is before all views.
+    lines.append("from workbench.base.public import words\n")
     for module, names in sorted(offered.items()):
         chosen = sorted(names, key=_order)
         line = f"from {module} import {', '.join(chosen)}\n"
@@ -229,6 +231,7 @@ def _gathered(path: Path, offered: dict[str, list[str]]) -> str:
         lines.append(line)
     everything = sorted((name for names in offered.values() for name in names), key=_order)
     lines.append("\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in everything) + "]\n")
+    lines.append("\n__getattr__, __dir__ = words(__name__, __all__)\n")
     return "".join(lines)
 
 

@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.live import jupyter
 from workbench.live.follow import follow
 from workbench.live.model import Refused, Snapshot, ViewModel
@@ -22,3 +23,5 @@ __all__ = ["Refused", "Snapshot", "ViewModel", "models", "renderers", "selection
 
 follow(selection, registry)
 jupyter.connect()
+
+__getattr__, __dir__ = words(__name__, __all__)

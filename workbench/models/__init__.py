@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.models.bert import BertEncoder, BertSettings, minilm
 from workbench.models.digits import DigitsNet
 from workbench.models.efficientnet import EfficientNetLite0, efficientnet_lite0
@@ -32,3 +33,5 @@ __all__ = [
     "vit_small",
     "words_of",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

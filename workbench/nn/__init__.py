@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.nn import attention, functional, init, modules, parallel, utils
 from workbench.nn.module import Module
 from workbench.nn.modules import *  # noqa: F403  every layer, by the list of that room

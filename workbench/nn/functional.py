@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.base.dims import dim_index
+from workbench.base.public import words
 from workbench.core.value import dims_of
 from workbench.ops import NN as _NN
 from workbench.ops.shape.reshape import flatten as _flatten
@@ -23,3 +24,6 @@ def flatten(
         if start < end and None not in input._names[start : end + 1]:
             out_dim = "features"
     return _flatten(input, start_dim, end_dim, out_dim)  # type: ignore[no-any-return]
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DimensionError
+from workbench.base.public import words
 from workbench.base.random import Generator, default_generator
 from workbench.core.backend import device_of, move
 from workbench.core.value import dims_of
@@ -442,3 +443,6 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     if mode.lower() not in modes:
         raise ValueError(f"Mode {mode.lower()} not supported, please use one of {list(modes)}")
     return calculate_fan(tensor)[modes.index(mode.lower())]
+
+
+__getattr__, __dir__ = words(__name__, __all__)

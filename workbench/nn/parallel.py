@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.base.absent import words
 from workbench.base.errors import UnavailableError
+from workbench.base.public import words
 from workbench.nn.module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
@@ -73,4 +73,4 @@ def data_parallel(
     return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))
 
 
-__getattr__, __dir__ = words(__name__, __all__)
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)

@@ -196,7 +196,7 @@ class _Uninitialized(Tensor):
             self._labels,
         )
 
-    def cpu(self, memory_format: Any = None) -> Any:
+    def cpu(self) -> Any:
         """Return one on the CPU."""
         return self.to(device="cpu")
 

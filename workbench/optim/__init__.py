@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.optim import lr_scheduler, swa_utils
 from workbench.optim.adafactor import Adafactor
 from workbench.optim.adagrad import Adadelta, Adagrad
@@ -60,4 +60,4 @@ PYTORCH_FILES = (
 )
 """Files that PyTorch has here."""
 
-__getattr__, __dir__ = words(__name__, __all__)
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)

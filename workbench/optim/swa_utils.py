@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench.base.public import words
 from workbench.core import dispatch
 from workbench.nn import Module
 from workbench.nn.modules.batch_norm import BatchNormNd
@@ -290,3 +291,6 @@ class SWALR(LRScheduler):
             start = goal if before == 1 else (group["lr"] - before * goal) / (1 - before)
             rates.append(goal * now + start * (1 - now))
         return rates
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -6,6 +6,7 @@ with `quantize`.
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.base.quantized_array import QScheme
 from workbench.quantization import intrinsic, quantized
 from workbench.quantization.analysis import LayerError, accuracy, compare_layers, model_size, sqnr
@@ -57,3 +58,5 @@ __all__ = [
     "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare", "propagate_qconfig",
     "quantize", "quantized", "sqnr",
 ]  # fmt: skip
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.base.errors import QuantizationError
+from workbench.base.public import words
 from workbench.nn import Conv2d, Linear, MaxPool2d, ReLU, Sequential
 
 __all__ = ["ConvReLU2d", "ConvReLUMaxPool2d", "LinearReLU", "weighted_layer"]
@@ -63,3 +64,6 @@ class LinearReLU(_Fused):
 def weighted_layer(module: Any) -> Any:
     """Return the layer that has the weight: the first of a fused pair, or `module` itself."""
     return module[0] if isinstance(module, _Fused) else module
+
+
+__getattr__, __dir__ = words(__name__, __all__)

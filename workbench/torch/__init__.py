@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.torch.finder import install, uninstall
 
 __all__ = ["install", "load_ipython_extension", "uninstall", "unload_ipython_extension"]

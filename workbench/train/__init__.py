@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.amp.grad_scaler import GradScaler
+from workbench.base.public import words
 from workbench.train.callbacks import (
     Callback,
     CellCurves,
@@ -57,3 +58,5 @@ __all__ = [
     "evaluate",
     "fit",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench import data
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.utils import _pytree as _pytree
 from workbench.utils import benchmark, checkpoint, dlpack
 

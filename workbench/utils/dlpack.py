@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.tensor import Tensor
 from workbench.tensor.external_memory import from_dlpack
 

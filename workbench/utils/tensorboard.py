@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import tensorboardX
 from tensorboardX import FileWriter, RecordWriter
 
-from workbench.base.absent import words
 from workbench.base.errors import UnavailableError
+from workbench.base.public import words
 from workbench.tensor import Tensor
 from workbench.utils._pytree import tree_map_only
 

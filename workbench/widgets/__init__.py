@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.widgets.flow import FlowWidget, flow
 from workbench.widgets.graph import GraphWidget, graph
 from workbench.widgets.heatmap import HeatmapWidget, heatmap
@@ -27,3 +28,5 @@ __all__ = [
     "scatter",
     "training",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

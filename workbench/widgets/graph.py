@@ -193,8 +193,7 @@ class GraphWidget(ViewWidget):
     """A graph in a cell."""
 
     def __init__(self, graph: Graph, title: str = "", source: str = "", **traits: Any) -> None:
-        own = title or source
-        super().__init__(GraphModel(graph, title, source) if own else renderers.model_of(graph), **traits)
+        super().__init__(GraphModel(graph, title, source), **traits)
 
 
 def graph(graph: Graph, title: str = "") -> GraphWidget:

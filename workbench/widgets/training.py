@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -100,7 +101,7 @@ class TrainingModel(ViewModel):
             head=Head(
                 found.title[:LONGEST],
                 self._source,
-                self.made,
+                time.time(),
                 found.state in ("running", "paused"),
                 "wb.widgets.training(trainer)",
             ),

@@ -21,7 +21,6 @@ interface Harness {
   wait(count: number): void;
   refuse(reason: string): void;
   state(): unknown;
-  names(): readonly string[];
   select(selection: Selection): void;
   show(name: string): void;
   patch(change: Record<string, unknown>): void;
@@ -103,7 +102,6 @@ const harness: Harness = {
   },
   refuse: reason => refusedCallbacks.forEach(callback => callback(reason)),
   state: () => shown?.state,
-  names: () => Object.keys(examples[view]),
   select: selection => selectCallbacks.forEach(callback => callback(selection)),
   show: name => {
     shown = examples[view][name]!();

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from workbench.base.public import words
 from workbench.graph.ir import Graph
 from workbench.graph.passes.common_subexpressions import common_subexpressions
 from workbench.graph.passes.constant_fold import constant_fold
@@ -42,3 +43,6 @@ def run_passes(graph: Graph, passes: Sequence[Pass]) -> list[Step]:
         steps.append(Step(one.__name__, graph, after))
         graph = after
     return steps
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -17,6 +17,7 @@ Floats that are not finite travel as ``None``. Text is text: a view never treats
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.live.messages.common import PROTOCOL_VERSION, Dim, Head, Refusal, SelectEvent, ViewName
 from workbench.live.messages.graph import GraphEdge, GraphNode, GraphState
 from workbench.live.messages.heatmap import ClassScore, HeatmapState, SampleEvent
@@ -130,3 +131,5 @@ __all__ = [
     "Welcome",
     "Withdrawal",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from workbench.base.absent import words
+from workbench.base.public import words
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 

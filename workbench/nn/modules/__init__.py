@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-from typing import Any
-
-from workbench.base.absent import words
-from workbench.base.module_types import Gathered
+from workbench.base.public import words
 from workbench.nn.modules import batch_norm, conv, conv_transpose, dropout, instance_norm, loss
 from workbench.nn.modules.activation_bounded import (
     Hardsigmoid,
@@ -203,18 +198,4 @@ PYTORCH_FILES = (
 )  # fmt: skip
 """Files that PyTorch has here. It divides the layers otherwise: each has the names of all."""
 
-_files: dict[str, ModuleType] = {}
-
-
-def _file(name: str) -> ModuleType:
-    """Return one of PyTorch's files, for ``wb.nn.modules.batchnorm.BatchNorm2d``."""
-    if name not in _files:
-        _files[name] = Gathered(f"{__name__}.{name}", sys.modules[__name__])
-    return _files[name]
-
-
-_missing, __dir__ = words(__name__, __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _file(name) if name in PYTORCH_FILES else _missing(name)
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)

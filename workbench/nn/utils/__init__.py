@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 from workbench.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -44,3 +45,5 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

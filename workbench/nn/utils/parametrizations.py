@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.base.public import words
 from workbench.core.dispatch import no_grad
 from workbench.nn import functional
 from workbench.nn.module import Module
@@ -165,3 +166,6 @@ def orthogonal(
         )
     held = parametrization(weight, orthogonal_map, use_trivialization)
     return parametrize.register_parametrization(module, name, held, unsafe=True)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

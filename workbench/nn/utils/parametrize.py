@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from workbench.base.dims import near_miss
+from workbench.base.public import words
 from workbench.core.dispatch import no_grad
 from workbench.core.value import labelled
 from workbench.nn.module import Module
@@ -268,3 +269,6 @@ def transfer_parametrizations_and_params(
         for start in starts:
             setattr(own, start, getattr(listed, start))
     return to_module
+
+
+__getattr__, __dir__ = words(__name__, __all__)

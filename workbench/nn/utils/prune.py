@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from workbench.base.public import words
 from workbench.nn.module import Module
 from workbench.nn.utils.pruning_methods import (
     BasePruningMethod,
@@ -171,3 +172,6 @@ def is_pruned(module: Module) -> bool:
         if one._hooks is not None
         for hook in one._hooks.forward_pre.values()
     )
+
+
+__getattr__, __dir__ = words(__name__, __all__)

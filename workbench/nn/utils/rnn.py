@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from workbench.base.errors import DimensionError
+from workbench.base.public import words
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import Value, dims_of, new
@@ -309,3 +310,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -187,10 +187,7 @@ def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, .
     return tuple(ops.index(input, key=_along(at, _slice(start, end))) for start, end in bounds)
 
 
-_PARTS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
-
-
-@offered(words={"split_size": "split_size_or_sections"})
+@offered()
 def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views.
 
@@ -250,7 +247,7 @@ def chunk(input: Tensor, chunks: int, dim: Dim = 0) -> tuple[Tensor, ...]:
     return split(input, -(-length // chunks), at)
 
 
-@offered(words=_PARTS)
+@offered()
 def tensor_split(input: Tensor, indices_or_sections: Size | Tensor, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim before each of the given indices, or into as many parts, the first ones longer by one.
 
@@ -281,19 +278,19 @@ def tensor_split(input: Tensor, indices_or_sections: Size | Tensor, dim: Dim = 0
     return _cut(input, at, [*pairwise(edges)])
 
 
-@offered(words=_PARTS)
+@offered()
 def hsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the second dim (of one dim: that) at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 1 if len(dims_of(input).sizes) > 1 else 0, 1, "hsplit")
 
 
-@offered(words=_PARTS)
+@offered()
 def vsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the first of at least two dims at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 0, 2, "vsplit")
 
 
-@offered(words=_PARTS)
+@offered()
 def dsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the third dim at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 2, 3, "dsplit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.base.absent import words
+from workbench.base.public import words
 from workbench.optim.lr_scheduler.base import LRScheduler
 from workbench.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
 from workbench.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts

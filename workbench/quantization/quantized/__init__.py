@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.nn import Flatten
 from workbench.quantization.quantized.boundary import DeQuantize, Quantize
 from workbench.quantization.quantized.layers import (
@@ -26,3 +27,5 @@ __all__ = [
     "Quantize",
     "quantize_weight",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.utils.benchmark.compare import Compare
 from workbench.utils.benchmark.fuzzer import FuzzedParameter, FuzzedTensor, Fuzzer, ParameterAlias
 from workbench.utils.benchmark.instructions import CallgrindStats, FunctionCount, FunctionCounts
@@ -22,3 +23,5 @@ __all__ = [
     "Timer",
     "select_unit",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

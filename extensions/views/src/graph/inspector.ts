@@ -37,9 +37,8 @@ function amounts(node: {
 
 /** The inspector. */
 export class Inspector {
-  readonly element = h('div', {
+  readonly element = h('aside', {
     class: 'wb-inspector',
-    role: 'group',
     'aria-label': 'What is selected',
     'data-testid': 'wb-inspector'
   });

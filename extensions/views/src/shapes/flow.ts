@@ -176,16 +176,15 @@ export class FlowPicture implements Act<FlowState> {
     const source =
       openSource && row.source
         ? h(
-            // No button: what stands in an option is read as its text, and Enter on the row does the same.
-            'span',
-            { class: 'wb-flow-source wb-flow-link', title: `Go to ${row.source}` },
+            'button',
+            { type: 'button', class: 'wb-flow-source', tabindex: -1, title: `Go to ${row.source}` },
             row.source
           )
         : h('span', { class: 'wb-flow-source' }, row.source);
-    if (openSource && row.source) {
+    if (source instanceof HTMLButtonElement) {
       source.addEventListener('click', event => {
         event.stopPropagation();
-        openSource(row.source);
+        openSource?.(row.source);
       });
     }
     const op = h(
