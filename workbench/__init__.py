@@ -64,6 +64,15 @@ from workbench.base.errors import (
     WeightsError,
 )
 from workbench.base.imported import when_imported as _when_imported
+from workbench.base.memory_formats import Layout as layout
+from workbench.base.memory_formats import MemoryFormat as memory_format
+from workbench.base.memory_formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+    strided,
+)
 from workbench.base.module_types import Gathered as _Gathered
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import (
@@ -99,6 +108,8 @@ from workbench.tensor.factories import (
     zeros,
     zeros_like,
 )  # fmt: skip
+from workbench.tensor.legacy_types import LEGACY_TYPES as _LEGACY_TYPES
+from workbench.tensor.legacy_types import set_default_tensor_type
 from workbench.tensor.printing import set_printoptions
 from workbench.tensor.random import (
     bernoulli,
@@ -143,9 +154,14 @@ newaxis = None
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += ["set_printoptions"]
 __all__ += ["Size", "SymInt", "get_autocast_dtype"]
+__all__ += [
+    "channels_last", "channels_last_3d", "contiguous_format", "layout", "memory_format", "preserve_format", "strided",
+]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)
+globals().update(_LEGACY_TYPES)
+__all__ += [*_LEGACY_TYPES, "set_default_tensor_type"]
 globals().update({scheme.value: scheme for scheme in _QScheme})
 __all__ += [scheme.value for scheme in _QScheme]
 
@@ -253,5 +269,6 @@ for _library, _module in _TOLD.items():
 del _library, _module
 
 if _rich.in_notebook():
-    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first.
-    _importlib.import_module("workbench.widgets")
+    # The panels of JupyterLab follow a kernel that has the workbench in it: no widget needs to be shown first. This
+    # brings all of them, and lets the panel of shapes follow the cells.
+    _importlib.import_module("workbench.widgets.last_cell")

@@ -6,13 +6,14 @@ from builtins import bool as _bool
 from builtins import dict as _dict
 from builtins import float as _float
 from builtins import int as _int
-from builtins import object as _object
 from builtins import str as _str
 from builtins import tuple as _tuple
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 from typing import Literal as _Literal
 from typing import overload as _overload
+from workbench.base.memory_formats import Layout as _Layout
+from workbench.base.memory_formats import MemoryFormat as _MemoryFormat
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import Generator as _Generator
 from workbench.core.typing import DTypeLike as _DTypeLike
@@ -34,6 +35,7 @@ from workbench.ops.linalg.svd import OldSVDResult as _OldSVDResult
 from workbench.ops.reduce.extremes import MinMax as _MinMax
 from workbench.ops.reduce.extremes import ValuesIndices as _ValuesIndices
 from workbench.ops.reduce.histogram import Histogram as _Histogram
+from workbench.tensor.legacy_types import LegacyType as _LegacyType
 from workbench.tensor.tensor import Tensor as _Tensor
 import numpy as _np
 from math import e as e
@@ -91,6 +93,13 @@ from workbench.base.errors import DTypeError as DTypeError
 from workbench.base.errors import NoNumbersError as NoNumbersError
 from workbench.base.errors import QuantizationError as QuantizationError
 from workbench.base.errors import WeightsError as WeightsError
+from workbench.base.memory_formats import Layout as layout
+from workbench.base.memory_formats import MemoryFormat as memory_format
+from workbench.base.memory_formats import channels_last as channels_last
+from workbench.base.memory_formats import channels_last_3d as channels_last_3d
+from workbench.base.memory_formats import contiguous_format as contiguous_format
+from workbench.base.memory_formats import preserve_format as preserve_format
+from workbench.base.memory_formats import strided as strided
 from workbench.base.random import Generator as Generator
 from workbench.base.random import default_generator as default_generator
 from workbench.base.random import fork_rng as fork_rng
@@ -112,6 +121,7 @@ from workbench.tensor.external_memory import as_tensor as as_tensor
 from workbench.tensor.external_memory import asarray as asarray
 from workbench.tensor.external_memory import from_dlpack as from_dlpack
 from workbench.tensor.external_memory import frombuffer as frombuffer
+from workbench.tensor.legacy_types import set_default_tensor_type as set_default_tensor_type
 from workbench.tensor.printing import set_printoptions as set_printoptions
 from workbench.tensor.ranges import arange as arange
 from workbench.tensor.ranges import linspace as linspace
@@ -177,6 +187,18 @@ per_tensor_affine: _QScheme
 per_tensor_symmetric: _QScheme
 per_channel_affine: _QScheme
 per_channel_symmetric: _QScheme
+FloatTensor: _LegacyType
+DoubleTensor: _LegacyType
+HalfTensor: _LegacyType
+BFloat16Tensor: _LegacyType
+ComplexFloatTensor: _LegacyType
+ComplexDoubleTensor: _LegacyType
+LongTensor: _LegacyType
+IntTensor: _LegacyType
+ShortTensor: _LegacyType
+CharTensor: _LegacyType
+ByteTensor: _LegacyType
+BoolTensor: _LegacyType
 
 def abs(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Absolute value."""
@@ -390,7 +412,7 @@ def avg_pool3d(input: _Tensor, kernel_size: _Size, stride: _Size | None = None, 
 def baddbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _Scalar = 1, alpha: _Scalar = 1, out: _Tensor | None = None) -> _Tensor:
     """Add matrix products of two batches: y[b] = β·input[b] + α·(a[b] @ c[b])."""
 
-def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _object = None, device: _DeviceLike | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Return a triangle: w_n = 1 - |2n / (N - 1) - 1|, where N is one more than the length if `periodic`."""
 
 def bernoulli(input: _Tensor, p: _float | None = None, *, generator: _Generator | None = None) -> _Tensor:
@@ -420,7 +442,7 @@ def bitwise_right_shift(input: _Operand, other: _Operand, *, out: _Tensor | None
 def bitwise_xor(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Bits set in one and not in the other."""
 
-def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _object = None, device: _DeviceLike | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Return w_n = 0.42 - 0.5 cos(2πn / (N - 1)) + 0.08 cos(4πn / (N - 1)), N one more than the length if `periodic`."""
 
 def block_diag(*tensors: _Tensor) -> _Tensor:
@@ -501,7 +523,7 @@ def clip(input: _Tensor, min: _Operand | None = None, max: _Operand | None = Non
 def clip_(input: _Tensor, min: _Operand | None = None, max: _Operand | None = None) -> _Tensor:
     """In-place version of `clip`: the result goes into this tensor's memory."""
 
-def clone(input: _Tensor, *, memory_format: _object = None) -> _Tensor:
+def clone(input: _Tensor, *, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original."""
 
 def column_stack(tensors: _Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor:
@@ -666,10 +688,10 @@ def dstack(tensors: _Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tenso
 def einsum(*args: _str | _Tensor | _Sequence[_Tensor] | _Sequence[_int]) -> _Tensor:
     """Sum of products of tensors, by an equation that names their dims: ``einsum("ij,jk->ik", a, b)``."""
 
-def empty(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def empty(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return memory as it is: ``empty(2, 3)`` or by name ``empty(N=2, C=3)``."""
 
-def empty_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+def empty_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return memory as it is, with the dims, names, type and device of `input`."""
 
 def eq(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
@@ -717,7 +739,7 @@ def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def expm1_(input: _Tensor) -> _Tensor:
     """In-place version of `expm1`: the result goes into this tensor's memory."""
 
-def eye(n: _int, m: _int | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None) -> _Tensor:
+def eye(n: _int, m: _int | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Return a matrix with ones on its diagonal."""
 
 def fake_quantize_per_channel_affine(input: _Tensor, scale: _Tensor | _float, zero_point: _Tensor | _int, axis: _Dim, quant_min: _int, quant_max: _int) -> _Tensor:
@@ -777,10 +799,10 @@ def frac_(input: _Tensor) -> _Tensor:
 def from_numpy(array: _np.ndarray[_Any, _Any], *, names: _Sequence[_str | None] | None = None) -> _Tensor:
     """Return a tensor that shares the memory of `array`."""
 
-def full(size: _Size | _dict[_str, _int] | None = None, fill_value: _Scalar | _Tensor | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def full(size: _Size | _dict[_str, _int] | None = None, fill_value: _Scalar | _Tensor | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return a tensor filled with one value: ``full((2, 3), 0.5)``, or by name ``full(fill_value=0.5, N=2, C=3)``."""
 
-def full_like(input: _Tensor, fill_value: _Scalar | _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+def full_like(input: _Tensor, fill_value: _Scalar | _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return one value everywhere, with the dims, names, type and device of `input`."""
 
 def gather(input: _Tensor, dim: _Dim, index: _Tensor, *, sparse_grad: _bool = False, out: _Tensor | None = None) -> _Tensor:
@@ -825,10 +847,10 @@ def group_norm(input: _Tensor, num_groups: _int, weight: _Tensor | None = None, 
 def gt(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Greater."""
 
-def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _DTypeLike | None = None, layout: _object = None, device: _DeviceLike | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Return w_n = α - β cos(2πn / (N - 1)), where N is one more than the length if `periodic`."""
 
-def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, layout: _object = None, device: _DeviceLike | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Return w_n = sin²(πn / (N - 1)), where N is one more than the length if `periodic`."""
 
 def hardshrink(input: _Tensor, lambd: _float = 0.5) -> _Tensor:
@@ -951,7 +973,7 @@ def isreal(input: _Tensor) -> _Tensor:
 def istft(input: _Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> _Tensor:
     """Inverse of `stft`: the signal whose spectra come nearest to those given, [T] or [N, T]."""
 
-def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _DTypeLike | None = None, layout: _object = None, device: _DeviceLike | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> _Tensor:
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Return w_n = I₀(β √(1 - (2n / (N - 1) - 1)²)) / I₀(β), where N is one more than the length if `periodic`."""
 
 def kl_div(input: _Tensor, target: _Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', log_target: _bool = False) -> _Tensor:
@@ -1250,7 +1272,7 @@ def nonzero(input: _Tensor, *, as_tuple: _Literal[True]) -> _tuple[_Tensor, ...]
 def norm(input: _Tensor, p: _float | _str | None = 'fro', dim: _DimsLike | None = None, keepdim: _bool = False, dtype: _DTypeLike | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Norm of all values or over dims: (Σ |x|^p)^{1/p}; ``"fro"`` is p = 2, ``"nuc"`` the sum of singular values."""
 
-def normal(mean: _Tensor | _float = 0.0, std: _Tensor | _float = 1.0, size: _Size | None = None, *, names: _Sequence[_str | None] | None = None, generator: _Generator | None = None, **dims: _int) -> _Tensor:
+def normal(mean: _Tensor | _float = 0.0, std: _Tensor | _float = 1.0, size: _Size | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, generator: _Generator | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return values drawn from normal distributions: mean and spread by tensor or number, or of one `size`."""
 
 def not_equal(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
@@ -1259,10 +1281,10 @@ def not_equal(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -
 def one_hot(input: _Tensor, num_classes: _int = -1) -> _Tensor:
     """A vector for each index: 1 (int64) at the index, 0 elsewhere, along a new last dim."""
 
-def ones(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def ones(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return ones: ``ones(2, 3)`` or by name ``ones(N=2, C=3)``."""
 
-def ones_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+def ones_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return ones with the dims, names, type and device of `input`."""
 
 def orgqr(A: _Tensor, tau: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -1361,25 +1383,25 @@ def rad2deg(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def rad2deg_(input: _Tensor) -> _Tensor:
     """In-place version of `rad2deg`: the result goes into this tensor's memory."""
 
-def rand(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def rand(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return values drawn evenly from [0, 1): ``rand(2, 3)`` or ``rand(N=2, C=3)``."""
 
-def rand_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
+def rand_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return values drawn evenly from [0, 1), with the dims, names and type of `input`."""
 
-def randint(low: _int, high: _int | _Sequence[_int] | None = None, size: _Sequence[_int] = (), *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def randint(low: _int = 0, high: _int | _Sequence[_int] | None = None, size: _Sequence[_int] = (), *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return whole numbers drawn evenly from [low, high), or from [0, low) if only one bound is given."""
 
-def randint_like(input: _Tensor, low: _int, high: _int | None = None, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:
+def randint_like(input: _Tensor, low: _int, high: _int | None = None, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return whole numbers drawn evenly from [low, high), with the dims and names of `input`."""
 
-def randn(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def randn(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return values drawn from the standard normal: ``randn(2, 3)`` or ``randn(N=2, C=3)``."""
 
-def randn_like(input: _Tensor, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False) -> _Tensor:
+def randn_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, generator: _Generator | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return values drawn from the standard normal, with the dims, names and type of `input`."""
 
-def randperm(n: _int, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None) -> _Tensor:
+def randperm(n: _int, *, dtype: _DTypeLike | None = None, generator: _Generator | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Return 0 … n-1 in random order. Raises ValueError for a negative `n`."""
 
 def ravel(input: _Tensor) -> _Tensor:
@@ -1643,7 +1665,7 @@ def triangular_solve(input: _Tensor, A: _Tensor, upper: _bool = True, transpose:
 def tril(input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor:
     """The lower triangle of the last two dims, up to a diagonal above the main one; zeros elsewhere."""
 
-def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None) -> _Tensor:
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Rows and columns of the lower triangle of a matrix, [2, count], row by row."""
 
 def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: _float = 1.0, p: _float = 2, eps: _float = 1e-06, swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> _Tensor:
@@ -1652,7 +1674,7 @@ def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, m
 def triu(input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor:
     """The upper triangle of the last two dims, from a diagonal above the main one on; zeros elsewhere."""
 
-def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None) -> _Tensor:
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Rows and columns of the upper triangle of a matrix, [2, count], row by row."""
 
 def true_divide(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
@@ -1730,8 +1752,8 @@ def xlogy(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _T
 def xlogy_(input: _Operand, other: _Operand) -> _Tensor:
     """In-place version of `xlogy`: the result goes into this tensor's memory."""
 
-def zeros(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, **dims: _int) -> _Tensor:
+def zeros(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None, **dims: _int) -> _Tensor:
     """Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``."""
 
-def zeros_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+def zeros_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return zeros with the dims, names, type and device of `input`."""

@@ -7,6 +7,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence as _Sequence
+from workbench.base.memory_formats import Layout as _Layout
 from workbench.core.typing import DTypeLike as _DTypeLike
 from workbench.core.typing import DeviceLike as _DeviceLike
 from workbench.core.typing import Dim as _Dim
@@ -19,7 +20,7 @@ def fft(input: _Tensor, n: _int | None = None, dim: _Dim = -1, norm: _str | None
 def fft2(input: _Tensor, s: _Sequence[_int] | None = None, dim: _DimsLike = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Discrete Fourier transform over two dims."""
 
-def fftfreq(n: _int, d: _float = 1.0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+def fftfreq(n: _int, d: _float = 1.0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Return the frequencies of `fft` for `n` points a time `d` apart: [0, 1, …, -2, -1] / (n·d)."""
 
 def fftn(input: _Tensor, s: _Sequence[_int] | None = None, dim: _DimsLike | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor:
@@ -73,7 +74,7 @@ def rfft(input: _Tensor, n: _int | None = None, dim: _Dim = -1, norm: _str | Non
 def rfft2(input: _Tensor, s: _Sequence[_int] | None = None, dim: _DimsLike = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """Discrete Fourier transform of real values, half of it along the last dim, over two dims."""
 
-def rfftfreq(n: _int, d: _float = 1.0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+def rfftfreq(n: _int, d: _float = 1.0, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Return the frequencies of `rfft` for `n` points a time `d` apart: [0, 1, …, n/2] / (n·d)."""
 
 def rfftn(input: _Tensor, s: _Sequence[_int] | None = None, dim: _DimsLike | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor:

@@ -297,3 +297,65 @@ def test_the_slider_of_a_tensor_in_a_cell_reaches_python_and_not_the_notebooks_c
     lab.wait_python("widget.state['picture']['sliders'][0]['index']", 3)
     expect(output.get_by_test_id("wb-title")).to_have_text("x")
     lab.screenshot("link-tensor", output)
+
+
+LOOP_UNTIL_CONV2 = """
+while counter.selected != "<b>conv2</b>":
+    counter.step()
+    time.sleep(0.02)
+"""
+NOTE_STATUSES = """() => {
+  const kernel = window.testNotebook().sessionContext.session.kernel;
+  window.testStatuses = [kernel.status];
+  kernel.statusChanged.connect((_, status) => window.testStatuses.push(status));
+}"""
+
+
+def test_the_status_bar_says_busy_while_a_cell_runs_whatever_the_page_asks_meanwhile(lab: Lab) -> None:
+    lab.new([MODEL, LOOP_UNTIL_CONV2])
+    lab.run_cell(0)
+    section = observers(open_sidebar(lab))
+    expect(section.get_by_test_id("wb-status")).to_contain_text("live", timeout=60 * SECOND)
+    lab.start_cell(1)
+    status = lab.page.locator("#jp-main-statusbar").get_by_text("Python 3")
+    expect(status).to_contain_text("Busy")
+    lab.page.evaluate(NOTE_STATUSES)
+    row = section.locator("[data-testid=wb-observer][data-id=conv1]")
+    row.click()
+    expect(row).to_have_attribute("aria-selected", "true")
+    # A view that comes and goes is told to the kernel, too.
+    section.page.get_by_role("button", name="Graph", exact=True).click()
+    expect(section.get_by_test_id("wb-waiting")).to_be_empty()
+    assert lab.page.evaluate("() => window.testStatuses") == ["busy"]
+    expect(status).to_contain_text("Busy")
+    conv2(section).click()
+    expect(status).to_contain_text("Idle")
+    assert lab.page.evaluate("() => window.testStatuses") == ["busy", "idle"]
+
+
+COSTLY = """
+class Costly(Counter):
+    def snapshot(self):
+        end = time.thread_time() + 0.2
+        while time.thread_time() < end:
+            pass
+        return super().snapshot()
+
+costly = live.show(Costly("costly"))
+"""
+RUN = """
+for step in range(40):
+    costly.step()
+    time.sleep(0.05)
+"""
+
+
+def test_the_last_picture_of_a_run_comes_when_its_cell_has_ended(lab: Lab) -> None:
+    lab.new([MODEL, COSTLY, RUN])
+    lab.run_cell(0)
+    lab.run_cell(1)
+    title = observers(open_sidebar(lab)).get_by_test_id("wb-title")
+    expect(title).to_have_text("costly, batch 0", timeout=60 * SECOND)
+    lab.run_cell(2)
+    # A picture that costs so much rests for twelve seconds while work goes on.
+    expect(title).to_have_text("costly, batch 40", timeout=8 * SECOND)

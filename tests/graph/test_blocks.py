@@ -39,6 +39,7 @@ from workbench.graph.types import (
     OptionalType,
     TensorType,
     TupleType,
+    symbolic,
     type_of,
 )
 from workbench.widgets.flow import FlowModel
@@ -51,8 +52,13 @@ PAIR: TensorType = type_of(wb.ones(N=2))
 def new(*inputs: tuple[str, Any], name: str = "g") -> Graph:
     """A graph of these inputs, and nothing else yet."""
     graph = Graph(name=name)
-    graph.inputs = [Value(graph.fresh(one), kind) for one, kind in inputs]
+    graph.inputs = [given(graph.fresh(one), kind) for one, kind in inputs]
     return graph
+
+
+def given(name: str, kind: Any, later: bool = False) -> Value:
+    """A value of this type whose sizes a run binds."""
+    return Value(name, symbolic(name, kind, later))
 
 
 def held(graph: Graph) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def held(graph: Graph) -> dict[str, Any]:
 
 
 def block(graph: Graph, *inputs: tuple[str, Any]) -> Block:
-    return Block([Value(graph.fresh(one), kind) for one, kind in inputs])
+    return Block([given(graph.fresh(one), kind, later=True) for one, kind in inputs])
 
 
 def same(one: Any, other: Any) -> None:
@@ -183,10 +189,10 @@ def test_a_branch_never_uses_what_another_branch_made() -> None:
 def calling() -> Graph:
     """A function of the graph that returns two values, called twice; and one that calls it."""
     graph = new(("x", PAIR))
-    double = SubGraph([Value("y", PAIR)], name="double", single=False)
+    double = SubGraph([given("y", PAIR)], name="double", single=False)
     made = graph.insert(ops.mul, double.inputs[0], 2, block=double).outputs[0]
     double.outputs = (made, [made, 1])
-    twice = SubGraph([Value("z", PAIR)], name="twice")
+    twice = SubGraph([given("z", PAIR)], name="twice")
     first, _ = graph.insert(double, twice.inputs[0], block=twice).outputs
     twice.outputs = (graph.insert(double, first, block=twice).outputs[0],)
     graph.functions = {"double": double, "twice": twice}

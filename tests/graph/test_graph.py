@@ -27,6 +27,7 @@ from workbench.graph import (
     text,
     trace,
 )
+from workbench.graph.types import symbolic
 from workbench.models import DigitsNet
 
 
@@ -204,13 +205,13 @@ def test_wrong_inputs_are_refused(graph: Graph) -> None:
 
 def test_the_spec_refuses_what_is_not_legal() -> None:
     kind = TensorType(np.dtype("f4"), wb.core.dims_of(wb.zeros(2)))
-    x, y = Value("x", kind), Value("y", kind)
+    x, y = Value("x", symbolic("x", kind)), Value("y", kind)
     node = Node(ops.relu, (y,), {}, (Value("z", kind),))
     node.outputs[0].node = node
     with pytest.raises(GraphError, match="z reads y before it is made"):
         check(Graph(inputs=[x], nodes=[node], outputs=(node.outputs[0],)))
     with pytest.raises(GraphError, match="the name x is taken twice"):
-        check(Graph(inputs=[x, Value("x", kind)]))
+        check(Graph(inputs=[x, Value("x", symbolic("x", kind))]))
     with pytest.raises(GraphError, match="returns y, which nothing makes"):
         check(Graph(inputs=[x], outputs=(y,)))
     wrong = Node(ops.relu, (x,), {}, (Value("z", TensorType(np.dtype("f8"), kind.dims)),))

@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import operator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -22,6 +23,7 @@ from workbench.graph import (
     Control,
     Graph,
     GraphError,
+    Node,
     SubGraph,
     Value,
     check,
@@ -32,11 +34,20 @@ from workbench.graph import (
     text,
     trace,
 )
-from workbench.graph.types import BOOL, INT, type_of
+from workbench.graph.types import BOOL, INT, symbolic, type_of
 
 ROW = type_of(wb.ones(N=3))
 UNARY = ("relu", "exp", "neg", "tanh", "abs")
 BINARY = ("add", "mul", "sub", "maximum")
+STEPS = ("unary", "binary", "number", "compare", "size")
+ENDS = (slice(None, 1), slice(-2, None))
+SIZED: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
+"""Nodes that multiply by the size of a value, and that value."""
+
+
+def bound(name: str, kind: Any, later: bool = False) -> Value:
+    """A value whose sizes a run binds."""
+    return Value(name, symbolic(name, kind, later))
 
 
 class Builder:
@@ -46,19 +57,17 @@ class Builder:
         self.draw = draw
         self.graph = Graph(name="g")
         self.graph.inputs = [
-            Value(self.graph.fresh(name), kind) for name, kind in (("x", ROW), ("n", INT), ("b", BOOL))
+            bound(self.graph.fresh(name), kind) for name, kind in (("x", ROW), ("n", INT), ("b", BOOL))
         ]
 
     def one_of(self, values: list[Value], kind: Any) -> Value:
-        return self.draw(st.sampled_from([one for one in values if one.type == kind]))  # type: ignore[no-any-return]
+        return self.draw(st.sampled_from([one for one in values if kind.accepts(one.type)]))  # type: ignore[no-any-return]
 
     def fill(self, block: Block, around: list[Value], depth: int) -> list[Value]:
         """Put a few nodes into a block; return what is known at its end."""
         known = [*around, *block.inputs]
         for _ in range(self.draw(st.integers(1, 4))):
-            step = self.draw(
-                st.sampled_from(["unary", "binary", "number", "compare", *(["if", "loop"] if depth else [])])
-            )
+            step = self.draw(st.sampled_from([*STEPS, *(["if", "loop"] if depth else [])]))
             if step == "unary":
                 node = self.graph.insert(
                     getattr(ops, self.draw(st.sampled_from(UNARY))), self.one_of(known, ROW), block=block
@@ -76,6 +85,16 @@ class Builder:
             elif step == "number":
                 more = self.draw(st.one_of(st.just(self.one_of(known, INT)), st.integers(-3, 3)))
                 node = self.graph.insert(named("operator.add"), self.one_of(known, INT), more, block=block)
+            elif step == "size":
+                # Three of it, whatever its size is in a run; and the size of some value as a number.
+                value, other = self.one_of(known, ROW), self.one_of(known, ROW)
+                parts = [
+                    self.graph.insert(ops.index, value, key=(one,), block=block).outputs[0] for one in ENDS
+                ]
+                node = self.graph.insert(ops.cat, *parts, dim=0, block=block)
+                known += node.outputs
+                node = self.graph.insert(ops.mul, node.outputs[0], other.tensor.sizes[0], block=block)
+                SIZED[node] = other
             elif step == "compare":
                 node = self.graph.insert(
                     named("operator.lt"), self.one_of(known, INT), self.draw(st.integers(-3, 3)), block=block
@@ -96,7 +115,10 @@ class Builder:
 
     def loop(self, block: Block, known: list[Value], depth: int) -> Any:
         body = Block(
-            [Value(self.graph.fresh(name), kind) for name, kind in (("i", INT), ("y", ROW), ("c", INT))]
+            [
+                bound(self.graph.fresh(name), kind, later=True)
+                for name, kind in (("i", INT), ("y", ROW), ("c", INT))
+            ]
         )
         inside = self.fill(body, known, depth - 1)
         body.outputs = (self.one_of(inside, BOOL), self.one_of(inside, ROW), self.one_of(inside, INT))
@@ -108,7 +130,7 @@ class Builder:
 
     def whole(self) -> Graph:
         known = self.fill(self.graph, [], 2)
-        function = SubGraph([Value("p", ROW), Value("q", INT)], name="helper", single=False)
+        function = SubGraph([bound("p", ROW), bound("q", INT)], name="helper", single=False)
         inside = self.graph.insert(ops.mul, *function.inputs, block=function).outputs[0]
         function.outputs = (inside, [inside, (1, None)])
         self.graph.functions["helper"] = function
@@ -143,6 +165,8 @@ def plain(block: Block, known: dict[Value, Any]) -> tuple[Any, ...]:
             found = tuple(carried)
         elif isinstance(node.callee, SubGraph):
             found = plain(node.callee, dict(zip(node.callee.inputs, arguments, strict=True)))
+        elif node in SIZED:
+            found = arguments[0] * known[SIZED[node]].shape[0]
         elif node.op is not None:
             found = node.op(*arguments, **node.params)
         else:
@@ -190,6 +214,30 @@ def test_random_graphs_run_print_and_are_read_back(graph: Graph, n: int, b: bool
     ):
         same(step.after(x, n, b), expected)
     assert text(graph) == before
+
+
+@given(graphs(), st.integers(-2, 2), st.booleans(), st.sampled_from([1, 2, 4, 7]))
+@settings(max_examples=150, deadline=None)
+def test_random_graphs_are_right_or_refuse_at_other_sizes(graph: Graph, n: int, b: bool, size: int) -> None:
+    x = wb.arange(size).float().rename("N") * 0.5 - 1
+    outcomes = []
+    for one in (graph, parse(text(graph)), passes.dead_code(passes.common_subexpressions(graph))):
+        try:
+            found = one(x, n, b)
+        except wb.DimensionError as error:
+            event(
+                "refused"
+                if " decided something by it: the graph holds for " in str(error)
+                else "refused by an op"
+            )
+            outcomes.append(None)
+            continue
+        event("right")
+        outcomes.append(found)
+        same(found, plain(graph, dict(zip(graph.inputs, (x, n, b), strict=True)))[0])
+    # Reading and passes take no sizes away; a pass may have taken out what a guard was for.
+    assert (outcomes[0] is None) == (outcomes[1] is None)
+    assert outcomes[0] is None or outcomes[2] is not None
 
 
 @given(graphs(), st.data())

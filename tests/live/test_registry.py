@@ -181,7 +181,7 @@ def test_a_withdrawn_source_comes_back_with_its_next_publication(
     registry.withdraw(first)
     events.publish(source)
     (second,) = registry.models()
-    assert second is not first
+    assert second is first, "a cell that still shows it goes on with the same model"
 
 
 def test_a_factory_that_fails_does_not_reach_the_publisher(
@@ -192,3 +192,17 @@ def test_a_factory_that_fails_does_not_reach_the_publisher(
     events.publish(Source())
     assert "a Source that was published cannot be drawn" in caplog.text
     assert registry.models() == ()
+
+
+def test_a_source_has_one_model_in_cells_and_at_the_side(registry: Registry, renderers: Renderers) -> None:
+    renderers.register(Source, lambda source: Observers())
+    renderers.start()
+    source, other = Source(), Source()
+    model = renderers.model_of(source)
+    assert registry.models() == (), "a cell alone gives it no place"
+    events.publish(source)
+    assert registry.models() == (model,)
+    assert renderers.model_of(source) is renderers.show(source) is model
+    assert renderers.model_of(other) is not model
+    with pytest.raises(TypeError, match="there is no rule for a list"):
+        renderers.model_of([])

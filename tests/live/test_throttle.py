@@ -66,6 +66,28 @@ def test_costly_pictures_take_at_most_a_twentieth_of_the_time() -> None:
     assert min(gaps) == pytest.approx(work.cost * (1 + REST))
 
 
+def test_the_last_state_is_drawn_at_once_when_the_work_has_ended() -> None:
+    work = Work(cost=1.0)
+    work.ask()
+    work.run(1001)
+    work.ask(mark="last but one")
+    work.ask(mark="last")
+    assert work.throttle.delay() == pytest.approx(REST)
+    work.throttle.hurry()
+    assert work.throttle.delay() == pytest.approx(INTERVAL)
+    work.run(1003)
+    assert [mark for mark, _ in work.done] == ["one", "last"]
+    work.throttle.hurry()
+    assert work.throttle.delay() is None, "what nobody asked for is not drawn"
+
+
+def test_a_change_during_the_last_picture_is_drawn_after_it() -> None:
+    work = Work(cost=1.0)
+    work.throttle.request("one", lambda: (work.do("during"), work.ask(mark="after"), work.throttle.hurry()))
+    work.run(1005)
+    assert [mark for mark, _ in work.done] == ["during", "after"]
+
+
 def test_what_a_person_waits_for_does_not_rest() -> None:
     work = Work(cost=1.0)
     work.ask()

@@ -22,6 +22,7 @@ MADE = {
     "unique_consecutive": "values from all dims in a row",
     "bincount": "numbers that were counted",
     "multinomial": "draws",
+    "new": "a new tensor, which has no names",
     "new_full": "a new tensor, which has no names unless given",
     "histc": "bins",
     "histogram": "bins",

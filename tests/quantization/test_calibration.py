@@ -141,6 +141,49 @@ def test_figures_come_in_the_background(calibration: q.Calibration) -> None:
     assert calibration.latest_figures().sqnr is not None
 
 
+def wait_for(said: str, holds: Any, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, said
+        time.sleep(0.01)
+
+
+def test_the_figures_of_the_last_change_come_though_nobody_asks_again(
+    calibration: q.Calibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.quantization.metrics.REST", 2.0)
+    calibration.latest_figures()
+    wait_for("figures", lambda: not calibration.outdated)
+    calibration.set_range("conv2.output", 0.0, 0.7)
+    before = calibration.latest_figures()
+    wait_for("figures of the last change", lambda: not calibration.outdated)
+    assert calibration.latest_figures() != before
+    assert calibration.latest_figures() == calibration.figures()
+
+
+def test_what_is_urgent_is_measured_after_what_is_measured_now(
+    calibration: q.Calibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.quantization.metrics.REST", 1e6)
+    measurement: Any = calibration.measurement
+    begun, may = threading.Event(), threading.Event()
+    measure = measurement._measure
+
+    def slow() -> Any:
+        found = measure()
+        begun.set()
+        assert may.wait(30)
+        return found
+
+    monkeypatch.setattr(measurement, "_measure", slow)
+    calibration.latest_figures()
+    assert begun.wait(30)
+    calibration.set_range("conv2.output", 0.0, 0.7)
+    calibration.latest_figures(urgent=True)
+    may.set()
+    wait_for("figures of the last change", lambda: not calibration.outdated)
+
+
 def test_what_cannot_be_measured_says_why(fused: Any, images: Any) -> None:
     prepared = q.prepare(fused)
     with pytest.raises(wb.QuantizationError, match="nothing to measure by: give a small batch"):

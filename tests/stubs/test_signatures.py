@@ -62,7 +62,8 @@ def test_the_documentation_starts_with_a_sentence(function: Callable[..., Any]) 
         (wb.Tensor.add_, "(input, other, *, alpha=1)"),
         (
             wb.zeros,
-            "(*size, names=None, dtype=None, device=None, requires_grad=False, **dims)",
+            "(*size, names=None, dtype=None, device=None, requires_grad=False, out=None, layout=None, "
+            "pin_memory=False, **dims)",
         ),
     ],
 )

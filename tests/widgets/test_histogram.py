@@ -270,6 +270,36 @@ def test_rows_are_made_as_time_allows(model: HistogramModel, monkeypatch: pytest
     assert len(told) == 1
 
 
+def test_when_the_cell_has_ended_all_rows_and_figures_are_brought_up_to_date(
+    prepared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A run leaves no time for rows.
+    monkeypatch.setattr(importlib.import_module("workbench.widgets.histogram"), "BUDGET", 0.0)
+    images = wb.randn(N=8, C=1, H=8, W=8)
+    calibration = q.Calibration(prepared, evaluate=images)
+    model = HistogramModel(calibration)
+    late = state_of(model)
+    assert any(row.sqnr is None for row in late.observers)
+    told: list[Any] = []
+    model.listen(told.append)
+    model.settle()
+    assert told, "the figures are outdated, so another picture is asked for"
+    assert all(row.sqnr is not None for row in state_of(model).observers)
+    calibration.figures()
+    told.clear()
+    model.settle()
+    assert not told, "nothing has changed"
+
+
+def test_one_clock_for_all_pictures_of_one_model(
+    model: HistogramModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.live.model.time.time", lambda: 1000.0)
+    model.changed()
+    monkeypatch.setattr("workbench.live.model.time.time", lambda: 2000.0)
+    assert state_of(model).head.updated == 1000.0
+
+
 def test_figures_of_the_whole_model(prepared: Any) -> None:
     images = wb.randn(N=8, C=1, H=8, W=8)
     calibration = q.Calibration(prepared, evaluate=(images, wb.zeros(8).long()))

@@ -16,6 +16,7 @@ from workbench.base.errors import DTypeError
 
 __all__ = [
     "DIFFERENTIABLE",
+    "TYPE_WORDS",
     "DType",
     "as_dtype",
     "bfloat16",
@@ -114,6 +115,12 @@ _ALL = (
     float32, float64, float16, bfloat16, complex64, complex128,
     int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32,
 )  # fmt: skip
+TYPE_WORDS: dict[str, str] = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32",
+}  # fmt: skip
+"""What PyTorch's older types of tensors are called: ``FloatTensor``, without the second word."""
 _BY_NAME = {one.name: one for one in _ALL} | {
     "float": float32,
     "double": float64,

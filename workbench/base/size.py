@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, overload
 
 __all__ = ["Size"]
 
 
-class Size(tuple[Any, ...]):
+class Size(tuple[int, ...]):
     """Sizes of dims: a tuple in every respect, which knows how many values a tensor of them has.
 
     >>> Size([2, 3]).numel(), Size([2, 3]) == (2, 3), Size([2, 3]) + (4,), Size([2, 3])[1:].numel()
@@ -32,6 +32,10 @@ class Size(tuple[Any, ...]):
 
     __rmul__ = __mul__
 
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         found = tuple.__getitem__(self, key)
         return Size(found) if isinstance(key, slice) else found

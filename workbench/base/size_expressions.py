@@ -33,11 +33,13 @@ class TooLargeError(ValueError):
 class Symbol:
     """A size that differs from run to run: a name, and what it is today."""
 
-    __slots__ = ("hint", "name")
+    __slots__ = ("hint", "later", "name")
 
-    def __init__(self, name: str, hint: int) -> None:
+    def __init__(self, name: str, hint: int, later: bool = False) -> None:
         self.name = name
         self.hint = hint
+        self.later = later
+        """True for what is not known before a run begins: perhaps it never is, in a branch that is not taken."""
 
     @property
     def key(self) -> str:

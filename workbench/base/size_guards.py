@@ -56,6 +56,12 @@ class Guard:
     right: Size | Formula | float
     source: str = ""
     """Line of the user's code that asked."""
+    later: bool = field(init=False, repr=False, compare=False)
+    """True if it can not be asked before a run begins."""
+
+    def __post_init__(self) -> None:
+        # Worked out once: every run of a graph asks. The class is frozen, and this is how such a field is set.
+        object.__setattr__(self, "later", any(one.later for one in self.symbols()))
 
     def holds(self, bindings: Mapping[Symbol, Any]) -> bool:
         """Say whether it is so for the sizes `bindings`."""
@@ -67,9 +73,17 @@ class Guard:
             if isinstance(one, Symbolic):
                 yield from one.symbols()
 
+    def says(self, other: Guard) -> bool:
+        """Say whether `other` is the same, whichever line asked."""
+        return (self.left, self.relation, self.right) == (other.left, other.relation, other.right)
+
     def written(self, name: Callable[[Symbol], str] = str) -> str:
         """Return it as Python writes it, with symbols called what `name` says."""
         return f"{written(self.left, name)} {self.relation} {written(self.right, name)}"
+
+    def over(self, rule: Callable[[Any], Any]) -> Guard:
+        """Return it with what `rule` makes of both sides."""
+        return Guard(rule(self.left), self.relation, rule(self.right), self.source)
 
     def __str__(self) -> str:
         return self.written()
@@ -148,8 +162,21 @@ class SizeScope:
                 # Written with the size on the left, as people do.
                 if isinstance(left, int):
                     left, so, right = right, _TURNED[so], left
-                self.take(Guard(left, so, right, _line()))
+                guard = Guard(left, so, right, _line())
+                if not (guard.later and self._asked_before(difference, so)):
+                    self.take(guard)
         return outcome
+
+    def _asked_before(self, difference: Expression, relation: str) -> bool:
+        """Say whether a guard asks that; from those of later sizes nothing follows, not even what they say."""
+        for one in self.guards:
+            left, right = self.settle(one.left), self.settle(one.right)
+            if one.later and isinstance(left, int | Expression) and isinstance(right, int | Expression):
+                if (left - right, one.relation) == (difference, relation):
+                    return True
+                if (right - left, _TURNED[one.relation]) == (difference, relation):
+                    return True
+        return False
 
     def _compared(self, left: Any, relation: str, right: Any) -> bool:
         """Compare formulas, of which nothing follows that was not asked."""
@@ -161,12 +188,13 @@ class SizeScope:
             ):  # NaN: the opposite is not so, either
                 self.fix(left)
                 self.fix(right)
-            elif all(
-                (guard.left, guard.relation, guard.right) != (g.left, g.relation, g.right)
-                for g in self.guards
-            ):
+            elif not any(guard.says(one) for one in self.guards):
                 self.take(guard)
         return outcome
+
+    def know(self, symbol: Symbol, size: Size) -> None:
+        """Take in that a symbol is something else, which follows and needs no guard."""
+        self._values[symbol] = size
 
     def fix(self, size: Any) -> Any:
         """Return the number that a size, or a formula of sizes, is today; that sizes are these numbers is guarded."""
@@ -179,8 +207,17 @@ class SizeScope:
         return today
 
     def take(self, guard: Guard) -> None:
-        """Keep a guard, and what follows from it."""
+        """Keep a guard, and what follows from it.
+
+        From one of sizes that are known later nothing does: it may stand in a branch that is not taken, and never be
+        asked.
+        """
         self.guards.append(guard)
+        if not guard.later:
+            self._note(guard)
+
+    def _note(self, guard: Guard) -> None:
+        """Take in what follows from a guard."""
         left, right = self.settle(guard.left), self.settle(guard.right)
         if not all(isinstance(one, int | Expression) for one in (left, right)):
             return
@@ -199,6 +236,10 @@ class SizeScope:
             solved = _solved(rest - int(facts.low))
             if solved is not None:
                 self._values[solved[0]] = solved[1]
+                # What was known of the symbol is now known of what it is.
+                for one in self.guards:
+                    if not one.later and solved[0] in one.symbols():
+                        self._note(one)
 
     def _bounds(self, rest: Expression) -> Bounds:
         return bounds_of(rest, self._told)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,6 +28,7 @@ from workbench.core.tape import alias, move, needs_of, remember_place
 from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
 from workbench.core.views import asks, before, changed, check_recorded, refresh, root_of
+from workbench.core.words import renamed
 from workbench.kernels.memory import filled
 
 __all__ = [
@@ -364,19 +365,27 @@ class _SignatureWithOut(inspect.Signature):
 
 
 def taking_out(
-    name: str, function: Callable[..., Any], room: str = "workbench", rule: bool | OutRule = True
+    name: str,
+    function: Callable[..., Any],
+    room: str = "workbench",
+    rule: bool | OutRule = True,
+    words: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
     """Return `function` with a keyword ``out=``: a tensor (or a tuple of them) to write the result into.
 
-    `room` is the module that offers it, where pickle finds it; `rule` is what types are taken.
+    `room` is the module that offers it, where pickle finds it; `rule` is what types are taken, `words` what its
+    parameters are called besides.
     """
     if rule is not True and rule not in get_args(OutRule):
         raise ValueError(f"{name}: {rule!r} is no rule for the type of out=; there are {get_args(OutRule)}")
 
     op, count = getattr(function, "computes", (None, 0))
+    others: Mapping[str, str] = words or {}
 
     @functools.wraps(function)
     def with_out(*arguments: Any, out: Any = None, **keywords: Any) -> Any:
+        if keywords and not keywords.keys().isdisjoint(others):
+            keywords = renamed(keywords, others, name)
         plain = out is not None and not keywords and len(arguments) == count
         if plain and op is not None and written_directly(out, op, arguments):
             return out

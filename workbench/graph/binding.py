@@ -1,45 +1,75 @@
-"""What the sizes of a graph's inputs are in a run, and whether the graph holds for them."""
+"""What sizes are in a run, and whether the graph holds for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.base.errors import DimensionError
-from workbench.base.size_expressions import Expression, Symbol
+from workbench.base.size_expressions import Symbol
 from workbench.base.size_guards import Guard
 from workbench.core.value import dims_of
-from workbench.graph.blocks import Value
-from workbench.graph.ir import Graph
+from workbench.graph.blocks import SubGraph, Value
+from workbench.graph.symbols import bare, due, symbols
 from workbench.graph.types import TensorType
 
-__all__ = ["bound", "check_guards"]
+__all__ = ["Binding"]
 
 
-def bound(values: Sequence[Value], inputs: Sequence[Any]) -> dict[Symbol, Any]:
-    """Return what the sizes of the trace are in this run."""
-    sizes: dict[Symbol, Any] = {}
-    for value, tensor in zip(values, inputs, strict=True):
-        # Numbers and the like have no sizes.
-        if not isinstance(value.type, TensorType):
-            continue
-        for size, given in zip(value.type.sizes, tensor.payload.shape, strict=True):
-            if isinstance(size, Expression) and size.symbol is not None:
-                # Each dim of an input has a symbol of its own; that two agree is a guard.
-                sizes[size.symbol] = given
-    return sizes
+class Binding:
+    """The sizes of one call of a graph, or of a function of one, as they become known."""
+
+    def __init__(self, function: SubGraph, known: Mapping[Value, Any]) -> None:
+        self.function = function
+        self.known = known
+        """The values of the run, for the picture of a refusal."""
+        self.sizes: dict[Symbol, Any] = {}
+        self._due: dict[Value, list[Guard]] = {}
+        """Guards that wait, by the value with which they can be asked."""
+
+    def begin(self, inputs: Sequence[Any]) -> None:
+        """Take in the sizes of the inputs, and refuse those by which the function would have done something else."""
+        function = self.function
+        self._take(function.inputs, inputs)
+        # Most functions have none that waits, and need no table of them.
+        waiting = False
+        for guard in function.guards:
+            if guard.later:
+                waiting = True
+            else:
+                self._ask(guard)
+        if waiting:
+            self._due = due(function)
+
+    def bind(self, values: Sequence[Value], given: Sequence[Any]) -> None:
+        """Take in the sizes of what a block is given, or of what a call gave; ask what can be asked now."""
+        self._take(values, given)
+        if self._due:
+            for value in values:
+                for guard in self._due.get(value, ()):
+                    self._ask(guard)
+
+    def _take(self, values: Sequence[Value], given: Sequence[Any]) -> None:
+        for value, tensor in zip(values, given, strict=True):
+            # Numbers and the like have no sizes.
+            if not isinstance(value.type, TensorType):
+                continue
+            for size, there in zip(value.type.sizes, tensor.payload.shape, strict=True):
+                symbol = bare(size)
+                # Where another value showed it before, the two are equal by the rules.
+                if symbol is not None:
+                    self.sizes[symbol] = there
+
+    def _ask(self, guard: Guard) -> None:
+        if not guard.holds(self.sizes):
+            raise _refusal(self.function, guard, self.sizes, self.known)
 
 
-def check_guards(graph: Graph, sizes: dict[Symbol, Any], inputs: Sequence[Any]) -> None:
-    """Refuse sizes by which the traced function would have done something else."""
-    for guard in graph.guards:
-        if not guard.holds(sizes):
-            raise _refusal(graph, guard, sizes, inputs)
-
-
-def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Sequence[Any]) -> DimensionError:
+def _refusal(
+    function: SubGraph, guard: Guard, sizes: Mapping[Symbol, Any], values: Mapping[Value, Any]
+) -> DimensionError:
     """Return the error for a guard that does not hold: which line asked, what was so, what came, what would work."""
-    known = graph.symbols()
+    known = symbols(function)
     asked = list(dict.fromkeys(guard.symbols()))
     # The dims that decided are marked in the picture of the error, each under its input.
     marks: dict[Value, list[int]] = {}
@@ -49,12 +79,11 @@ def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Seque
     were = " and ".join(f"{_called(*known[one])} was {one.hint}" for one in asked)
     now = " and ".join(str(sizes[one]) for one in asked)
     operands = []
-    for value, tensor in zip(graph.inputs, inputs, strict=True):
-        if value in marks:
-            operands += [
-                value.tensor.dims.operand("traced", marks[value]),
-                dims_of(tensor).operand(value.name, marks[value]),
-            ]
+    for value, dims in marks.items():
+        operands.append(value.tensor.dims.operand("traced", dims))
+        # It may have been let go of: its sizes stay known.
+        if value in values:
+            operands.append(dims_of(values[value]).operand(value.name, dims))
     where = guard.source or "the function"
     condition = guard.written(lambda symbol: _size(*known[symbol]))
     # An equation with a number is what int(size) leaves; what was compared on purpose needs no such advice.
@@ -62,7 +91,7 @@ def _refusal(graph: Graph, guard: Guard, sizes: dict[Symbol, Any], inputs: Seque
     return DimensionError(
         f"{were} in the trace, where {where} decided something by it: the graph holds for {condition}, and now it is "
         f"{now}. Trace again with these sizes{advice}.",
-        op=graph.name,
+        op=function.name,
         operands=tuple(operands),
     )
 
@@ -74,10 +103,10 @@ _ADVICE = (
 
 
 def _called(value: Value, dim: int) -> str:
-    """Return what a dim of an input is called: ``N of x``."""
+    """Return what a dim of a value is called: ``N of x``."""
     return f"{value.tensor.dims.names[dim] or f'dim {dim}'} of {value.name}"
 
 
 def _size(value: Value, dim: int) -> str:
-    """Return a size of an input as Python writes it."""
+    """Return a size of a value as Python writes it."""
     return f"{value.name}.shape[{dim}]"

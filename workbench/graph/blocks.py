@@ -11,7 +11,8 @@ from enum import Enum
 from typing import Any
 
 from workbench.base.seams import Seam
-from workbench.base.size_expressions import Symbolic
+from workbench.base.size_expressions import Size, Symbol, Symbolic
+from workbench.base.size_guards import Guard
 from workbench.core.op import Op
 from workbench.graph.types import TensorType, Type, type_of_value
 
@@ -101,7 +102,7 @@ class Value:
 class Node:
     """One call. Operands are values and literals, also inside tuples, lists, dicts and slices.
 
-    A literal may be an expression over the sizes of the graph's inputs, or a formula of them, which a run works out.
+    A literal may be an expression over sizes that are known before it, or a formula of them, which a run works out.
     """
 
     callee: Any
@@ -158,6 +159,10 @@ class SubGraph(Block):
     name: str = "graph"
     single: bool = True
     """True if it returns its one output, False if it returns a tuple of its outputs."""
+    guards: list[Guard] = field(default_factory=list)
+    """What must hold of the sizes that a run binds, because the function decided by it what to do."""
+    learnt: dict[Symbol, Size] = field(default_factory=dict, repr=False)
+    """Symbols that turned out to follow from others, for blocks that are put together and not put in yet."""
 
 
 # What stands in front says which kind it is: the text is read back by it.

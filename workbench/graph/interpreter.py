@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.size_expressions import Symbol, Symbolic, evaluate
+from workbench.base.size_expressions import Symbolic, evaluate
 from workbench.core.dispatch import no_grad
 from workbench.core.inplace import write
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
 from workbench.core.value import dims_of
 from workbench.graph.arguments import taken_apart
-from workbench.graph.binding import bound, check_guards
+from workbench.graph.binding import Binding
 from workbench.graph.blocks import (
     Block,
     Control,
@@ -105,8 +105,7 @@ class _Run:
             # Names have dots, and lead through the modules: `features.0.weight`.
             self.known |= {value: operator.attrgetter(value.name)(owner) for value in graph.parameters}
         self.ends = last_uses(graph, graph.updates.values())
-        self.sizes: dict[Symbol, Any] = {}
-        """What the sizes of the inputs are in this run."""
+        self.binding = Binding(graph, self.known)
 
     def all(
         self, inputs: tuple[Any, ...], seeds: Mapping[str, Any]
@@ -124,8 +123,7 @@ class _Run:
         for value, given in zip(graph.inputs, inputs, strict=True):
             _check(graph, value, given)
             self.known[value] = given
-        self.sizes = bound(graph.inputs, inputs)
-        check_guards(graph, self.sizes, inputs)
+        self.binding.begin(inputs)
         names = [one.name for one in graph.seeds]
         if not set(seeds) <= set(names):
             raise GraphError(
@@ -159,6 +157,9 @@ class _Run:
         several = (results,) if len(node.outputs) == 1 else results
         for value, result in zip(node.outputs, several, strict=True):
             known[value] = result
+        # What an op gives follows from what it is given.
+        if not isinstance(node.callee, Op):
+            self.binding.bind(node.outputs, several)
         # Else the frame would hold what the next lines let go of.
         del results, several
         for value in self.ends.get(node, ()):
@@ -189,7 +190,7 @@ class _Run:
 
     def size(self, size: Symbolic) -> Any:
         """Return what a size, or a formula of sizes, is in this run."""
-        return evaluate(size, self.sizes)
+        return evaluate(size, self.binding.sizes)
 
     def module(self, path: str) -> Any:
         """Return a module that was kept whole."""
@@ -206,7 +207,9 @@ class _Run:
         """Run a block as long as the condition holds, at most so often."""
         turn = 0
         while condition and (most is None or turn < most):
-            self.known.update(zip(body.inputs, (turn, *carried), strict=True))
+            given = (turn, *carried)
+            self.known.update(zip(body.inputs, given, strict=True))
+            self.binding.bind(body.inputs, given)
             # What the block made is forgotten at each turn, so that a loop needs the memory of one.
             condition, *carried = self.leave(body)  # type: ignore[assignment]
             turn += 1
@@ -217,9 +220,10 @@ class _Run:
         # Past __init__, which takes in what a graph holds: a function is given all that it knows.
         inner = object.__new__(_Run)
         inner.graph, inner.observe, inner.owner = self.graph, self.observe, self.owner
-        # A function has the sizes of the trace: `Reader.begin` refuses one that asks for others.
-        inner.sizes = {}
         inner.known = dict(zip(function.inputs, arguments, strict=True))
+        # Its sizes are its own, too: each call may be for others.
+        inner.binding = Binding(function, inner.known)
+        inner.binding.begin(arguments)
         inner.ends = last_uses(function)
         outputs = inner.block(function)
         return outputs[0] if function.single else outputs

@@ -9,14 +9,14 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.base import renderer_lookup
 from workbench.base.seams import Seam
-from workbench.base.size_expressions import Expression, Symbol
-from workbench.base.size_guards import Guard, SizeScope
-from workbench.graph import walk
+from workbench.base.size_expressions import Symbol
+from workbench.base.size_guards import SizeScope
+from workbench.graph import symbols, walk
 from workbench.graph.blocks import (
     Block,
     GraphError,
@@ -30,7 +30,7 @@ from workbench.graph.blocks import (
 )
 from workbench.graph.draws import Noise
 from workbench.graph.rules import results
-from workbench.graph.types import TensorType, Type, type_of
+from workbench.graph.types import Type, type_of
 
 __all__ = ["RUN", "TEXT", "Graph"]
 
@@ -63,8 +63,6 @@ class Graph(SubGraph):
     """Those of them that are no seeds, but the numbers themselves: how they are drawn."""
     updates: dict[Value, Value] = field(default_factory=dict)
     """Parameters whose numbers are others after a run, such as running statistics, and the values that they take."""
-    guards: list[Guard] = field(default_factory=list)
-    """What must hold of the sizes of the inputs, because the function decided by it what to do."""
 
     _names: dict[str, int] = field(default_factory=dict, repr=False)
 
@@ -94,33 +92,17 @@ class Graph(SubGraph):
         return {**self.parameters, **self.constants}
 
     def symbols(self) -> dict[Symbol, tuple[Value, int]]:
-        """The sizes that differ from run to run: for each, the input and the dim that has it."""
-        return {
-            size.symbol: (value, dim)
-            for value in self.inputs
-            if isinstance(value.type, TensorType)
-            for dim, size in enumerate(value.type.sizes)
-            if isinstance(size, Expression) and size.symbol is not None
-        }
+        """The sizes that differ from run to run: for each, the value that shows it first, and the dim."""
+        return symbols.symbols(self)
 
     def settle(self, sizes: SizeScope) -> None:
         """Take over what `sizes` has decided: its guards, and what they say of the sizes in types and operands."""
-        self.guards = list(sizes.guards)
-        for value in self.values():
-            if not isinstance(value.type, TensorType):
-                continue
-            found = tuple(map(sizes.settle, value.type.sizes))
-            # Compared by identity, as values have no equality of their own.
-            if value in self.inputs:
-                # An input keeps its symbols: by them a run knows its sizes, and the guards say which are fixed.
-                fixed = frozenset(dim for dim, size in enumerate(found) if not isinstance(size, Expression))
-                value.type = replace(value.type, fixed=fixed)
-            else:
-                value.type = replace(value.type, sizes=found)
-        self.noise = {value: one.over(sizes.settle) for value, one in self.noise.items()}
-        for node, _ in self.walk():
-            # An expression that a guard fixed becomes a number, so that passes can fold what depends on it.
-            node.inputs, node.params = filled((node.inputs, node.params), _itself, sizes.settle)
+        self._settle(self, sizes)
+
+    def _settle(self, function: SubGraph, sizes: SizeScope) -> None:
+        symbols.settle(function, sizes)
+        if function is self:
+            self.noise = {value: one.over(sizes.settle) for value, one in self.noise.items()}
 
     def returned(self) -> list[Value]:
         """The values that a run needs at its end: what is returned, and what parameters take."""
@@ -131,11 +113,17 @@ class Graph(SubGraph):
         return walk.walk(self)
 
     def users(self) -> dict[Value, list[Node]]:
-        """For each value, the nodes that read it, in order."""
-        return {**{value: [] for value in self.given()}, **walk.users(self)}
+        """For each value, the nodes that read it, or what it is sized, in order."""
+        found = {**{value: [] for value in self.given()}, **walk.users(self)}
+        shown = self.symbols()
+        for node, _ in self.walk():
+            for value in symbols.sized((node.inputs, node.params), shown):
+                found[value] += [] if node in found[value] else [node]
+        return found
 
     def replace(self, old: Value, new: Value) -> None:
         """Let everything that reads `old` read `new`."""
+        symbols.replace(self, old, new)
         walk.replace(self, old, new)
         # Only what is taken is replaced: the parameter that takes it stays the same tensor.
         self.updates = {value: new if one is old else one for value, one in self.updates.items()}
@@ -177,30 +165,43 @@ class Graph(SubGraph):
         tensor([2.0000, 0.0000])
         """
         place = self.block_of(before) if before is not None else self if block is None else block
+        function = self._function_of(place)
         node = Node(callee, inputs, params, (), blocks=blocks, writes=writes)
-        with SizeScope(self.guards) as sizes:
+        with SizeScope(function.guards) as sizes:
             # Before the node is put in: where the rules refuse, the graph is as it was.
             found = results(node, sizes)
-            # A rule compared sizes: from now on the graph holds for those that compare alike.
-            if len(sizes.guards) > len(self.guards):
-                self.settle(sizes)
-        if found is not None and types is None:
-            types = found
-        if types is None:
-            raise GraphError(f"nothing says what {called(callee)} gives: pass types=(...,)")
-        base = _name_for(callee)
-        node.outputs = tuple(Value(self.fresh(base), one, node) for one in types)
+            if function.guards:
+                # A size that a guard says is written as that, as in the nodes that are there.
+                node.inputs, node.params = filled((inputs, params), lambda value: value, sizes.settle)
+            types = found if types is None else types
+            if types is None:
+                raise GraphError(f"nothing says what {called(callee)} gives: pass types=(...,)")
+            base = _name_for(callee)
+            node.outputs = tuple(Value(self.fresh(base), one, node) for one in types)
+            symbols.tell(node, sizes)
         if like is not None:
             node.scope, node.source = like.scope, like.source
         place.nodes.insert(len(place.nodes) if before is None else place.nodes.index(before), node)
+        # A rule compared sizes: from now on the function holds for those that compare alike.
+        # What was put into a block before the block was put in has not heard of the guards since.
+        if len(sizes.guards) > len(function.guards) or (blocks and function.guards):
+            self._settle(function, sizes)
         return node
+
+    def _function_of(self, block: Block) -> SubGraph:
+        """Return the function that a block belongs to; the graph, where it stands in none yet."""
+        if isinstance(block, SubGraph):
+            return block
+        return next((one for one in self.functions.values() if block in walk.blocks(one)), self)
 
     def remove(self, node: Node) -> None:
         """Take a node out, with its blocks; raise `GraphError` while anything reads what it makes."""
         block, readers = self.block_of(node), self.users()
+        guarded = set(symbols.sized(self.guards, self.symbols()))
         for value in node.outputs:
-            if readers[value] or value in self.returned():
-                where = ", ".join(one.name for one in readers[value]) or "the graph's output"
+            if readers[value] or value in self.returned() or value in guarded:
+                last = "a guard" if value in guarded else "the graph's output"
+                where = ", ".join(one.name for one in readers[value]) or last
                 raise GraphError(f"cannot remove {node.name}: {value.name} is still read by {where}")
         # Nodes are compared by identity (`eq=False`): it takes out this one and none like it.
         block.nodes.remove(node)
@@ -223,8 +224,6 @@ class Graph(SubGraph):
         twins.fill(self, other)
         other.takes = filled(self.takes, twins.known)
         other.updates = {twins.known(value): twins.known(one) for value, one in self.updates.items()}
-        # Guards and types are never changed, only replaced: they can be shared.
-        other.guards = list(self.guards)
         # What was ever taken stays taken, so that a name means one value in all steps of a run of passes.
         other._names = dict(self._names)
         return other
@@ -241,10 +240,6 @@ class Graph(SubGraph):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return renderer_lookup.mimebundle(self)
-
-
-def _itself(value: Value) -> Value:
-    return value
 
 
 def _name_for(callee: Any) -> str:
@@ -274,6 +269,9 @@ class _Twins:
 
     def fill(self, block: Block, twin: Block) -> None:
         """Put copies of what `block` has into `twin`."""
+        if isinstance(block, SubGraph) and isinstance(twin, SubGraph):
+            # Guards and types are never changed, only replaced: they can be shared.
+            twin.guards = list(block.guards)
         twin.inputs = [self.new(one) for one in block.inputs]
         twin.nodes = [self._node(one) for one in block.nodes]
         twin.outputs = filled(block.outputs, self.known)

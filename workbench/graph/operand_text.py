@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from workbench.base.size_expressions import Expression, Symbol, Symbolic
 from workbench.base.size_expressions import written as size_text
 from workbench.base.size_formulas import calculated
 from workbench.base.size_guards import Guard
-from workbench.graph.blocks import GraphError, Value
+from workbench.graph.blocks import GraphError, SubGraph, Value
+from workbench.graph.symbols import symbols
 from workbench.graph.types import TensorType
 
 __all__ = ["literal", "read_guard", "read_operand", "size_names", "written"]
@@ -73,15 +74,9 @@ def written(operand: Any, name: Callable[[Value], str], size: Callable[[Symbol],
     raise GraphError(f"a parameter of type {type(operand).__name__} cannot be written as text")
 
 
-def size_names(inputs: Iterable[Value], name: Callable[[Value], str]) -> Callable[[Symbol], str]:
-    """Return what the sizes of inputs are called: ``x.shape[0]``."""
-    known = {
-        size.symbol: f"{name(value)}.shape[{dim}]"
-        for value in inputs
-        if isinstance(value.type, TensorType)
-        for dim, size in enumerate(value.type.sizes)
-        if isinstance(size, Expression) and size.symbol is not None
-    }
+def size_names(function: SubGraph, name: Callable[[Value], str]) -> Callable[[Symbol], str]:
+    """Return what the sizes of a function are called: ``x.shape[0]``."""
+    known = {symbol: f"{name(value)}.shape[{dim}]" for symbol, (value, dim) in symbols(function).items()}
     return lambda symbol: known.get(symbol, symbol.name)
 
 
@@ -161,8 +156,9 @@ def _size(tree: ast.expr, find: Callable[[ast.expr], Value | None]) -> Any:
             value=ast.Attribute(value=ast.Name() as name, attr="shape"), slice=ast.Constant(value=dim)
         ):
             value = find(name)
-            # Only inputs have sizes that a run knows before it begins.
-            kind = None if value is None or value.node is not None else value.type
+            # What an op makes has sizes that follow from others, and is written by those.
+            follows = value is None or (value.node is not None and value.node.op is not None)
+            kind = None if value is None or follows else value.type
             if type(dim) is int and isinstance(kind, TensorType) and 0 <= dim < len(kind.sizes):
                 return kind.sizes[dim]
         case ast.UnaryOp(op=ast.USub(), operand=operand):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.base.size_expressions import Symbol
+from workbench.base.size_guards import Guard
 from workbench.graph.blocks import Block, GraphError, Node, SubGraph, Value, called
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import size_names, written
 from workbench.graph.rules import kind_of
+from workbench.graph.symbols import due
 
-__all__ = ["comment", "text", "where"]
+__all__ = ["asserted", "comment", "text", "where"]
 
 Sizes = Callable[[Symbol], str]
 
@@ -29,22 +32,40 @@ def text(graph: Graph) -> str:
       %reshape : f32[·:6] = reshape(%x, sizes=(2*%x.shape[1],))  # ...
       return %reshape
     """
-    parts = [_function(one, [], []) for one in graph.functions.values()]
-    sizes = size_names(graph.inputs, _named)
-    head = [f"takes {_operand(graph.takes, sizes)}"] if graph.takes else []
-    head += [f"assert {one.written(sizes)}{comment(one.source)}" for one in graph.guards]
-    head += [f"{value!r} = parameter()" for value in graph.parameters]
+    parts = [_function(one, [], [], []) for one in graph.functions.values()]
+    sizes = size_names(graph, _named)
+    takes = [f"takes {_operand(graph.takes, sizes)}"] if graph.takes else []
+    head = [f"{value!r} = parameter()" for value in graph.parameters]
     head += [f"{value!r} = constant()" for value in graph.constants]
     head += [f"{value!r} = seed({_drawn(graph, value, sizes)})" for value in graph.seeds]
     tail = [f"update %{value.name} = %{after.name}" for value, after in graph.updates.items()]
-    return "\n\n".join([*parts, _function(graph, head, tail)])
+    return "\n\n".join([*parts, _function(graph, takes, head, tail)])
 
 
-def _function(function: SubGraph, head: list[str], tail: list[str]) -> str:
+@dataclass(frozen=True)
+class _Sizes:
+    """What the sizes of a function are called, and which guards stand behind which values."""
+
+    name: Sizes
+    due: dict[Value, list[Guard]]
+
+    def asserted(self, values: Iterable[Value]) -> Iterator[str]:
+        for value in values:
+            yield from asserted(self.due.get(value, ()), self.name)
+
+
+def asserted(guards: Iterable[Guard], name: Sizes) -> Iterator[str]:
+    """Yield guards as lines: ``assert %x.shape[0] > 4  # net.py:12``."""
+    for one in guards:
+        yield f"assert {one.written(name)}{comment(one.source)}"
+
+
+def _function(function: SubGraph, takes: list[str], head: list[str], tail: list[str]) -> str:
     inputs = ", ".join(repr(one) for one in function.inputs)
-    sizes = size_names(function.inputs, _named)
-    returned = _operand(function.outputs[0] if function.single else function.outputs, sizes)
-    body = [*head, *_lines(function, sizes), *tail, f"return {returned}"]
+    sizes = _Sizes(size_names(function, _named), due(function))
+    returned = _operand(function.outputs[0] if function.single else function.outputs, sizes.name)
+    known = sizes.asserted(function.inputs)
+    body = [*takes, *known, *head, *_lines(function, sizes), *tail, f"return {returned}"]
     return "\n".join([f"{function.name}({inputs}):", *(f"  {line}" for line in body)])
 
 
@@ -59,14 +80,14 @@ def _arguments(operands: tuple[Any, ...], keywords: dict[str, Any], sizes: Sizes
     return ", ".join([*found, *(f"{key}={_operand(value, sizes)}" for key, value in keywords.items())])
 
 
-def _lines(block: Block, sizes: Sizes) -> Iterator[str]:
+def _lines(block: Block, sizes: _Sizes) -> Iterator[str]:
     for node in block.nodes:
         yield from _node(node, sizes)
 
 
-def _node(node: Node, sizes: Sizes) -> Iterator[str]:
+def _node(node: Node, sizes: _Sizes) -> Iterator[str]:
     made = ", ".join(repr(one) for one in node.outputs)
-    arguments = _arguments(node.inputs, node.params, sizes)
+    arguments = _arguments(node.inputs, node.params, sizes.name)
     writes = f" writes {', '.join(f'%{one.name}' for one in node.writes)}" if node.writes else ""
     colon = ":" if node.blocks else ""
     yield f"{made} = {called(node.callee)}({arguments}){writes}{colon}{where(node)}"
@@ -78,8 +99,9 @@ def _node(node: Node, sizes: Sizes) -> Iterator[str]:
         )
     for name, block in zip(kind.blocks, node.blocks, strict=True):
         yield f"  {name}({', '.join(repr(one) for one in block.inputs)}):"
-        yield from (f"    {line}" for line in _lines(block, sizes))
-        yield f"    return {', '.join(_operand(one, sizes) for one in block.outputs)}"
+        yield from (f"    {line}" for line in (*sizes.asserted(block.inputs), *_lines(block, sizes)))
+        yield f"    return {', '.join(_operand(one, sizes.name) for one in block.outputs)}"
+    yield from sizes.asserted(node.outputs)
 
 
 def _operand(operand: Any, sizes: Sizes) -> str:

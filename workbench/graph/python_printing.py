@@ -19,7 +19,8 @@ from workbench.graph.blocks import (
 )
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import size_names, written
-from workbench.graph.printing import comment, where
+from workbench.graph.printing import asserted, where
+from workbench.graph.symbols import due
 from workbench.graph.walk import made, walk
 
 __all__ = ["IMPORTS", "MORE_IMPORTS", "python_text"]
@@ -82,7 +83,7 @@ def python_text(graph: Graph) -> str:
         return sum
     """
     words = _words(graph) | set(graph.functions)
-    parts = [_Writer(one, words).function([], [], []) for one in graph.functions.values()]
+    parts = [_Writer(one, words).function([], [], [], []) for one in graph.functions.values()]
     parts.append(_whole(graph, words))
     # Known only now; inside a text in quotes it costs an import that nobody needs.
     if any("device(" in part for part in parts):
@@ -105,8 +106,7 @@ def _whole(graph: Graph, words: set[str]) -> str:
     writer = _Writer(graph, words)
     writer.names |= {value: f"parameters[{value.name!r}]" for value in graph.parameters}
     writer.names |= {value: f"constants[{value.name!r}]" for value in graph.constants}
-    head = writer.takes(graph) + writer.guards(graph)
-    head += [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
+    head = [f'{writer.names[value]}: "{value.type}"' for value in graph.held()]
     head += [
         f'{writer.define(value)}: "{value.type}" = {writer.drawn(graph, value)}' for value in graph.seeds
     ]
@@ -117,7 +117,7 @@ def _whole(graph: Graph, words: set[str]) -> str:
             # A generator: the names of what is computed are known when the body has been written.
             yield f"{writer.names[value]}.copy_({writer.names[after]}.detach())"
 
-    return writer.function(before, head, tail())
+    return writer.function(before, writer.takes(graph), head, tail())
 
 
 class _Writer:
@@ -130,7 +130,8 @@ class _Writer:
         self._functions = words - set(MORE_IMPORTS) - _TAKEN
         self._values = {one.name for one in made(function)}
         self.names: dict[Value, str] = {}
-        self._sizes = size_names(function.inputs, lambda value: value.name)
+        self._sizes = size_names(function, lambda value: value.name)
+        self._due = due(function)
 
     def takes(self, graph: Graph) -> list[str]:
         """Return how the arguments of the traced function were put together."""
@@ -138,9 +139,10 @@ class _Writer:
             return []
         return [f"takes = {written(graph.takes, lambda value: self._identifier(value.name), self._sizes)}"]
 
-    def guards(self, graph: Graph) -> list[str]:
-        """Return what must hold of sizes, a line each."""
-        return [f"assert {one.written(self._sizes)}{comment(one.source)}" for one in graph.guards]
+    def _asserted(self, values: Iterable[Value]) -> Iterator[str]:
+        """Yield what must hold of the sizes of values that are known now, a line each."""
+        for value in values:
+            yield from asserted(self._due.get(value, ()), self._sizes)
 
     def drawn(self, graph: Graph, value: Value) -> str:
         """Return the call that draws a seed, or numbers."""
@@ -158,11 +160,11 @@ class _Writer:
             raise GraphError(f"{name!r} cannot be a name in Python: rename it, or write the graph as text")
         return name
 
-    def function(self, before: list[str], head: list[str], tail: Iterable[str]) -> str:
+    def function(self, before: list[str], takes: list[str], head: list[str], tail: Iterable[str]) -> str:
         """Return the function; `tail` is asked for when all names are known."""
         function = self._function
         inputs = [*before, *(f'{self.define(one)}: "{one.type}"' for one in function.inputs)]
-        lines = [*head, *self._block(function), *tail]
+        lines = [*takes, *self._asserted(function.inputs), *head, *self._block(function), *tail]
         returned = self._operand(function.outputs[0] if function.single else function.outputs)
         body = "\n".join(f"    {line}" for line in [*lines, f"return {returned}"])
         name = function.name if function.name in self._functions else self._identifier(function.name)
@@ -174,6 +176,7 @@ class _Writer:
     def _block(self, block: Block) -> Iterator[str]:
         for node in block.nodes:
             yield from self._node(node)
+            yield from self._asserted(node.outputs)
 
     def _node(self, node: Node) -> Iterator[str]:
         writes = f" writes {', '.join(one.name for one in node.writes)}" if node.writes else ""
@@ -223,6 +226,7 @@ class _Writer:
         targets = ", ".join([turn, goes, *inside])
         yield f"{targets} = {', '.join(['0', condition, *carried])}"
         yield f"while {goes}{'' if node.inputs[0] is None else f' and {turn} < {most}'}:{where(node)}"
+        yield from (f"    {line}" for line in self._asserted(body.inputs))
         yield from (f"    {line}" for line in self._block(body))
         condition, *after = map(self._operand, body.outputs)
         yield f"    {targets} = {', '.join([f'{turn} + 1', condition, *after])}"

@@ -9,18 +9,18 @@ from typing import Any
 
 from workbench.base.size_expressions import Expression
 from workbench.base.size_guards import Guard, SizeScope
-from workbench.core.op import ops
+from workbench.core.op import Op, ops
 from workbench.core.value import dims_of
 from workbench.graph.blocks import Block, GraphError, LeafModule, Node, SubGraph, Value
 from workbench.graph.draws import Noise
+from workbench.graph.inference import with_sizes
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import read_guard, read_operand
-from workbench.graph.sizes import is_symbolic
-from workbench.graph.spec import DEEPEST, check, with_sizes
+from workbench.graph.spec import DEEPEST, check
+from workbench.graph.symbols import own, symbols
 from workbench.graph.type_reading import read_type
 from workbench.graph.types import TensorType, Type, symbolic
 from workbench.graph.vocabulary import named
-from workbench.graph.walk import walk
 
 __all__ = ["Reader"]
 
@@ -49,26 +49,12 @@ class Reader:
         """Begin a function. What was read before is one that it may call."""
         if self.returned:
             before = self.graph
-            if (
-                before.held()
-                or before.seeds
-                or before.updates
-                or before.modules
-                or before.guards
-                or before.takes
-            ):
+            if before.held() or before.seeds or before.updates or before.modules or before.takes:
                 raise self.refuse(
                     f"comes after {before.name}, which holds something and is not the last function"
                 )
-            for value in before.inputs:
-                if isinstance(value.type, TensorType):  # a function takes sizes as they were in the trace
-                    value.type = replace(value.type, sizes=())
-            if any(is_symbolic((node.inputs, node.params)) for node, _ in walk(before)):
-                raise self.refuse(
-                    f"comes after {before.name}, which asks for sizes and is not the last function"
-                )
             self.functions[before.name] = SubGraph(
-                before.inputs, before.nodes, before.outputs, before.name, before.single
+                before.inputs, before.nodes, before.outputs, before.name, before.single, before.guards
             )
             # What was read first turns out to be a function when another begins; the last one is the graph.
             self.graph, self.known, self.returned = Graph(), {}, False
@@ -82,7 +68,8 @@ class Reader:
         # As deep as the spec allows: else the check itself would run out of stack.
         if len(self.open) > DEEPEST:
             raise self.refuse("is nested too deeply")
-        self.open.append(Block([self.define(one) for one in inputs]))
+        self.open.append(Block([]))
+        self.open[-1].inputs += [self._later(one) for one in inputs]
         return self.open[-1]
 
     def leave(self, outputs: Sequence[Any]) -> None:
@@ -104,22 +91,22 @@ class Reader:
         # Taken, so that what a pass adds gets other names.
         for name in self.known:
             graph.fresh(name)
-        sizes = SizeScope(graph.guards)
-        for symbol, (value, dim) in graph.symbols().items():
-            # ``C=3`` in a type says as much as a guard, and in texts without guards it is all there is.
-            if dim in value.tensor.fixed and isinstance(sizes.settle(Expression.of(symbol)), Expression):
-                sizes.take(Guard(Expression.of(symbol), "==", symbol.hint))
-        graph.guards = sizes.guards
+        for function in (*self.functions.values(), graph):
+            _guard_fixed(function)
         # Sizes are not written for values in between: they follow from the rules.
         return check(with_sizes(graph))
 
     # ------------------------------------------------------------------------------------------- values
 
     def take(self, value: Value) -> None:
-        """Take an input of a function, of which each size is a symbol."""
-        if isinstance(value.type, TensorType):
-            value.type = symbolic(value.name, value.type)
+        """Take an input of a function."""
+        value.type = symbolic(value.name, value.type)
         self.graph.inputs.append(self.define(value))
+
+    def _later(self, value: Value) -> Value:
+        """Take a new name, of whose value the sizes are known when it is."""
+        value.type = own(value.name, value.type)
+        return self.define(value)
 
     def take_apart(self, takes: Any) -> None:
         """Take in how a run puts the inputs together."""
@@ -194,7 +181,8 @@ class Reader:
         node = Node(callee, tuple(inputs), params, tuple(made), path, source, blocks)
         node.writes = tuple(self.find(name) for name in writes)
         for value in made:
-            self.define(value).node = node
+            # Even where they follow from others, a text may say `y.shape[0]`: `with_sizes` puts in what that is.
+            (self.define if isinstance(callee, Op) else self._later)(value).node = node
         self.open[-1].nodes.append(node)
 
     def op(self, name: str) -> Any:
@@ -239,3 +227,12 @@ class Reader:
         if any(one.arg is None for one in call.keywords):
             raise self.refuse("has ** among its arguments")
         return {str(one.arg): self.operand(one.value, find) for one in call.keywords}
+
+
+def _guard_fixed(function: SubGraph) -> None:
+    """Let ``C=3`` in a type say as much as a guard: in texts without guards it is all there is."""
+    sizes = SizeScope(function.guards)
+    for symbol, (value, dim) in symbols(function).items():
+        if dim in value.tensor.fixed and isinstance(sizes.settle(Expression.of(symbol)), Expression):
+            sizes.take(Guard(Expression.of(symbol), "==", symbol.hint))
+    function.guards = sizes.guards

@@ -6,15 +6,15 @@ What is legal for a callee of each kind stands in the table of `rules`; here sta
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType
-from workbench.base.size_expressions import Symbolic
-from workbench.base.size_guards import Guard, SizeScope
+from workbench.base.size_expressions import Size, Symbol, Symbolic
+from workbench.base.size_guards import SizeScope
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
 from workbench.graph.blocks import (
@@ -33,10 +33,11 @@ from workbench.graph.effects import written_by
 from workbench.graph.ir import Graph
 from workbench.graph.rules import kind_of, results
 from workbench.graph.sizes import today
+from workbench.graph.symbols import bare, due, follows, symbols
 from workbench.graph.types import INT, TensorType, Type, type_of
 from workbench.graph.walk import made, reads, walk
 
-__all__ = ["DEEPEST", "check", "with_sizes"]
+__all__ = ["DEEPEST", "check"]
 
 DEEPEST = 32
 """Blocks in blocks, and tuples in tuples, go no deeper than this: nothing that works on graphs runs out of stack."""
@@ -52,44 +53,35 @@ def check(graph: Graph) -> Graph:
     Raises `GraphError` at the first thing that is wrong.
     """
     _check_functions(graph)
-    for guard in graph.guards:
-        _check_guard(graph, guard)
     # With the guards assumed: sizes that they make equal are equal in every check.
     with SizeScope(graph.guards) as sizes:
         _check_graph(graph, _Scope(graph, sizes))
+        _check_guards(graph)
+        _check_decided(graph, sizes)
     return graph
 
 
-def with_sizes(graph: Graph) -> Graph:
-    """Return `graph` with the sizes that its values have in every run, as they follow from the rules of ops.
-
-    It ends where a rule refuses what it is given: `check` says so.
-    """
-    with SizeScope(graph.guards) as sizes:
-        for node, _ in walk(graph):
-            try:
-                # Only ops have rules that say sizes of any run.
-                found = results(node, sizes) if isinstance(node.callee, Op) else None
-            except (TypeError, ValueError, LookupError, RuntimeError):
-                break
-            for value, given in zip(node.outputs, found or (), strict=False):
-                if isinstance(value.type, TensorType) and isinstance(given, TensorType):
-                    value.type = replace(value.type, sizes=tuple(map(sizes.settle, given.sizes)))
-    return graph
+def _check_guards(function: SubGraph) -> None:
+    """Refuse a guard on what is no size of a value, or one that is not so for the sizes of the trace."""
+    due(function)
+    hints = {symbol: symbol.hint for symbol in symbols(function)}
+    for guard in function.guards:
+        if not guard.holds(hints):
+            raise GraphError(f"the guard {guard} does not hold for the sizes that the graph is written for")
 
 
-def _check_guard(graph: Graph, guard: Guard) -> None:
-    """Refuse a guard on what is no size of an input, or one that is not so for the sizes of the trace."""
-    known = graph.symbols()
-    for symbol in guard.symbols():
-        if symbol not in known:
-            raise GraphError(f"the guard {guard} asks for {symbol}, which is the size of no input")
-    if not guard.holds({symbol: symbol.hint for symbol in known}):
-        raise GraphError(f"the guard {guard} does not hold for the sizes that the graph is written for")
+def _check_decided(function: SubGraph, sizes: SizeScope) -> None:
+    """Refuse a function of which a rule decides by sizes what no guard says."""
+    if len(sizes.guards) > len(function.guards):
+        raise GraphError(
+            f"the types of {function.name} hold where {sizes.guards[len(function.guards)]}, and no guard says so"
+        )
 
 
 def _check_graph(graph: Graph, scope: _Scope) -> None:
-    for value in graph.given():
+    for value in graph.inputs:
+        scope.bind(value)
+    for value in (*graph.held(), *graph.seeds):
         scope.define(value)
     if graph.takes:
         scope.check_operand("what the graph takes", graph.takes)
@@ -128,12 +120,15 @@ def _check_functions(graph: Graph) -> None:
             raise GraphError(f"the function {name!r} is called {function.name!r}; names are identifiers")
         if isinstance(function, Graph):
             raise GraphError(f"the function {name} holds tensors: it is given what it needs")
-        scope = _Scope(graph)
-        for value in function.inputs:
-            scope.define(value)
-        scope.check_nodes(function)
-        # With a scope of its own: a function knows its inputs and nothing of the graph.
-        _check_returned(function, scope, f"the function {name}")
+        with SizeScope(function.guards) as sizes:
+            # With a scope of its own: a function knows its inputs and nothing of the graph.
+            scope = _Scope(graph, sizes)
+            for value in function.inputs:
+                scope.bind(value)
+            scope.check_nodes(function)
+            _check_returned(function, scope, f"the function {name}")
+            _check_guards(function)
+            _check_decided(function, sizes)
     done: set[SubGraph] = set()
     for function in graph.functions.values():
         _check_circle(function, (), done)
@@ -165,10 +160,12 @@ def _check_returned(block: SubGraph, scope: _Scope, what: str) -> None:
 class _Scope:
     """The values that are known at a place, and the names that are taken."""
 
-    def __init__(self, graph: Graph, sizes: SizeScope | None = None) -> None:
+    def __init__(self, graph: Graph, sizes: SizeScope) -> None:
         self.graph = graph
         self.sizes = sizes
-        """What is known of the sizes of the graph; None in a function, which knows its inputs' as they were."""
+        """What is known of the sizes of the graph, or of a function of it."""
+        self.shown: set[Symbol] = set()
+        """The sizes that are known at the place: those that values have shown so far."""
         self.known: set[Value] = set()
         self.names: set[str] = set()
         self.nodes: set[Node] = set()
@@ -192,6 +189,31 @@ class _Scope:
         self.known.add(value)
         self.made.add(value)
         self.names.add(value.name)
+
+    def bind(self, value: Value, later: bool = False) -> None:
+        """Take in a value whose sizes only a run knows."""
+        self.define(value)
+        self._show(value, (), later)
+
+    def _show(self, value: Value, known: Sequence[Size | None], later: bool) -> None:
+        """Hold the sizes of what is given, or of what a call of no op makes, against those that are known."""
+        if not isinstance(value.type, TensorType):
+            return
+        # A size of which nothing is known is a symbol that nobody else shows, or what is computed of it would be wrong.
+        for size, other in zip(value.type.sizes, known or [None] * len(value.type.sizes), strict=True):
+            symbol = bare(size)
+            if other is not None and self.sizes.settle(other) != self.sizes.settle(size):
+                raise GraphError(
+                    f"{value.name} has sizes {list(value.type.sizes)}, and by what makes it {list(known)}"
+                )
+            if other is None and (symbol is None or symbol in self.shown or symbol.later != later):
+                raise GraphError(
+                    f"{value.name} : {value.type} is given where a run may have another size than {size}: "
+                    f"wb.graph.types.symbolic({value.name!r}, type{', later=True' if later else ''}) makes sizes that "
+                    "a run binds"
+                )
+            if symbol is not None:
+                self.shown.add(symbol)
 
     def elsewhere(self, value: Value) -> str:
         """Return what to add to a refusal where a block that has been left makes a value."""
@@ -228,6 +250,9 @@ class _Scope:
                 if value.node is not node:
                     raise GraphError(f"{value.name} does not know the node that makes it")
                 self.define(value)
+            if not isinstance(node.callee, Op):
+                for value, known in zip(node.outputs, follows(node, self.sizes), strict=True):
+                    self._show(value, known, later=True)
 
     def _check_callee(self, node: Node) -> None:
         kind = kind_of(node.callee)
@@ -243,13 +268,15 @@ class _Scope:
 
     def _check_block(self, node: Node, block: Block, depth: int) -> None:
         """Check a block of a node; afterwards nobody knows what it made."""
+        outside = set(self.shown)
         for value in block.inputs:
-            self.define(value)
+            self.bind(value, later=True)
         self.check_nodes(block, depth + 1)
         self.check_operand(node.name, block.outputs)
         for value in values_in(block.outputs):
             self.check_known(f"a block of {node.name}", value)
         self.known.difference_update(made(block))
+        self.shown = outside
 
     def check_operand(self, who: str, operand: Any, depth: int = 0) -> None:
         """Refuse what cannot be an operand."""
@@ -267,6 +294,10 @@ class _Scope:
             self.check_operand(who, (operand.start, operand.stop, operand.step), depth)
         elif isinstance(operand, Tensor):
             raise GraphError(f"{who}: a tensor stands among the operands; Graph.hold makes it a value")
+        elif isinstance(operand, Symbolic):
+            for symbol in operand.symbols():
+                if symbol not in self.shown:
+                    raise GraphError(f"{who} asks for {symbol} before it is known")
         elif not isinstance(operand, _LITERALS):
             raise GraphError(f"{who}: {type(operand).__name__} cannot be an operand of a graph")
 
@@ -274,7 +305,6 @@ class _Scope:
 _KEYS = (str, int, float, bool, type(None))
 _LITERALS = (
     Value, str, int, float, bool, complex, type(None), type(Ellipsis), np.dtype, DType, np.ndarray, np.generic, Device,
-    Symbolic,
 )  # fmt: skip
 
 
@@ -322,7 +352,7 @@ def _check_sizes(value: Value, kind: TensorType) -> None:
         raise GraphError(f"{value.name} is written as {kind}, and its sizes are {list(kind.sizes)}")
 
 
-def _check_types(node: Node, sizes: SizeScope | None) -> None:
+def _check_types(node: Node, sizes: SizeScope) -> None:
     name = called(node.callee)
     try:
         found = results(node, sizes)
@@ -337,7 +367,7 @@ def _check_types(node: Node, sizes: SizeScope | None) -> None:
     for value, given in zip(node.outputs, found, strict=True):
         if not value.type.accepts(given):
             raise GraphError(f"{value.name} is written as {value.type}, the rules of {name} give {given}")
-        if isinstance(node.callee, Op) and sizes is not None:
+        if isinstance(node.callee, Op):
             _check_any_run(value, given, name, sizes)
 
 

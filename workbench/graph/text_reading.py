@@ -146,7 +146,7 @@ def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
         tree, find = _expression(reader, line.removeprefix("takes "))
         reader.take_apart(reader.operand(tree, find))
         return
-    if line.startswith("assert ") and not stack:
+    if line.startswith("assert "):
         condition, _, source = line.removeprefix("assert ").partition("  # ")
         tree, find = _expression(reader, condition)
         reader.require(tree, find, source)

@@ -262,13 +262,20 @@ def type_of(tensor: Any, scope: SizeScope | None = None) -> TensorType:
     return TensorType(kind, dims.of_sizes(today(sizes)), sizes=sizes)
 
 
-def symbolic(name: str, kind: TensorType) -> TensorType:
+def symbolic(name: str, kind: Type, later: bool = False) -> Type:
     """Return the type of an input called `name`: each of its sizes is a symbol, which a run binds.
+
+    With `later`, of what a block is given, or of what a call of no op makes: its sizes are known when it is. What is no
+    tensor has no sizes, and keeps its type.
 
     >>> symbolic("x", TensorType(np.dtype("f4"), Dims((None,), (2,)))).sizes
     (x.shape[0],)
     """
-    sizes = (Expression.of(Symbol(f"{name}.shape[{dim}]", size)) for dim, size in enumerate(kind.dims.sizes))
+    if not isinstance(kind, TensorType):
+        return kind
+    sizes = (
+        Expression.of(Symbol(f"{name}.shape[{dim}]", size, later)) for dim, size in enumerate(kind.dims.sizes)
+    )
     return replace(kind, sizes=tuple(sizes))
 
 
@@ -301,8 +308,12 @@ def type_of_value(value: Any, leaf: Callable[[Any], Type | None] = lambda value:
 
 def common(types: Iterable[Type]) -> Type:
     """Return the one type that all `types` are, with None made optional; ``tensor`` or ``any`` where there is none."""
-    # Each once, in the order in which they came.
-    found = list(dict.fromkeys(types))
+    # Each once, in the order in which they came. That a guard fixes a size of one of them is no part of it.
+    found = list(
+        dict.fromkeys(
+            replace(one, fixed=frozenset()) if isinstance(one, TensorType) else one for one in types
+        )
+    )
     some = [one for one in found if one != NONE]
     if not some:
         return NONE if found else NEVER

@@ -20,8 +20,10 @@ from typing import Any
 
 import workbench
 from workbench import fft, linalg, nn, ops, special
+from workbench.base.memory_formats import Layout, MemoryFormat
 from workbench.base.quantized_array import QScheme
 from workbench.core import typing as aliases
+from workbench.tensor.legacy_types import LEGACY_TYPES
 
 __all__ = ["Stub", "main", "stubs"]
 
@@ -77,7 +79,8 @@ class Stub:
         tree = ast.parse(given if isinstance(given, str) else given.__name__, mode="eval")
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
-                node.id = self.word(node.id, {"Any": Any, **scope})
+                # The words that factories share are written where these are known, see `ops.shape.creation_words`.
+                node.id = self.word(node.id, {"Any": Any, **_SHARED, **scope})
         return ast.unparse(tree)
 
     def function(self, name: str, function: Callable[..., Any], *, method: bool = False) -> str:
@@ -113,7 +116,10 @@ class Stub:
         if out:
             several = "Sequence[Tensor]" if _is_tuple(signature.return_annotation, scope) else "Tensor"
             keyword = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter("out", keyword, default=None, annotation=f"{several} | None"))
+            written = inspect.Parameter("out", keyword, default=None, annotation=f"{several} | None")
+            # Names of dims, as keywords of any name, come last.
+            last = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+            parameters.insert(len(parameters) - last, written)
             scope = {**scope, "Tensor": aliases.Tensor, "Sequence": typing.get_origin(typing.Sequence[int])}
         parts: list[str] = []
         starred = False
@@ -149,6 +155,10 @@ class Stub:
 
 
 _MISSING = object()
+_SHARED = {
+    **{name: getattr(aliases, name) for name in aliases.__all__},
+    **{one.__name__: one for one in (Layout, MemoryFormat)},
+}
 
 
 def _is_tuple(annotation: Any, scope: Mapping[str, Any]) -> bool:
@@ -246,9 +256,11 @@ def _package() -> str:
     stub.imports |= {
         "from builtins import str as _str",
         "from workbench.base.quantized_array import QScheme as _QScheme",
+        "from workbench.tensor.legacy_types import LegacyType as _LegacyType",
     }
     schemes = [one.value for one in QScheme]
     before += "\n__version__: _str\n" + "".join(f"{name}: _QScheme\n" for name in schemes)
+    before += "".join(f"{name}: _LegacyType\n" for name in LEGACY_TYPES)
     stub.add({**ops.FUNCTIONS, **factories}, skip=imported)
     return stub.text((workbench.__doc__ or "").partition("\n")[0], before)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from workbench.live import cells
 from workbench.live.link import CONTROL, DATA, KernelLink
 from workbench.live.registry import registry
 from workbench.live.renderers import renderers
@@ -78,7 +79,22 @@ def _make() -> KernelLink:
         link.receive(control, message)
 
     manager.register_target(CONTROL, opened)
+    _hear_cells()
     return link
+
+
+def _hear_cells() -> None:
+    """Hear when a cell has ended. A kernel without IPython's shell has no cells."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        shell.events.register("post_run_cell", lambda result: _cell_ended(result, shell.user_ns))
+
+
+def _cell_ended(result: Any, names: dict[str, Any]) -> None:
+    cells.ended.tell(result, names)
+    # Last, so that what the cell shows comes at once, too.
+    cells.settle(registry, throttle)
 
 
 def _enter_thread() -> None:

@@ -10,6 +10,7 @@ The same view model serves a widget in a cell and a panel of JupyterLab; both ma
 from __future__ import annotations
 
 import itertools
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ class ViewModel(ABC):
     def __init__(self) -> None:
         self.id = f"{self.view}-{next(_serial)}"
         self._listeners: Listeners[[ViewModel]] = Listeners()
+        self._news = time.time()
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -58,10 +60,24 @@ class ViewModel(ABC):
     def handle(self, event: object) -> None:
         """Do what `event` (an event dataclass of this view) asks, or raise `Refused`."""
 
+    @property
+    def made(self) -> float:
+        """When what is drawn was last news, in seconds since the epoch: the one clock of all its pictures."""
+        return self._news
+
+    def settle(self) -> None:
+        """Do what was put off while a cell ran, for it has ended; nothing, where nothing is ever put off."""
+        return
+
     def listen(self, listener: Callable[[ViewModel], None]) -> Callable[[], None]:
         """Call ``listener(self)`` at every change; return a function that stops it."""
         return self._listeners.add(listener)
 
     def changed(self) -> None:
         """Tell every listener that a new snapshot would differ from the last."""
+        self._news = time.time()
+        self._listeners.tell(self)
+
+    def again(self) -> None:
+        """Ask for another picture, of the same news: one that was left unfinished can be completed."""
         self._listeners.tell(self)

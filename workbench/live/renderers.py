@@ -64,16 +64,28 @@ class Renderers:
         """
         if isinstance(thing, ViewModel):
             return self._registry.show(thing)
-        make = self.find(thing)
-        if make is not None:
-            model = self._model_of(thing) or make(thing)
-            self._remember(thing, model)
-            return self._registry.show(model)
+        if self.find(thing) is not None:
+            return self._registry.show(self.model_of(thing))
         known = sorted(kind.__name__ for kind in self._factories)
         raise TypeError(
             f"live.show takes a view model, or one of {', '.join(known) or 'nothing yet'}; "
             f"got {type(thing).__name__}"
         )
+
+    def model_of(self, source: object) -> ViewModel:
+        """Return the view model of `source`: the same one in cells and at the side, as long as somebody draws it.
+
+        Raises:
+            TypeError: no rule fits.
+        """
+        model = self._held(source)
+        if model is None:
+            make = self.find(source)
+            if make is None:
+                raise TypeError(f"there is no rule for a {type(source).__name__}")
+            model = make(source)
+            self._remember(source, model)
+        return model
 
     def start(self) -> None:
         """Listen to everything that can be drawn."""
@@ -92,29 +104,26 @@ class Renderers:
 
     def _published(self, source: object) -> None:
         """Find or make the view model of `source` and say that it changed; faults stop here."""
-        model = self._model_of(source)
-        if model is None:
-            make = self.find(source)
-            if make is None:
+        model = self._held(source)
+        # Of one that was withdrawn, or stood in a cell only, the model gets a place (again).
+        if model is None or self._registry.order(model.id) is None:
+            if self.find(source) is None:
                 return
             try:
-                model = self._registry.show(make(source))
+                model = self._registry.show(self.model_of(source))
             # Whoever published has work of its own, which is not to fail for a picture.
             except Exception:
                 logger.exception("a %s that was published cannot be drawn", type(source).__name__)
                 return
-            self._remember(source, model)
         model.changed()
 
-    def _model_of(self, source: object) -> ViewModel | None:
+    def _held(self, source: object) -> ViewModel | None:
         with self._lock:
             held = self._made.get(id(source))
             # An `id` is given again once its object is gone, so the object itself is compared.
             if held is None or held[0]() is not source:
                 return None
-            model = held[1]()
-            # Of one that was withdrawn a new model is made, which gets a place again.
-            return model if model is not None and self._registry.order(model.id) is not None else None
+            return held[1]()
 
     def _remember(self, source: object, model: ViewModel) -> None:
         reference: Callable[[], object]
@@ -126,11 +135,10 @@ class Renderers:
                 return source
 
         with self._lock:
-            # The model weakly: the registry decides how long it lives.
+            # The model weakly: whoever draws it decides how long it lives.
             self._made[id(source)] = (reference, weakref.ref(model))
-            # More than can be shown are of no use; the oldest entry goes.
-            while len(self._made) > MAXIMUM_SHOWN * len(VIEWS):
-                del self._made[next(iter(self._made))]
+            if len(self._made) > MAXIMUM_SHOWN * len(VIEWS):
+                self._made = {key: held for key, held in self._made.items() if held[1]() is not None}
 
 
 renderers = Renderers(registry)

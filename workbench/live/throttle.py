@@ -68,6 +68,12 @@ class Throttle:
                 self._thread = threading.Thread(target=self._run, name="workbench-live", daemon=True)
                 self._thread.start()
 
+    def hurry(self) -> None:
+        """Let what is pending rest no longer: the work that it would disturb has ended."""
+        with self._changed:
+            self._pending = {key: (work, True) for key, (work, _) in self._pending.items()}
+            self._changed.notify()
+
     def forget(self, key: str) -> None:
         """Drop what is known and pending of `key`."""
         with self._changed:

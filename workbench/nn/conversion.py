@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType, as_dtype, is_dtype
+from workbench.base.memory_formats import check_format
 from workbench.core.backend import backend_of, device_of, move
 from workbench.core.dispatch import no_grad
 from workbench.core.lending import share
@@ -24,19 +25,8 @@ __all__ = ["caster", "convert", "emptied", "targets"]
 Convert = Callable[["Tensor"], "Tensor"]
 
 
-def targets(
-    arguments: tuple[Any, ...], dtype: Any, device: Any, memory_format: Any
-) -> tuple[Device | None, DType | None]:
-    """Read the arguments of ``module.to``: a device, a type, both, or a tensor to be like.
-
-    A memory format is refused, since how activations lie in
-    memory is the kernels' choice.
-    """
-    if memory_format is not None:
-        raise TypeError(
-            "a module has no memory format of its own here: kernels lay activations out as they need them. "
-            "Leave memory_format out"
-        )
+def targets(arguments: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Device | None, DType | None]:
+    """Read the arguments of ``module.to``: a device, a type, both, or a tensor to be like."""
     for one in arguments:
         if isinstance(one, Value):
             dtype, device = one.payload.dtype, device_of(one.payload)
@@ -52,14 +42,23 @@ def targets(
     return None if device is None else Device(device), kind
 
 
-def caster(device: Device | None, dtype: DType | None) -> Convert:
-    """Return what brings a tensor to a device and, if it is floating point or complex, to a type."""
+def caster(device: Device | None, dtype: DType | None, memory_format: Any = None) -> Convert:
+    """Return what brings a tensor to a device and, if it is floating point or complex, to a type.
+
+    What has the dims of pictures or volumes comes to lie in memory as `memory_format` says.
+    """
+    check_format("to", memory_format)
 
     def cast(value: Tensor) -> Tensor:
         own = value.dtype
         change = dtype is not None and (own.is_floating_point or own.is_complex)
         words: list[Any] = [*([device] if device is not None else ()), *([dtype] if change else ())]
-        return value.to(*words) if words else value
+        moved = value.to(*words) if words else value
+        return (
+            moved
+            if memory_format is None or value.ndim not in (4, 5)
+            else moved.to(memory_format=memory_format)
+        )
 
     return cast
 

@@ -165,7 +165,8 @@ class Module(Registry):
     ) -> Own:
         """Bring parameters and buffers to a device, those with real or complex numbers also to a type; in place.
 
-        Takes a type (``to(wb.float64)``), a device (``to("cuda")``), both, or a tensor to be like. Parameters stay the
+        Takes a type (``to(wb.float64)``), a device (``to("cuda")``), both, or a tensor to be like; `memory_format` is
+        for what has the dims of pictures. Parameters stay the
         objects that optimizers know, and their gradients go along. Raises TypeError for a type of whole numbers,
         `DeviceError` for a device that is not there.
 
@@ -173,7 +174,7 @@ class Module(Registry):
         >>> wb.nn.Linear(2, 2).to(wb.float64).weight.dtype
         workbench.float64
         """
-        return self._apply(conversion.caster(*conversion.targets(arguments, dtype, device, memory_format)))
+        return self._apply(conversion.caster(*conversion.targets(arguments, dtype, device), memory_format))
 
     def type(self: Own, dst_type: Any) -> Own:
         """Bring all parameters and buffers, those with whole numbers too, to a type."""

@@ -196,7 +196,7 @@ class _Uninitialized(Tensor):
             self._labels,
         )
 
-    def cpu(self) -> Any:
+    def cpu(self, memory_format: Any = None) -> Any:
         """Return one on the CPU."""
         return self.to(device="cpu")
 

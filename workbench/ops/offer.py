@@ -6,8 +6,8 @@ op. Both enter what they declare in one list, `offers`, from which the modules t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from workbench.core.direct_writes import computes
@@ -52,6 +52,8 @@ class Offer:
     """Is there a ``<name>_`` beside it, which writes into the first operand's memory?"""
     inplace_view: bool = False
     """Is there a ``<name>_`` beside it, which makes the first operand the view that the function returns?"""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Other words for its parameters, beside those that all functions take."""
 
 
 _OFFERS: dict[tuple[str, str], Offer] = {}
@@ -69,6 +71,7 @@ def offered(
     out: _Out = False,
     in_place: bool | Place = False,
     inplace_view: bool = False,
+    words: Mapping[str, str] | None = None,
 ) -> Callable[[_Offered], _Offered]:
     """Declare that people can call the function below, at `places`: as a function and a method where none is given.
 
@@ -76,8 +79,9 @@ def offered(
     ``out=`` wherever it is a function; its type must be one that the result can be cast to, or with ``out="exact"``
     the result's own, with ``out="exact pair"`` where there are several results. With `in_place` there is a ``<name>_``
     beside it that writes into the first operand's memory, or beside one of them where a place is given. With
-    `inplace_view` there is a method ``<name>_`` that makes the operand the view which the function returns.
-    Declarations can be stacked. Two things of one name at one place are refused.
+    `inplace_view` there is a method ``<name>_`` that makes the operand the view which the function returns. `words`
+    are other words for its parameters, as in ``{"split_size": "split_size_or_sections"}``. Declarations can be
+    stacked. Two things of one name at one place are refused.
 
     >>> from workbench.ops import offered
     >>> @offered("nn.functional")
@@ -90,7 +94,15 @@ def offered(
     def declare(function: _Offered) -> _Offered:
         first = name or function.__name__
         for one in (first, *aliases):
-            _enter(function, one, places or _USUAL, out=out, in_place=in_place, inplace_view=inplace_view)
+            _enter(
+                function,
+                one,
+                places or _USUAL,
+                out=out,
+                in_place=in_place,
+                inplace_view=inplace_view,
+                words=words,
+            )
         return function
 
     return declare
@@ -135,6 +147,7 @@ def _enter(
     out: _Out,
     in_place: bool | Place,
     inplace_view: bool = False,
+    words: Mapping[str, str] | None = None,
 ) -> None:
     file = function.fget.__module__ if isinstance(function, property) else function.__module__
     for place in places:
@@ -155,6 +168,7 @@ def _enter(
             out=out if place in _OUT else False,
             in_place=place == in_place if isinstance(in_place, str) else in_place and place in _IN_PLACE,
             inplace_view=inplace_view and place == "Tensor",
+            words=words or {},
         )
 
 

@@ -299,6 +299,11 @@ class Calibration:
         """Return what was measured last, at once; where that is outdated, measure again in the background."""
         return Figures() if self.measurement is None else self.measurement.latest(urgent=urgent)
 
+    @property
+    def outdated(self) -> bool:
+        """Whether something has changed since the whole model was measured."""
+        return self.measurement is not None and self.measurement.outdated
+
     def finish(self) -> None:
         """Say that nothing will change by itself any more: the model was converted."""
         self.finished = True

@@ -65,7 +65,9 @@ class Measurement:
         self._seen: tuple[int, ...] = ()
         self._float_accuracy: float | None = None
         self._busy = False
+        self._hurried = False
         self._again = 0.0
+        self._timer: threading.Timer | None = None
 
     def _versions(self) -> tuple[int, ...]:
         found = []
@@ -84,18 +86,38 @@ class Measurement:
                 self._measured = versions
             return self._figures
 
+    @property
+    def outdated(self) -> bool:
+        """Whether something has changed since the last figures."""
+        return self._measured != self._versions()
+
     def latest(self, urgent: bool = False) -> Figures:
-        """Return the last figures; measure in the background if they are outdated and it is time to."""
+        """Return the last figures; where they are outdated, measure in the background as soon as it is time to."""
         with self._state:
-            if (
-                not self._busy
-                and self._measured != self._versions()
-                and (urgent or time.monotonic() >= self._again)
-            ):
-                self._busy = True
-                # A daemon: Python must not wait for figures when it ends.
-                threading.Thread(target=self._run, name="workbench-figures", daemon=True).start()
+            if self.outdated:
+                wait = 0.0 if urgent else self._again - time.monotonic()
+                if self._busy:
+                    # What is measured now may be older than what is asked for.
+                    self._hurried = self._hurried or urgent
+                elif wait <= 0:
+                    self._begin()
+                elif self._timer is None:
+                    # Nobody may ask again: the last batch of a run is the last that says something.
+                    self._timer = threading.Timer(wait, self._due)
+                    self._timer.daemon = True
+                    self._timer.start()
         return self._figures
+
+    def _due(self) -> None:
+        with self._state:
+            self._timer = None
+            if not self._busy and self.outdated:
+                self._begin()
+
+    def _begin(self) -> None:
+        self._busy = True
+        # A daemon: Python must not wait for figures when it ends.
+        threading.Thread(target=self._run, name="workbench-figures", daemon=True).start()
 
     def _run(self) -> None:
         start = time.monotonic()
@@ -110,6 +132,9 @@ class Measurement:
             with self._state:
                 self._busy = False
                 self._again = time.monotonic() + REST * (time.monotonic() - start)
+                hurried, self._hurried = self._hurried, False
+                if hurried and self.outdated:
+                    self._begin()
         self._done()
 
     def _measure(self) -> Figures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from workbench.core.lending import lend
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
 from workbench.ops.shape import creation
+from workbench.ops.shape.creation_words import creating, like, said
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
@@ -198,7 +200,9 @@ def array_by_protocol(data: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-OPTIONS = ("dtype", "device", "names", "requires_grad", "generator")
+OPTIONS = (
+    "dtype", "device", "names", "requires_grad", "generator", "out", "layout", "pin_memory", "memory_format", "size",
+)  # fmt: skip
 """Keywords of factories that are no dims."""
 
 
@@ -223,6 +227,17 @@ def scalar(op: str, label: str, value: Any) -> Any:
         raise TypeError(f"{op}: {label} must be a number, not {type(value).__name__}") from None
 
 
+def _whole(op: str, size: Any) -> int:
+    """Return a size that is given as a tensor, or an array, with one whole number."""
+    try:
+        return operator.index(size)
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"{op}: a size is a whole number, got one given by shape {list(size.shape)} and {size.dtype}: sizes in one "
+            f"tensor are {op}(*sizes.tolist())"
+        ) from error
+
+
 def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> tuple[tuple[int, ...], Any]:
     """Read sizes given by position, as one tuple, or by keyword with their names; check them before memory is taken."""
     for key, one in dims.items():
@@ -244,7 +259,9 @@ def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -
         if (type(one) is int and one >= 0) or isinstance(one, SymbolicSize):
             sizes.append(one)
             continue
-        if isinstance(one, bool) or not isinstance(one, int | np.integer):
+        if isinstance(one, Value | np.ndarray):
+            one = _whole(op, one)
+        if isinstance(one, bool) or not hasattr(one, "__index__"):
             raise TypeError(f"{op}: a size is a whole number, got {one!r}")
         if one < 0:
             raise DimensionError(
@@ -273,6 +290,15 @@ def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable
         requires_grad: bool = False,
         **dims: int,
     ) -> Tensor:
+        if dims and said(dims):
+            words: dict[str, Any] = {
+                **dims,
+                "names": names,
+                "dtype": dtype,
+                "device": device,
+                "requires_grad": requires_grad,
+            }
+            return worded(*size, **words)
         sizes, names = sizes_of(op, size, names, dims)
         target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
         if OPEN and creation.is_symbolic(*sizes):
@@ -281,7 +307,8 @@ def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable
 
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
-    return factory
+    worded = creating(memory_format=op == "empty")(factory)
+    return like(factory, worded)
 
 
 zeros = _filled("zeros", np.zeros, 0, "Return zeros: ``zeros(2, 3)`` or by name ``zeros(N=2, C=3)``.")
@@ -291,6 +318,7 @@ empty = _filled(
 )
 
 
+@creating()
 def full(
     size: Size | dict[str, int] | None = None,
     fill_value: Scalar | Tensor | None = None,
@@ -342,7 +370,7 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
 
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
-    return factory
+    return creating(out=False, memory_format=True)(factory)
 
 
 zeros_like = _like(
@@ -354,6 +382,7 @@ empty_like = _like(
 )
 
 
+@creating(out=False, memory_format=True)
 def full_like(
     input: Tensor,
     fill_value: Scalar | Tensor,
@@ -372,6 +401,7 @@ def full_like(
     return finish(np.full(input.shape, value, target.numpy), input._names, requires_grad, where)
 
 
+@creating()
 def eye(
     n: int,
     m: int | None = None,

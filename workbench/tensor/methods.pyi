@@ -5,13 +5,14 @@
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
-from builtins import object as _object
 from builtins import str as _str
 from builtins import tuple as _tuple
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 from typing import Literal as _Literal
 from typing import overload as _overload
+from workbench.base.memory_formats import Layout as _Layout
+from workbench.base.memory_formats import MemoryFormat as _MemoryFormat
 from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import Generator as _Generator
 from workbench.core.typing import DTypeLike as _DTypeLike
@@ -231,7 +232,7 @@ class Methods(Value):
     def bernoulli_(self, p: _Tensor | _float = 0.5, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with 1 with probability `p`, else 0."""
 
-    def bfloat16(self, memory_format: _object = None) -> _Tensor:
+    def bfloat16(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to bfloat16; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def bincount(self, weights: _Tensor | None = None, minlength: _int = 0) -> _Tensor:
@@ -276,19 +277,19 @@ class Methods(Value):
     def bmm(self, mat2: _Tensor) -> _Tensor:
         """Matrix products of two batches of one size: y[b, n, p] = Σ_m a[b, n, m]·c[b, m, p]."""
 
-    def bool(self, memory_format: _object = None) -> _Tensor:
+    def bool(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to bool; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def broadcast_to(self, size: _Size) -> _Tensor:
         """Stretch to the sizes `size`: `expand` by another name."""
 
-    def byte(self, memory_format: _object = None) -> _Tensor:
+    def byte(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to uint8; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor:
         """Overwrite with draws from a Cauchy distribution."""
 
-    def cdouble(self, memory_format: _object = None) -> _Tensor:
+    def cdouble(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to complex128; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def ceil(self) -> _Tensor:
@@ -297,10 +298,10 @@ class Methods(Value):
     def ceil_(self) -> _Tensor:
         """In-place version of `ceil`: the result goes into this tensor's memory."""
 
-    def cfloat(self, memory_format: _object = None) -> _Tensor:
+    def cfloat(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to complex64; a tensor of that type is returned as it is. Names and sizes pass through."""
 
-    def char(self, memory_format: _object = None) -> _Tensor:
+    def char(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to int8; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def cholesky(self, upper: _bool = False) -> _Tensor:
@@ -339,7 +340,7 @@ class Methods(Value):
     def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> _Tensor:
         """In-place version of `clip`: the result goes into this tensor's memory."""
 
-    def clone(self, *, memory_format: _object = None) -> _Tensor:
+    def clone(self, *, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original."""
 
     def conj(self) -> _Tensor:
@@ -351,8 +352,8 @@ class Methods(Value):
     def conj_physical_(self) -> _Tensor:
         """In-place version of `conj_physical`: the result goes into this tensor's memory."""
 
-    def contiguous(self, memory_format: _object = None) -> _Tensor:
-        """Return the tensor if its values lie in row-major order in memory, else a copy for which that is so."""
+    def contiguous(self, memory_format: _MemoryFormat = ...) -> _Tensor:
+        """Return the tensor if its values lie in memory as asked, else a copy for which that is so: row-major order, or ``channels_last``."""
 
     def copysign(self, other: _Operand) -> _Tensor:
         """The size of the first with the sign of the second."""
@@ -381,11 +382,14 @@ class Methods(Value):
     def cov(self, *, correction: _int = 1, fweights: _Tensor | None = None, aweights: _Tensor | None = None) -> _Tensor:
         """Covariance of the variables in rows over the observations in columns: y_ij = Σ_k (x_ik - x̄_i)·(x_jk - x̄_j)* / n."""
 
-    def cpu(self) -> _Tensor:
+    def cpu(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Return the tensor on the CPU; itself if it is there."""
 
     def cross(self, other: _Tensor, dim: _Dim | None = None) -> _Tensor:
         """Cross product along a dim, or without one along the first that has size 3; see `linalg.cross`."""
+
+    def cuda(self, device: _DeviceLike | _int | None = None, non_blocking: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
+        """Return the tensor on an NVIDIA GPU, as ``x.to("cuda")`` does. Raises `DeviceError` where there is none."""
 
     def cummax(self, dim: _Dim) -> _ValuesIndices:
         """Running maximum along a dim and where it stands last, as a named tuple ``(values, indices)``."""
@@ -459,7 +463,7 @@ class Methods(Value):
     def dot(self, tensor: _Tensor) -> _Tensor:
         """Dot product of two vectors, without conjugation: y = Σ_i a[i]·b[i]."""
 
-    def double(self, memory_format: _object = None) -> _Tensor:
+    def double(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to float64; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def dsplit(self, indices_or_sections: _Size | _Tensor) -> _tuple[_Tensor, ...]:
@@ -549,7 +553,7 @@ class Methods(Value):
     def flipud(self) -> _Tensor:
         """Reverse the first dim: up and down change places."""
 
-    def float(self, memory_format: _object = None) -> _Tensor:
+    def float(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to float32; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def float_power(self, exponent: _Operand) -> _Tensor:
@@ -630,7 +634,7 @@ class Methods(Value):
     def gt_(self, other: _Operand) -> _Tensor:
         """In-place version of `gt`: the result goes into this tensor's memory."""
 
-    def half(self, memory_format: _object = None) -> _Tensor:
+    def half(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to float16; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def hardshrink(self, lambd: _float = 0.5) -> _Tensor:
@@ -711,7 +715,7 @@ class Methods(Value):
     def inner(self, other: _Tensor) -> _Tensor:
         """Dot products along the last dims of two tensors: y[i…, j…] = Σ_k a[i…, k]·b[j…, k]."""
 
-    def int(self, memory_format: _object = None) -> _Tensor:
+    def int(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to int32; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def int_repr(self) -> _Tensor:
@@ -726,8 +730,8 @@ class Methods(Value):
     def is_conj(self) -> _bool:
         """Say whether the tensor shows the conjugate of what lies in memory, as `conj` and ``mH`` do."""
 
-    def is_contiguous(self) -> _bool:
-        """True if the values lie in row-major order in memory, without gaps."""
+    def is_contiguous(self, memory_format: _MemoryFormat = ...) -> _bool:
+        """True if the values lie in memory without gaps, in row-major order or in the one that a format has."""
 
     def is_floating_point(self) -> _bool:
         """Say whether the values are real floating point numbers."""
@@ -894,7 +898,7 @@ class Methods(Value):
     def logsumexp(self, dim: _DimsLike | None, keepdim: _bool = False) -> _Tensor:
         """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
 
-    def long(self, memory_format: _object = None) -> _Tensor:
+    def long(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to int64; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def lt(self, other: _Operand) -> _Tensor:
@@ -1060,19 +1064,22 @@ class Methods(Value):
     def negative_(self) -> _Tensor:
         """In-place version of `negative`: the result goes into this tensor's memory."""
 
-    def new_empty(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, **options: _Any) -> _Tensor:
+    def new(self, *data: _Any, device: _DeviceLike | None = None) -> _Tensor:
+        """Return a tensor of the type of this one: with a copy of `data`, or where sizes are given with memory as it is."""
+
+    def new_empty(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, **options: _Any) -> _Tensor:
         """Return memory as it is, of the type and on the device of this tensor."""
 
-    def new_full(self, size: _Size, fill_value: _Scalar | _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, **options: _Any) -> _Tensor:
+    def new_full(self, size: _Size, fill_value: _Scalar | _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, **options: _Any) -> _Tensor:
         """Return one value everywhere, of the type and on the device of this tensor."""
 
-    def new_ones(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, **options: _Any) -> _Tensor:
+    def new_ones(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, **options: _Any) -> _Tensor:
         """Return ones of the type and on the device of this tensor."""
 
-    def new_tensor(self, data: _Any, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False) -> _Tensor:
+    def new_tensor(self, data: _Any, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
         """Return a tensor with a copy of `data`, of the type and on the device of this one."""
 
-    def new_zeros(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, **options: _Any) -> _Tensor:
+    def new_zeros(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, **options: _Any) -> _Tensor:
         """Return zeros of the type and on the device of this tensor: ``x.new_zeros(2, 3)``, ``x.new_zeros(N=2)``."""
 
     def nextafter(self, other: _Operand) -> _Tensor:
@@ -1273,7 +1280,7 @@ class Methods(Value):
     def sgn_(self) -> _Tensor:
         """In-place version of `sgn`: the result goes into this tensor's memory."""
 
-    def short(self, memory_format: _object = None) -> _Tensor:
+    def short(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to int16; a tensor of that type is returned as it is. Names and sizes pass through."""
 
     def sigmoid(self) -> _Tensor:
@@ -1423,7 +1430,7 @@ class Methods(Value):
     def tile(self, *sizes: _Size, dims: _Size | None = None) -> _Tensor:
         """The tensor several times along each dim: `dims` counts from the right, what is missing is 1. A copy."""
 
-    def to(self, *targets: _DTypeLike | _DeviceLike | _Tensor, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, copy: _bool = False) -> _Tensor:
+    def to(self, *targets: _DTypeLike | _DeviceLike | _Tensor | _bool | None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _MemoryFormat | None = None, other: _Tensor | None = None) -> _Tensor:
         """Return the tensor in another type, on another device, or both; itself if it is so already, unless `copy`."""
 
     def topk(self, k: _int, dim: _Dim = -1, largest: _bool = True, sorted: _bool = True) -> _ValuesIndices:
@@ -1467,7 +1474,7 @@ class Methods(Value):
 
     @_overload
     def type(self) -> _str:
-        """Cast to another data type; without one, say which it is."""
+        """Cast to another data type; without one, say which it is, in the words that programs compare with."""
     @_overload
     def type(self, dtype: _DTypeLike, non_blocking: _bool = False) -> _Tensor: ...
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.ops import offered
+from workbench.ops.shape.creation_words import creating
 from workbench.tensor import factories
+from workbench.tensor.legacy_values import check_device, values_of
 from workbench.tensor.tensor import Tensor
 
-__all__ = ["new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"]
+__all__ = ["new", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"]
 
 
 def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -20,11 +22,13 @@ def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 @offered("Tensor")
+@creating(out=False)
 def new_zeros(
     self: Tensor,
     *size: Size,
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
+    requires_grad: bool = False,
     **options: Any,
 ) -> Tensor:
     """Return zeros of the type and on the device of this tensor: ``x.new_zeros(2, 3)``, ``x.new_zeros(N=2)``.
@@ -33,15 +37,18 @@ def new_zeros(
     >>> wb.tensor([1, 2]).new_zeros(2, 2).tolist()
     [[0, 0], [0, 0]]
     """
-    return factories.zeros(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
+    wanted = _like(self, {"dtype": dtype, "device": device})
+    return factories.zeros(*size, **wanted, requires_grad=requires_grad, **options)
 
 
 @offered("Tensor")
+@creating(out=False)
 def new_ones(
     self: Tensor,
     *size: Size,
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
+    requires_grad: bool = False,
     **options: Any,
 ) -> Tensor:
     """Return ones of the type and on the device of this tensor.
@@ -50,15 +57,18 @@ def new_ones(
     >>> wb.tensor([1, 2]).new_ones(2)
     tensor([1, 1])
     """
-    return factories.ones(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
+    wanted = _like(self, {"dtype": dtype, "device": device})
+    return factories.ones(*size, **wanted, requires_grad=requires_grad, **options)
 
 
 @offered("Tensor")
+@creating(out=False)
 def new_empty(
     self: Tensor,
     *size: Size,
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
+    requires_grad: bool = False,
     **options: Any,
 ) -> Tensor:
     """Return memory as it is, of the type and on the device of this tensor.
@@ -67,10 +77,12 @@ def new_empty(
     >>> wb.tensor([1, 2]).new_empty(3).shape
     (3,)
     """
-    return factories.empty(*size, **_like(self, {"dtype": dtype, "device": device}), **options)
+    wanted = _like(self, {"dtype": dtype, "device": device})
+    return factories.empty(*size, **wanted, requires_grad=requires_grad, **options)
 
 
 @offered("Tensor")
+@creating(out=False)
 def new_full(
     self: Tensor,
     size: Size,
@@ -78,6 +90,7 @@ def new_full(
     *,
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
+    requires_grad: bool = False,
     **options: Any,
 ) -> Tensor:
     """Return one value everywhere, of the type and on the device of this tensor.
@@ -86,10 +99,12 @@ def new_full(
     >>> wb.tensor([1.0]).new_full((2,), 7)
     tensor([7.0000, 7.0000])
     """
-    return factories.full(size, fill_value, **_like(self, {"dtype": dtype, "device": device}), **options)
+    wanted = _like(self, {"dtype": dtype, "device": device})
+    return factories.full(size, fill_value, **wanted, requires_grad=requires_grad, **options)
 
 
 @offered("Tensor")
+@creating(out=False)
 def new_tensor(
     self: Tensor,
     data: Any,
@@ -106,3 +121,15 @@ def new_tensor(
     """
     wanted = _like(self, {"dtype": dtype, "device": device})
     return factories.tensor(data, requires_grad=requires_grad, **wanted)
+
+
+@offered("Tensor")
+def new(self: Tensor, *data: Any, device: DeviceLike | None = None) -> Tensor:
+    """Return a tensor of the type of this one: with a copy of `data`, or where sizes are given with memory as it is.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1.0]).new([1, 2]), wb.tensor([1]).new(2, 3).shape
+    (tensor([1.0000, 2.0000]), (2, 3))
+    """
+    check_device("new", device, str(self.device))
+    return factories.finish(values_of("new", data, self.dtype.numpy), None, False, self.device)

@@ -20,6 +20,7 @@ from workbench.core.typing import DeviceLike, DTypeLike, Size
 from workbench.core.value import Abstract, Value, new
 from workbench.ops import offered
 from workbench.ops.random.noise import DRAWS, check_bounds, noise
+from workbench.ops.shape.creation_words import creating, like, said
 from workbench.tensor.factories import finish, settled, sizes_of
 from workbench.tensor.tensor import Tensor
 
@@ -65,12 +66,22 @@ def _drawn(op: str, doc: str) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         **dims: int,
     ) -> Tensor:
+        if dims and said(dims):
+            words: dict[str, Any] = {
+                **dims,
+                "names": names,
+                "dtype": dtype,
+                "device": device,
+                "requires_grad": requires_grad,
+            }
+            return worded(*size, generator=generator, **words)
         sizes, names = sizes_of(op, size, names, dims)
         return _made(noise(op, sizes, _type(dtype), generator=generator), names, requires_grad, device)
 
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
-    return factory
+    worded = creating()(factory)
+    return like(factory, worded)
 
 
 def _like(op: str, doc: str) -> Callable[..., Tensor]:
@@ -78,16 +89,17 @@ def _like(op: str, doc: str) -> Callable[..., Tensor]:
         input: Tensor,
         *,
         dtype: DTypeLike | None = None,
+        device: DeviceLike | None = None,
         generator: Generator | None = None,
         requires_grad: bool = False,
     ) -> Tensor:
         kind = _type(input.dtype if dtype is None else dtype)
         drawn = noise(op, input.shape, kind, generator=generator)
-        return _made(drawn, input._names, requires_grad, input.device)
+        return _made(drawn, input._names, requires_grad, input.device if device is None else device)
 
     factory.__name__ = factory.__qualname__ = f"{op}_like"
     factory.__doc__ = doc
-    return factory
+    return creating(out=False, memory_format=True)(factory)
 
 
 rand = _drawn("rand", "Return values drawn evenly from [0, 1): ``rand(2, 3)`` or ``rand(N=2, C=3)``.")
@@ -100,8 +112,9 @@ randn_like = _like(
 )
 
 
+@creating()
 def randint(
-    low: int,
+    low: int = 0,
     high: int | Sequence[int] | None = None,
     size: Sequence[int] = (),
     *,
@@ -132,19 +145,22 @@ def randint(
     return _made(drawn, names, requires_grad, device)
 
 
+@creating(out=False, memory_format=True)
 def randint_like(
     input: Tensor,
     low: int,
     high: int | None = None,
     *,
     dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
     """Return whole numbers drawn evenly from [low, high), with the dims and names of `input`."""
     drawn = randint(low, high, input.shape, dtype=dtype or input.dtype, generator=generator)
-    return _made(drawn, input._names, False, input.device)
+    return _made(drawn, input._names, False, input.device if device is None else device)
 
 
+@creating()
 def randperm(n: int, *, dtype: DTypeLike | None = None, generator: Generator | None = None) -> Tensor:
     """Return 0 … n-1 in random order. Raises ValueError for a negative `n`."""
     if n < 0:
@@ -193,12 +209,14 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return finish(drawn.astype(input.payload.dtype), input._names, False, input.device)
 
 
+@creating()
 def normal(
     mean: Tensor | float = 0.0,
     std: Tensor | float = 1.0,
     size: Size | None = None,
     *,
     names: Sequence[str | None] | None = None,
+    dtype: DTypeLike | None = None,
     generator: Generator | None = None,
     **dims: int,
 ) -> Tensor:
@@ -213,7 +231,7 @@ def normal(
         size = broadcast_sizes(mean.payload.shape if isinstance(mean, Tensor) else (), spread.shape)
     given = () if size is None else (size,) if isinstance(size, int | SymbolicSize) else tuple(size)
     sizes, names = sizes_of("normal", given, names, dims)
-    drawn = randn(sizes, names=names, generator=generator)
+    drawn = randn(sizes, names=names, dtype=dtype, generator=generator)
     with dispatch.no_grad():
         return drawn * std + mean
 

@@ -15,12 +15,14 @@ from workbench.base.sizes import check_memory
 from workbench.base.symbolic_size import SymbolicSize, plain
 from workbench.core.typing import DeviceLike, DTypeLike
 from workbench.ops.shape import creation
+from workbench.ops.shape.creation_words import creating
 from workbench.tensor.factories import finish, scalar, settled
 from workbench.tensor.tensor import Tensor
 
 __all__ = ["arange", "linspace", "logspace"]
 
 
+@creating()
 def arange(
     start: float,
     end: float | None = None,
@@ -77,6 +79,7 @@ def _counted(low: Any, high: Any, step: Any, dtype: Any, names: Any, device: Any
     return settled(creation.arange(low, high, step, target), names, False, device)
 
 
+@creating()
 def linspace(
     start: float,
     end: float,
@@ -114,6 +117,7 @@ def _ends(op: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[Any, A
     return low, high, size, as_dtype(kind if dtype is None else dtype).numpy
 
 
+@creating()
 def logspace(
     start: float,
     end: float,

@@ -11,10 +11,11 @@ from workbench.base import renderer_lookup
 from workbench.base.devices import Device
 from workbench.base.dims import Names, check_names, dim_index
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
-from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.errors import DTypeError
+from workbench.base.memory_formats import Layout, strided
 from workbench.base.numbers import fitted
 from workbench.base.seams import Seam
-from workbench.base.sizes import check_memory
+from workbench.base.size import Size
 from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
@@ -30,6 +31,7 @@ from workbench.ops.index import indexing as indexing
 from workbench.ops.shape import reshape as shapes
 from workbench.tensor import copying, gradients, interchange, naming
 from workbench.tensor.annotations import Spec
+from workbench.tensor.legacy_values import check_device, values_of
 from workbench.tensor.methods import Methods
 from workbench.tensor.operators import PLAIN
 from workbench.tensor.printing import tensor_repr
@@ -38,20 +40,6 @@ __all__ = ["BACKWARD", "Tensor"]
 
 BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
 """``BACKWARD(tensor, gradient, retain_graph, create_graph)``: what `Tensor.backward` does."""
-
-
-def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the sizes of a tensor that is to have memory as it is; refuse what are none."""
-    for one in given:
-        if isinstance(one, bool) or not hasattr(one, "__index__"):
-            raise TypeError(f"Tensor(): a size is a whole number, got {one!r}; values go into wb.tensor([…])")
-        if one < 0:
-            raise DimensionError(
-                f"Trying to create tensor with negative dimension {one}: {list(given)}", op="Tensor"
-            )
-    sizes = tuple(int(one) for one in given)
-    check_memory("Tensor", sizes)
-    return sizes
 
 
 class Tensor(Methods):
@@ -80,38 +68,23 @@ class Tensor(Methods):
         words, dtype = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, None)
         return Annotated[cls, Spec.read(words, dtype)]
 
-    def __init__(self, data: Any = (), *sizes: int, names: Any = None) -> None:
+    def __init__(self, *data: Any, names: Any = None, device: Any = None) -> None:
         """Make a tensor of the default type with a copy of `data`; `workbench.tensor` keeps the type of the data.
 
-        Whole numbers are sizes: ``Tensor(2, 3)`` has memory as it is.
+        Whole numbers are sizes: ``Tensor(2, 3)`` has memory as it is, and so has ``Tensor(x.size())``. A tensor is
+        copied as it is.
         """
-        # A size of a trace is no int and has __index__. An array without dims has it too, and is a value.
-        if (
-            sizes
-            or isinstance(data, np.integer)
-            or (hasattr(data, "__index__") and not hasattr(data, "dtype") and not isinstance(data, bool))
-        ):
-            source: Any = np.empty(_sizes((data, *sizes)), get_default_dtype().numpy)
-        elif isinstance(data, bool | float | complex):
-            raise DTypeError(
-                f"Tensor(): data must be a sequence (got {type(data).__name__}): one number is wb.tensor({data!r})"
-            )
-        elif data is None or isinstance(data, str):
-            raise DTypeError(f"a tensor is made of numbers, got {type(data).__name__}")
-        else:
-            source = data.detach().cpu().numpy() if isinstance(data, Tensor) else data
-        try:
-            self.payload = np.array(source, get_default_dtype().numpy)
-        except (TypeError, ValueError):
-            raise DTypeError(f"a tensor is made of numbers, got {type(data).__name__}") from None
+        check_device("Tensor", device)
+        kept = data[0].dtype if len(data) == 1 and isinstance(data[0], Tensor) else get_default_dtype()
+        self.payload = values_of("Tensor", data, kept.numpy)
         self._names = check_names(names, self.payload.ndim) if names is not None else None
 
     # ------------------------------------------------------------------------------------- what it is
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Size:
         """Sizes of the dims."""
-        return self.payload.shape  # type: ignore[no-any-return]
+        return Size(self.payload.shape)
 
     @property
     def dtype(self) -> DType:
@@ -122,6 +95,11 @@ class Tensor(Methods):
     def device(self) -> Device:
         """Where the values are: ``cpu``, or a backend's device."""
         return device_of(self.payload)
+
+    @property
+    def layout(self) -> Layout:
+        """How the values are kept: ``strided``, each at its own place."""
+        return strided
 
     @property
     def is_cpu(self) -> bool:
@@ -201,7 +179,13 @@ class Tensor(Methods):
 
     def size(self, dim: int | str | None = None) -> Any:
         """Sizes of all dims, or the size of one, by position or name."""
-        return self.shape if dim is None else self.shape[dim_index(dims_of(self), dim, "size")]
+        shape = self.payload.shape
+        if dim is None:
+            return Size(shape)
+        # As a rule a position that is there.
+        if type(dim) is int and -len(shape) <= dim < len(shape):
+            return shape[dim]
+        return shape[dim_index(dims_of(self), dim, "size")]
 
     def numel(self) -> int:
         """Number of values."""

@@ -133,6 +133,8 @@ class ViewWidget(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         self._displayed = True  # a widget that is made and never shown makes no pictures
+        # What a cell shows stands at the side, too: the same model, so that both say the same.
+        registry.show(self._model)
         snapshot = self._model.snapshot()
         self._show(snapshot)
         bundle = super()._repr_mimebundle_(**options)

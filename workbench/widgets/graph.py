@@ -193,7 +193,8 @@ class GraphWidget(ViewWidget):
     """A graph in a cell."""
 
     def __init__(self, graph: Graph, title: str = "", source: str = "", **traits: Any) -> None:
-        super().__init__(GraphModel(graph, title, source), **traits)
+        own = title or source
+        super().__init__(GraphModel(graph, title, source) if own else renderers.model_of(graph), **traits)
 
 
 def graph(graph: Graph, title: str = "") -> GraphWidget:

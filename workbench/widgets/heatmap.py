@@ -182,7 +182,7 @@ class HeatmapWidget(ViewWidget):
     """Attributions in a cell."""
 
     def __init__(self, result: AttributionResult, source: str = "", **traits: Any) -> None:
-        super().__init__(HeatmapModel(result, source), **traits)
+        super().__init__(HeatmapModel(result, source) if source else renderers.model_of(result), **traits)
 
 
 def heatmap(result: AttributionResult) -> HeatmapWidget:

@@ -77,6 +77,7 @@ class HistogramModel(ViewModel):
         self._rules: tuple[tuple[str, int], tuple[list[Candidate], list[CurvePoint]]] | None = None
         self._words: tuple[Change | None, str] = (None, "")
         self._urgent = False
+        self._settled = False
 
     @property
     def calibration(self) -> Calibration:
@@ -91,9 +92,10 @@ class HistogramModel(ViewModel):
         with self._lock:
             entries = calibration.ordered()
             chosen = self._chosen(entries)
-            rows = self._all_rows(entries, chosen)
+            settled, self._settled = self._settled, False
+            rows = self._all_rows(entries, chosen, settled)
             detail, buffers = self._detail(chosen)
-            urgent, self._urgent = self._urgent, False
+            urgent, self._urgent = self._urgent or settled, False
             figures = calibration.latest_figures(urgent)
             state = HistogramState(
                 kind="histogram",
@@ -112,9 +114,7 @@ class HistogramModel(ViewModel):
     def _head(self) -> Head:
         calibration = self._calibration
         live = not calibration.finished
-        return Head(
-            calibration.title[:LONGEST], self._source[:LONGEST], time.time(), live, calibration.code()
-        )
+        return Head(calibration.title[:LONGEST], self._source[:LONGEST], self.made, live, calibration.code())
 
     def _chosen(self, entries: list[Entry]) -> Entry | None:
         """The picked observer; until one is picked, the first that has seen something."""
@@ -123,9 +123,15 @@ class HistogramModel(ViewModel):
         seen = [entry for entry in entries if entry.observer.has_data and entry.layer is None]
         return seen[0] if seen else None
 
-    def _all_rows(self, entries: list[Entry], chosen: Entry | None) -> list[ObserverRow]:
-        """Rows of all observers; the picked one's is always up to date."""
-        deadline = time.perf_counter() + BUDGET
+    def settle(self) -> None:
+        """Bring all rows and the model's figures up to date: nothing is disturbed by that any more."""
+        self._settled = True
+        if self._calibration.outdated:
+            self.again()
+
+    def _all_rows(self, entries: list[Entry], chosen: Entry | None, settled: bool) -> list[ObserverRow]:
+        """Rows of all observers; the picked one's is always up to date, and when all has settled every row."""
+        deadline = math.inf if settled else time.perf_counter() + BUDGET
         late = False
         # The rows that have waited longest come first, so that none is left behind while values stream in.
         for entry in sorted(entries, key=lambda entry: self._turns.get(entry.name, 0)):
@@ -143,7 +149,7 @@ class HistogramModel(ViewModel):
                 # Without its figures for now, so that it is in the list at all.
                 self._rows[entry.name] = (), _row(entry, judged=False)
         if late:
-            self.changed()
+            self.again()
         return [self._rows[entry.name][1] for entry in entries]
 
     def _detail(self, entry: Entry | None) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:

@@ -199,7 +199,9 @@ class ScatterWidget(ViewWidget):
     """An embedding in a cell."""
 
     def __init__(self, embedding: Embedding, source: str = "", **traits: Any) -> None:
-        super().__init__(ScatterModel(embedding, source), **traits)
+        super().__init__(
+            ScatterModel(embedding, source) if source else renderers.model_of(embedding), **traits
+        )
 
 
 def scatter(embedding: Embedding) -> ScatterWidget:

@@ -56,7 +56,7 @@ class TensorModel(ViewModel):
         with self._lock:
             # Taken together: another thread may put another tensor in the place of this one.
             tensor, chosen = self._tensor, dict(self._chosen)
-        state = tensor_state(tensor, self._title, self._source)
+        state = tensor_state(tensor, self._title, self._source, made=self.made)
         # Outside of the lock: reading may take its time.
         values = values_of(tensor)
         if values is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -101,7 +100,7 @@ class TrainingModel(ViewModel):
             head=Head(
                 found.title[:LONGEST],
                 self._source,
-                time.time(),
+                self.made,
                 found.state in ("running", "paused"),
                 "wb.widgets.training(trainer)",
             ),

@@ -60,11 +60,13 @@ def values_of(tensor: Any) -> Array | None:
         return np.asarray(tensor.int_repr().numpy())
 
 
-def tensor_state(tensor: Any, title: str = "tensor", source: str = "", *, live: bool = False) -> TensorState:
-    """Return what the shapes view says of `tensor`, without statistics and picture."""
+def tensor_state(
+    tensor: Any, title: str = "tensor", source: str = "", *, made: float | None = None
+) -> TensorState:
+    """Return what the shapes view says of `tensor`, news at `made` or now, without statistics and picture."""
     return TensorState(
         kind="tensor",
-        head=Head(title, source, time.time(), live),
+        head=Head(title, source, time.time() if made is None else made, False),
         dtype=getattr(tensor.dtype, "short", tensor.dtype.name),
         device=str(tensor.device),
         dims=[Dim(name, int(size)) for name, size in zip(tensor.dim_labels, tensor.shape, strict=True)],

@@ -21,6 +21,7 @@ interface Harness {
   wait(count: number): void;
   refuse(reason: string): void;
   state(): unknown;
+  names(): readonly string[];
   select(selection: Selection): void;
   show(name: string): void;
   patch(change: Record<string, unknown>): void;
@@ -102,6 +103,7 @@ const harness: Harness = {
   },
   refuse: reason => refusedCallbacks.forEach(callback => callback(reason)),
   state: () => shown?.state,
+  names: () => Object.keys(examples[view]),
   select: selection => selectCallbacks.forEach(callback => callback(selection)),
   show: name => {
     shown = examples[view][name]!();

@@ -6,6 +6,8 @@ import {
   forgetDimensions,
   inkOn,
   luminance,
+  OP_COLOURS,
+  opColour,
   mapRange,
   rgb,
   tableIndex
@@ -22,6 +24,27 @@ import { layoutTiles } from '../src/common/raster';
 import { Scale, ticks, tickText } from '../src/common/scales';
 import { middleOut, shorten, textWidth } from '../src/common/text';
 import { parseColour } from '../src/common/theme';
+
+/** How different two colours look: their distance in Oklab, in which 0.02 is just seen. */
+function distance(one: string, other: string): number {
+  const [a, b] = [oklab(one), oklab(other)];
+  return Math.hypot(...a.map((part, index) => part - b[index]!));
+}
+
+function oklab(colour: string): number[] {
+  const [r, g, b] = rgb(colour).map(part => {
+    const c = part / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+  const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+  const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s
+  ];
+}
 
 describe('colours', () => {
   beforeEach(() => forgetDimensions());
@@ -50,6 +73,19 @@ describe('colours', () => {
   it('never pairs two categories with one colour before the set is used up', () => {
     const colours = Array.from({ length: 24 }, (_, index) => categoryColour(index));
     expect(new Set(colours).size).toBe(24);
+  });
+
+  it('gives no op a colour that could be read as a dimension', () => {
+    for (const dark of [false, true]) {
+      const dims = ['N', 'C', 'H', 'W', 'T', 'features', 'classes', 'heads'].map(name =>
+        dimensionColour(name, dark)
+      );
+      for (let index = 0; index < OP_COLOURS; index++) {
+        const own = opColour(index, dark);
+        const near = [...dims, dimensionColour(null, dark)].filter(colour => distance(own, colour) < 0.08);
+        expect(near, own).toEqual([]);
+      }
+    }
   });
 
   it('writes on a colour with the ink that contrasts by at least 4.5', () => {

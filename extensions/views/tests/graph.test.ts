@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitCamera } from '../src/graph/camera';
+import { fitCamera, keptCamera } from '../src/graph/camera';
 import { fastLayout, ranks } from '../src/graph/fast';
 import { layoutGraph, routeMiddle, routePath } from '../src/graph/layout';
 import { routeAt, search, walk } from '../src/graph/navigate';
@@ -238,5 +238,17 @@ describe('moving about', () => {
     expect(fitCamera(tall, 600, 500, false)).toMatchObject({ scale: 1, y: 24 });
     expect(fitCamera(tall, 600, 500, true).scale).toBeLessThan(0.06);
     expect(fitCamera({ width: 10, height: 10 }, 600, 500, false).scale).toBeLessThanOrEqual(1.15);
+  });
+
+  it('keeps the middle of the window when it has another size, and fits the graph where nothing would be seen', () => {
+    const state = { nodes: [node('a'), node('b')], edges: [edge('a', 'b')] };
+    const layout = layoutGraph(buildTree(state, new Set()), new Set());
+    const wide = { width: 900, height: 500 };
+    const kept = keptCamera(layout, { scale: 1, x: 300, y: 40 }, wide, { width: 700, height: 500 });
+    expect(kept).toEqual({ scale: 1, x: 200, y: 40 });
+    // Zoomed at the right side of a wide window: of a narrow one it would be beside.
+    const aside = { scale: 1, x: 900 - layout.width - 10, y: 40 };
+    const lost = keptCamera(layout, aside, wide, { width: 300, height: 500 });
+    expect(lost).toEqual(fitCamera(layout, 300, 500, true));
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Host, Mount } from '../../views/src/host';
 import { door } from '../src/shared/door';
+import { KernelLink } from '../src/shared/link';
 import { FakeKernel, settle } from './fake';
 
 type Callback = (...values: never[]) => void;
@@ -103,6 +104,29 @@ describe('door', () => {
     expect(told).toEqual([{ kind: 'disconnected', reason: 'kernel restarted' }]);
     await expect(host.send({ type: 'undo' })).rejects.toThrow('kernel restarted; run the cell again');
     expect(kernel.said.filter(one => one.data['type'] === 'event')).toEqual([]);
+  });
+
+  it('hears the selection of the kernel that is there now, though it was mounted without one', async () => {
+    const model = new FakeModel();
+    const slots = new Set<(sender: unknown, value: unknown) => void>();
+    const kernelChanged = { connect: slots.add.bind(slots), disconnect: slots.delete.bind(slots) };
+    const manager: Record<string, unknown> = { kernel: null, context: { sessionContext: { kernelChanged } } };
+    model.widget_manager = manager;
+    const { end } = show(model);
+    const heard: unknown[] = [];
+    host.onSelect?.(selection => heard.push(selection));
+    const [first, second] = [new FakeKernel(), new FakeKernel()];
+    for (const kernel of [first, second]) {
+      manager['kernel'] = kernel;
+      slots.forEach(slot => slot(null, null));
+    }
+    await settle();
+    KernelLink.of(first as never).selection.emit({ node: 'of the kernel before' }, null);
+    KernelLink.of(second as never).selection.emit({ node: 'conv1' }, null);
+    expect(heard).toEqual([{ node: 'conv1' }]);
+    end();
+    KernelLink.of(second as never).selection.emit({ node: 'conv2' }, null);
+    expect(heard).toHaveLength(1);
   });
 
   it('keeps its picture without a kernel', async () => {

@@ -117,3 +117,50 @@ def test_five_thousand_nodes_without_a_scope_can_be_shown(harness: Harness) -> N
     assert root.get_by_test_id("wb-node").count() < 500, "from afar nodes are no elements"
     root.get_by_test_id("wb-search").fill("4321")
     expect(root.locator("[data-node=n4321][data-selected]")).to_have_count(1)
+
+
+def seen_nodes(harness: Harness) -> int:
+    """How many nodes lie in the field, at least in part."""
+    return int(
+        harness.at("wb-graph-field").evaluate(
+            """field => {
+              const box = field.getBoundingClientRect();
+              return [...field.querySelectorAll('[data-testid=wb-node]')].filter(node => {
+                const one = node.getBoundingClientRect();
+                return one.right > box.left && one.left < box.right && one.bottom > box.top && one.top < box.bottom;
+              }).length;
+            }"""
+        )
+    )
+
+
+def test_a_graph_that_was_zoomed_and_is_made_narrow_is_still_seen(harness: Harness) -> None:
+    root = harness.open("graph", width=1200, height=700)
+    field = root.get_by_test_id("wb-graph-field")
+    x, y = harness.middle(root.locator("[data-node='features.0.conv']"))
+    # Zoomed about a point at the side, as by a wheel, until one end of the graph fills the window.
+    field.focus()
+    harness.page.mouse.move(x - 250, y)
+    for _ in range(12):
+        harness.page.mouse.wheel(0, -120)
+    harness.settle()
+    for width in (400, 320, 1200, 360):
+        harness.page.evaluate(
+            "width => { document.getElementById('stage').style.width = `${width}px`; }", width
+        )
+        harness.settle()
+        harness.settle()
+        assert seen_nodes(harness) > 0, width
+
+
+@pytest.mark.parametrize("width", [400, 900])
+def test_what_a_click_opens_leaves_the_view_as_high_as_it_was(harness: Harness, width: int) -> None:
+    for view, empty, chosen in (("graph", "usual", "selected"), ("scatter", "usual", "selected")):
+        root = harness.open(view, empty, width=width)  # as in a cell: nothing bounds its height
+        before = root.bounding_box()
+        harness.do("show(argument)", chosen)
+        harness.settle()
+        after = root.bounding_box()
+        assert before is not None and after is not None
+        assert after["height"] == before["height"], view
+        harness.picture(f"{view}-chosen-{width}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype
+from workbench.base.dtypes import TYPE_WORDS, as_dtype
+from workbench.base.errors import DeviceError
+from workbench.base.memory_formats import MemoryFormat
+from workbench.core.backend import device_of
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid, unary
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
@@ -52,12 +56,13 @@ from workbench.ops.elementwise.powers import POW
 from workbench.ops.elementwise.trigonometry import TANH
 from workbench.ops.nn.activation.pointwise import RELU
 from workbench.ops.offer import offered
+from workbench.ops.shape.memory_format import in_format
 
 __all__ = [
     "ABS", "ADD", "BITWISE_AND", "BITWISE_LEFT_SHIFT", "BITWISE_NOT", "BITWISE_OR", "BITWISE_RIGHT_SHIFT",
     "BITWISE_XOR", "CLAMP", "CLONE", "COPY", "DIV", "DIV_FLOOR", "EQ", "GE", "GT", "LE", "LOGICAL_AND", "LOGICAL_NOT",
     "LOGICAL_OR", "LOGICAL_XOR", "LT", "MAXIMUM", "MINIMUM", "MUL", "NE", "NEG", "POW", "RECIPROCAL", "RELU",
-    "REMAINDER", "SIGMOID", "SUB", "TANH", "TO", "WHERE", "clamp", "clone", "contiguous", "to", "where",
+    "REMAINDER", "SIGMOID", "SUB", "TANH", "TO", "WHERE", "clamp", "clone", "to", "where",
 ]  # fmt: skip
 
 NOTHING = Saves((), output=False)
@@ -119,21 +124,16 @@ COPY = Op(
 
 
 @offered()
-def clone(input: Tensor, *, memory_format: object = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original.
+
+    `memory_format` says how the copy lies in memory: ``channels_last``, or row by row.
 
     >>> import workbench as wb
     >>> wb.clone(wb.tensor([1.0, 2.0]))
     tensor([1.0000, 2.0000])
     """
-    return CLONE(input)
-
-
-@offered("Tensor")
-def contiguous(input: Tensor, memory_format: object = None) -> Tensor:
-    """Return the tensor if its values lie in row-major order in memory, else a copy for which that is so."""
-    flags = getattr(input.payload, "flags", None)
-    return input if flags is None or flags.c_contiguous else CLONE(input)
+    return CLONE(input) if memory_format is None else in_format("clone", input, memory_format, copy=True)
 
 
 def to(input: Any, dtype: Any) -> Tensor:
@@ -142,31 +142,38 @@ def to(input: Any, dtype: Any) -> Tensor:
     return input if input.payload.dtype == target else TO(input, dtype=target)
 
 
-_TYPE_WORDS = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-    "bool": "Bool", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32",
-}  # fmt: skip
-
-
 @overload
 def type(input: Tensor) -> str: ...
 @overload
 def type(input: Tensor, dtype: DTypeLike, non_blocking: bool = False) -> Tensor: ...
 @offered("Tensor")
 def type(input: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = False) -> Tensor | str:
-    """Cast to another data type; without one, say which it is.
+    """Cast to another data type; without one, say which it is, in the words that programs compare with.
 
     >>> import workbench as wb
     >>> type(wb.tensor([1.0]))
-    'workbench.FloatTensor'
+    'torch.FloatTensor'
     """
     if dtype is None:
-        return f"workbench.{_TYPE_WORDS[input.dtype.name]}Tensor"
+        where = "cuda." if device_of(input.payload).type == "cuda" else ""
+        return f"torch.{where}{TYPE_WORDS[input.dtype.name]}Tensor"
     if isinstance(dtype, str) and dtype.endswith("Tensor"):
-        word = dtype.rpartition(".")[2].removesuffix("Tensor")
-        dtype = next((name for name, known in _TYPE_WORDS.items() if known == word), dtype)
-    return to(input, dtype=dtype)
+        dtype = _named(dtype)
+    # An older type of tensors says which data type is meant; a type of Python's, or of NumPy's, is one itself.
+    return to(input, dtype=vars(dtype).get("dtype", dtype) if inspect.isclass(dtype) else dtype)
+
+
+def _named(word: str) -> str:
+    """Return the data type that an older name such as ``torch.FloatTensor`` says, on the CPU."""
+    room, _, short = word.rpartition(".")
+    known = {f"{one}Tensor": name for name, one in TYPE_WORDS.items()}
+    if room in ("torch.cuda", "workbench.cuda"):
+        raise DeviceError(
+            f"type(): {word!r} is a type of values on a GPU: bring them there with x.to('cuda')"
+        )
+    if room not in ("torch", "workbench") or short not in known:
+        raise ValueError(f"invalid type: {word!r}; there are torch.FloatTensor, torch.LongTensor, …")
+    return known[short]
 
 
 @offered("Tensor")
@@ -181,8 +188,9 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _cast(word: str, name: str) -> Callable[..., Any]:
-    def method(self: Tensor, memory_format: object = None) -> Tensor:
-        return to(self, dtype=name)
+    def method(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+        cast = to(self, dtype=name)
+        return cast if memory_format is None else in_format(word, cast, memory_format)
 
     method.__name__ = word
     method.__qualname__ = f"Tensor.{word}"

@@ -14,6 +14,7 @@ from workbench.core.typing import DeviceLike, DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape.creation import placed
+from workbench.ops.shape.creation_words import creating
 
 
 def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
@@ -22,6 +23,7 @@ def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, require
 
 
 @offered("fft")
+@creating()
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -43,6 +45,7 @@ def fftfreq(
 
 
 @offered("fft")
+@creating()
 def rfftfreq(
     n: int,
     d: float = 1.0,

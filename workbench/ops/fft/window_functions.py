@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.typing import DeviceLike, DTypeLike, Tensor
 from workbench.ops.offer import offered
 from workbench.ops.shape.creation import placed
+from workbench.ops.shape.creation_words import creating
 
 
 def _window(
@@ -36,14 +37,13 @@ def _window(
 
 
 @offered("workbench")
+@creating(out=False)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
     *,
     dtype: DTypeLike | None = None,
-    layout: object = None,
     device: DeviceLike | None = None,
-    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a triangle: w_n = 1 - |2n / (N - 1) - 1|, where N is one more than the length if `periodic`.
@@ -64,14 +64,13 @@ def bartlett_window(
 
 
 @offered("workbench")
+@creating(out=False)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
     *,
     dtype: DTypeLike | None = None,
-    layout: object = None,
     device: DeviceLike | None = None,
-    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return w_n = 0.42 - 0.5 cos(2πn / (N - 1)) + 0.08 cos(4πn / (N - 1)), N one more than the length if `periodic`.
@@ -89,6 +88,7 @@ def blackman_window(
 
 
 @offered("workbench")
+@creating(out=False)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -96,9 +96,7 @@ def hamming_window(
     beta: float = 0.46,
     *,
     dtype: DTypeLike | None = None,
-    layout: object = None,
     device: DeviceLike | None = None,
-    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return w_n = α - β cos(2πn / (N - 1)), where N is one more than the length if `periodic`.
@@ -119,14 +117,13 @@ def hamming_window(
 
 
 @offered("workbench")
+@creating(out=False)
 def hann_window(
     window_length: int,
     periodic: bool = True,
     *,
     dtype: DTypeLike | None = None,
-    layout: object = None,
     device: DeviceLike | None = None,
-    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return w_n = sin²(πn / (N - 1)), where N is one more than the length if `periodic`.
@@ -147,15 +144,14 @@ def hann_window(
 
 
 @offered("workbench")
+@creating(out=False)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
     beta: float = 12.0,
     *,
     dtype: DTypeLike | None = None,
-    layout: object = None,
     device: DeviceLike | None = None,
-    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return w_n = I₀(β √(1 - (2n / (N - 1) - 1)²)) / I₀(β), where N is one more than the length if `periodic`.

@@ -187,7 +187,10 @@ def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, .
     return tuple(ops.index(input, key=_along(at, _slice(start, end))) for start, end in bounds)
 
 
-@offered()
+_PARTS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
+
+
+@offered(words={"split_size": "split_size_or_sections"})
 def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views.
 
@@ -247,7 +250,7 @@ def chunk(input: Tensor, chunks: int, dim: Dim = 0) -> tuple[Tensor, ...]:
     return split(input, -(-length // chunks), at)
 
 
-@offered()
+@offered(words=_PARTS)
 def tensor_split(input: Tensor, indices_or_sections: Size | Tensor, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim before each of the given indices, or into as many parts, the first ones longer by one.
 
@@ -278,19 +281,19 @@ def tensor_split(input: Tensor, indices_or_sections: Size | Tensor, dim: Dim = 0
     return _cut(input, at, [*pairwise(edges)])
 
 
-@offered()
+@offered(words=_PARTS)
 def hsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the second dim (of one dim: that) at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 1 if len(dims_of(input).sizes) > 1 else 0, 1, "hsplit")
 
 
-@offered()
+@offered(words=_PARTS)
 def vsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the first of at least two dims at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 0, 2, "vsplit")
 
 
-@offered()
+@offered(words=_PARTS)
 def dsplit(input: Tensor, indices_or_sections: Size | Tensor) -> tuple[Tensor, ...]:
     """Cut the third dim at indices or into equal parts."""
     return _numpy_split(input, indices_or_sections, 2, 3, "dsplit")

@@ -19,6 +19,7 @@ from workbench.ops.index.view_scatter import writer
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.creation import placed
+from workbench.ops.shape.creation_words import creating
 from workbench.ops.shape.movement import MOVES, copying, memory_of, move, see
 
 
@@ -309,6 +310,7 @@ def _triangle_indices(rows: Any, dtype: Any, device: Any, row: int, col: int) ->
 
 
 @offered("workbench")
+@creating(out=False)
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Tensor:
@@ -323,6 +325,7 @@ def tril_indices(
 
 
 @offered("workbench")
+@creating(out=False)
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Tensor:

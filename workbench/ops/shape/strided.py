@@ -343,13 +343,6 @@ def storage_offset(input: Tensor) -> int:
     return memory_of(array)[1] if isinstance(array, np.ndarray) else 0
 
 
-@offered("Tensor")
-def is_contiguous(input: Tensor) -> bool:
-    """True if the values lie in row-major order in memory, without gaps."""
-    array = input.payload
-    return bool(array.flags.c_contiguous) if isinstance(array, np.ndarray) else True
-
-
 def _rows_first(input: Any) -> Any:
     """Return a tensor whose dims are permuted into the order of its memory."""
     order = sorted(range(len(dims_of(input).sizes)), key=lambda i: -abs(_strides_of(input)[i]))

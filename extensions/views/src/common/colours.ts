@@ -123,6 +123,24 @@ export function categoryColour(index: number, dark = false): string {
   return shade(CATEGORY_ORDER[index % CATEGORY_ORDER.length]!, turn, dark);
 }
 
+/**
+ * The colours of ops, by theme: none of them is a dimension's. Ops and dims stand in one picture, where conv2d in the
+ * orange of W would say that it is about the width.
+ */
+const OPS = {
+  light: ['#4a35c4', '#8c1d18', '#12454a', '#8b78ff', '#e3779b', '#6b3410', '#6d8f3a', '#22242a'],
+  dark: ['#8f7bff', '#ff8f8f', '#8ff0e0', '#e64fa0', '#c9b6ff', '#c08552', '#dcf7a0', '#f2f2f2']
+} as const;
+
+/** How many ops can be told apart by their colours. */
+export const OP_COLOURS = OPS.light.length;
+
+/** The colour of an op, or of another property of a graph's nodes, by its position in the list. */
+export function opColour(index: number, dark = false): string {
+  const colours = dark ? OPS.dark : OPS.light;
+  return colours[index % colours.length]!;
+}
+
 /** How light a colour looks, 0 to 1 (relative luminance of sRGB). */
 export function luminance([red, green, blue]: Rgb): number {
   const linear = (part: number): number => {

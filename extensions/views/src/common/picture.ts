@@ -52,6 +52,7 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
     useStyle(root, identity.name, identity.css);
     this.element = h('section', {
       class: `wb-view wb-${identity.name}`,
+      role: 'group', // a section with a label is a landmark, and a page with twenty of them has none
       'data-testid': `wb-${identity.name}`,
       'aria-label': `${identity.name} view`
     });

@@ -11,8 +11,8 @@ export const COMMON_CSS = `
   --wb-accent: var(--jp-brand-color1, #1976d2);
   --wb-warn: #9a4505; --wb-warn-paper: #fff4e0; --wb-wrong: #b3261e; --wb-wrong-paper: #fdecea;
   --wb-ok: #0b7a5c;
-  --wb-clash: #d55e00;
-  --wb-nan: #e0007a;
+  --wb-clash: #b34f00;
+  --wb-nan: #c4006b;
   --wb-font: var(--jp-ui-font-family, system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif);
   --wb-code: var(--jp-code-font-family, ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace);
   --wb-size: var(--jp-ui-font-size1, 13px);

@@ -6,6 +6,8 @@ import type { Camera } from './scene';
 
 const LEAST = 0.02;
 const MOST = 2.5;
+/** So many pixels of a box make it one that is seen. */
+const ENOUGH = 12;
 
 /** The camera that shows the whole picture, or its top at a readable size if the whole would be too small. */
 export function fitCamera(
@@ -30,9 +32,31 @@ export function fitCamera(
   };
 }
 
+/** The camera that shows the same middle in a window of another size; the whole graph if nothing would be seen there. */
+export function keptCamera(
+  layout: GraphLayout,
+  camera: Camera,
+  before: { readonly width: number; readonly height: number },
+  now: { readonly width: number; readonly height: number }
+): Camera {
+  const x = camera.x + (now.width - before.width) / 2;
+  const y = camera.y + (now.height - before.height) / 2;
+  const { scale } = camera;
+  // A folded scope or a node: the frame of an open scope may be in sight with nothing in it.
+  const seen = [...layout.boxes.values()].some(
+    box =>
+      !(box.item.kind === 'scope' && box.item.open) &&
+      Math.min(now.width, (box.x + box.width) * scale + x) - Math.max(0, box.x * scale + x) >= ENOUGH &&
+      Math.min(now.height, (box.y + box.height) * scale + y) - Math.max(0, box.y * scale + y) >= ENOUGH
+  );
+  return seen ? { scale, x, y } : fitCamera(layout, now.width, now.height, true);
+}
+
 /** A camera that is moved by hand. */
 export class HandCamera {
   camera: Camera = { x: 0, y: 0, scale: 1 };
+  /** Whether a person has moved it since it was last put in its place. */
+  moved = false;
   private readonly listeners = new Listeners();
   private pan: { readonly x: number; readonly y: number; moved: boolean } | null = null;
 
@@ -42,9 +66,22 @@ export class HandCamera {
   ) {
     this.listeners.on(field, 'wheel', event => this.wheel(event), { passive: false });
     this.listeners.on(field, 'pointerdown', event => this.down(event));
-    this.listeners.on(field, 'pointermove', event => this.move(event));
+    this.listeners.on(field, 'pointermove', event => this.drag(event));
     this.listeners.on(field, 'pointerup', event => this.up(event));
     this.listeners.on(field, 'pointercancel', event => this.up(event));
+  }
+
+  /** Puts the camera where the view wants it. */
+  place(camera: Camera): void {
+    this.camera = camera;
+    this.moved = false;
+  }
+
+  /** Moves it as a person wants it. */
+  move(camera: Camera): void {
+    this.camera = camera;
+    this.moved = true;
+    this.changed();
   }
 
   /** Zooms about a point of the field. */
@@ -52,8 +89,7 @@ export class HandCamera {
     const { camera } = this;
     const scale = clamp(camera.scale * factor, LEAST, MOST);
     const ratio = scale / camera.scale;
-    this.camera = { scale, x: x - (x - camera.x) * ratio, y: y - (y - camera.y) * ratio };
-    this.changed();
+    this.move({ scale, x: x - (x - camera.x) * ratio, y: y - (y - camera.y) * ratio });
   }
 
   /** Moves only if a box of the world is not in the window, and then to its middle. */
@@ -72,8 +108,7 @@ export class HandCamera {
     const across = x < left || x + width > right ? (left + right - width) / 2 - x : 0;
     const down = y < top || y + height > bottom ? Math.max((top + bottom - height) / 2, top) - y : 0;
     if (across !== 0 || down !== 0) {
-      this.camera = { ...camera, x: camera.x + across, y: camera.y + down };
-      this.changed();
+      this.move({ ...camera, x: camera.x + across, y: camera.y + down });
     }
   }
 
@@ -109,7 +144,7 @@ export class HandCamera {
     }
   }
 
-  private move(event: PointerEvent): void {
+  private drag(event: PointerEvent): void {
     if (!this.pan || (event.buttons & 1) === 0) {
       return;
     }
@@ -123,8 +158,7 @@ export class HandCamera {
       this.field.toggleAttribute('data-drag', true);
     }
     if (this.pan.moved) {
-      this.camera = { ...this.camera, x, y };
-      this.changed();
+      this.move({ ...this.camera, x, y });
     }
   }
 
@@ -153,8 +187,7 @@ export class Minimap {
 
   constructor(
     private readonly hand: HandCamera,
-    private readonly size: () => { readonly width: number; readonly height: number },
-    private readonly changed: () => void
+    private readonly size: () => { readonly width: number; readonly height: number }
   ) {
     this.svg.append(this.path, this.window);
     this.element = h(
@@ -224,7 +257,6 @@ export class Minimap {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
     const { width, height } = this.size();
     const { scale } = this.hand.camera;
-    this.hand.camera = { scale, x: width / 2 - point.x * scale, y: height / 2 - point.y * scale };
-    this.changed();
+    this.hand.move({ scale, x: width / 2 - point.x * scale, y: height / 2 - point.y * scale });
   }
 }

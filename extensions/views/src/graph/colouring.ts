@@ -1,6 +1,6 @@
 /** What the colour of a node says. */
 import type { GraphNode } from '../protocol';
-import { categoryColour, colourTable, hex, tableIndex, type Rgb } from '../common/colours';
+import { colourTable, hex, OP_COLOURS, opColour, tableIndex, type Rgb } from '../common/colours';
 import { bytes, si } from '../common/numbers';
 import { nodesBelow, type Item } from './tree';
 
@@ -34,7 +34,6 @@ export interface Colouring {
 }
 
 const NEUTRAL_KINDS = new Set(['input', 'output', 'parameter', 'constant']);
-const MOST_CATEGORIES = 8;
 
 function members(item: Item): GraphNode[] {
   return item.kind === 'node' ? [item.node] : nodesBelow(item.scope);
@@ -49,9 +48,7 @@ function byCategory(nodes: readonly GraphNode[], dark: boolean, key: (node: Grap
     }
   }
   const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-  const colours = new Map(
-    names.slice(0, MOST_CATEGORIES).map((name, index) => [name, categoryColour(index, dark)])
-  );
+  const colours = new Map(names.slice(0, OP_COLOURS).map((name, index) => [name, opColour(index, dark)]));
   const value = (item: Item): string => {
     const found = new Set(members(item).map(key).filter(Boolean));
     return found.size === 1 ? [...found][0]! : '';

@@ -6,7 +6,7 @@ export const GRAPH_CSS = `
 .wb-graph-tools .wb-input { width: 150px; }
 .wb-graph-tools .wb-spacer { flex: 1; }
 .wb-graph-found { font-size: 11px; color: var(--wb-quiet); min-width: 48px; }
-.wb-graph-main { display: grid; grid-template-columns: minmax(0, 1fr); flex: 1 1 auto; min-height: 0; gap: 12px; }
+.wb-graph-main { display: grid; grid-template-columns: minmax(0, 1fr); flex: 1 1 auto; min-height: 300px; gap: 12px; }
 .wb-graph-main[data-inspect] { grid-template-columns: minmax(0, 1fr) 264px; }
 .wb-graph-field { position: relative; overflow: hidden; border: 1px solid var(--wb-line); border-radius: 6px; min-height: 0; cursor: grab; touch-action: none; outline-offset: -2px;
   background: var(--wb-paper); }
@@ -36,7 +36,8 @@ export const GRAPH_CSS = `
 .wb-graph-legend { display: flex; flex-wrap: wrap; gap: 2px 12px; font-size: 11px; flex: none; color: var(--wb-quiet); }
 .wb-graph-zoom { position: absolute; top: 8px; right: 8px; display: flex; gap: 4px; }
 .wb-graph-legend i, .wb-legend-dot { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 5px; }
-.wb-inspector { overflow: auto; font-size: 12px; min-width: 0; display: flex; flex-direction: column; gap: 10px; padding-right: 4px; }
+/* Its height is the graph's, however much it says: what a click opens moves nothing below. */
+.wb-inspector { contain: size; overflow: auto; font-size: 12px; min-width: 0; display: flex; flex-direction: column; gap: 10px; padding-right: 4px; }
 .wb-inspector h3 { margin: 0; font: 600 13px var(--wb-code); overflow-wrap: anywhere; }
 .wb-inspector h4 { margin: 0 0 3px; font-size: 11px; font-weight: 600; color: var(--wb-quiet); }
 .wb-inspector p { margin: 0; overflow-wrap: anywhere; }
@@ -46,7 +47,8 @@ export const GRAPH_CSS = `
 .wb-neighbours { display: flex; flex-direction: column; gap: 2px; align-items: stretch; }
 .wb-neighbours button { text-align: left; overflow: hidden; text-overflow: ellipsis; }
 @container (max-width: 620px) {
-  .wb-graph-main[data-inspect] { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(0, 1fr) minmax(0, 42%); }
+  .wb-graph-main { min-height: 440px; }
+  .wb-graph-main[data-inspect] { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(0, 1fr) 190px; }
   .wb-graph-tools .wb-input { width: 96px; }
   .wb-minimap { width: 84px; height: 72px; }
   .wb-graph-tools .wb-field > span { display: none; }

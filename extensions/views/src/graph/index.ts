@@ -6,14 +6,14 @@ import type { Exports } from '../common/exporting';
 import { grouped } from '../common/numbers';
 import { button, select } from '../common/parts';
 import { Picture } from '../common/picture';
-import { fitCamera, HandCamera, Minimap } from './camera';
+import { fitCamera, HandCamera, keptCamera, Minimap } from './camera';
 import { COLOUR_CHOICES, makeColouring, type ColourBy } from './colouring';
 import { GRAPH_CSS } from './css';
 import { Finder } from './finder';
 import { described, Folds } from './folds';
 import { Gestures } from './gestures';
 import { Inspector } from './inspector';
-import type { Route } from './layout';
+import type { GraphLayout, Route } from './layout';
 import { nodesTable } from './saved';
 import { Scene } from './scene';
 import { scopeItem, type Scope } from './tree';
@@ -53,6 +53,10 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private shape = '';
   private planted = '';
   private fitted = false;
+  /** Whether a person has asked for the whole graph, however small. */
+  private whole = false;
+  /** What the camera was placed for. */
+  private window = { width: 0, height: 0, inspecting: false };
 
   constructor(root: HTMLElement, host: Host<GraphViewEvent>, options?: MountOptions) {
     const identity = {
@@ -70,11 +74,10 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       hover: route => this.setHovered(route),
       fit: () => this.fit()
     });
-    this.minimap = new Minimap(
-      this.hand,
-      () => ({ width: this.field.clientWidth, height: this.field.clientHeight }),
-      () => this.frame.request()
-    );
+    this.minimap = new Minimap(this.hand, () => ({
+      width: this.field.clientWidth,
+      height: this.field.clientHeight
+    }));
     this.inspector = new Inspector(host, {
       choose: id => this.choose(id),
       toggle: scope => this.toggle(scope),
@@ -151,10 +154,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (!layout || width === 0) {
       return;
     }
-    if (!this.fitted) {
-      this.hand.camera = fitCamera(layout, width, height, false);
-      this.fitted = true;
-    }
+    this.settle(layout, { width, height, inspecting: this.main.hasAttribute('data-inspect') });
     const marks = {
       selected: this.selected,
       found: new Set(this.finder.found.map(id => this.folds.shownAs(id))),
@@ -162,6 +162,26 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     };
     this.scene.draw(this.hand.camera, width, height, marks);
     this.minimap.draw();
+  }
+
+  /** Puts the camera right for the size that the window has now. */
+  private settle(layout: GraphLayout, now: GraphView['window']): void {
+    const before = this.window;
+    const resized = before.width !== now.width || before.height !== now.height;
+    // What a click opens takes room from the window, and must not make the graph another size under the pointer.
+    const opened = before.inspecting !== now.inspecting;
+    this.window = now;
+    if (!this.fitted || (resized && !opened && !this.hand.moved)) {
+      this.whole &&= this.fitted;
+      this.hand.place(fitCamera(layout, now.width, now.height, this.whole));
+      this.fitted = true;
+    } else if (resized) {
+      this.hand.camera = keptCamera(layout, this.hand.camera, before, now);
+      const chosen = this.folds.box(this.selected);
+      if (opened && chosen) {
+        this.hand.reveal(chosen);
+      }
+    }
   }
 
   protected exports(): Exports {
@@ -218,7 +238,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       'div',
       { class: 'wb-graph-zoom' },
       button('−', () => this.hand.zoom(1 / 1.3), { 'aria-label': 'Zoom out' }),
-      button('fit', () => this.fit(), { 'aria-label': 'Show the whole graph', 'data-testid': 'wb-fit' }),
+      button('fit', () => this.fit(), { 'aria-label': 'fit: show the whole graph', 'data-testid': 'wb-fit' }),
       button('+', () => this.hand.zoom(1.3), { 'aria-label': 'Zoom in' })
     );
   }
@@ -276,7 +296,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private fit(): void {
     const { layout } = this.folds;
     if (layout) {
-      this.hand.camera = fitCamera(layout, this.field.clientWidth, this.field.clientHeight, true);
+      this.hand.place(fitCamera(layout, this.field.clientWidth, this.field.clientHeight, true));
+      this.whole = true;
       this.frame.request();
     }
   }
@@ -303,6 +324,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
         x: camera.x + shift(before.x + before.width / 2, after.x + after.width / 2),
         y: camera.y + shift(before.y, after.y)
       };
+      this.hand.moved = true; // another size must not fit it: the scope would leave its place
     }
     this.selected = id;
     this.inspect();

@@ -37,8 +37,9 @@ function amounts(node: {
 
 /** The inspector. */
 export class Inspector {
-  readonly element = h('aside', {
+  readonly element = h('div', {
     class: 'wb-inspector',
+    role: 'group',
     'aria-label': 'What is selected',
     'data-testid': 'wb-inspector'
   });

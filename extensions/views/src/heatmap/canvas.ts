@@ -1,6 +1,7 @@
 /** The two pictures, input and heatmap, with one cursor over both. */
 import type { HeatmapState } from '../protocol';
 import { h, Listeners } from '../common/dom';
+import { dimensionText } from '../common/parts';
 import { bitmap, fitCanvas, paint } from '../common/raster';
 import { clamp } from '../common/scales';
 import type { Theme } from '../common/theme';
@@ -48,10 +49,21 @@ export class HeatCanvases {
   /** Takes other arrays. */
   accept(state: HeatmapState, values: Float32Array, attribution: Float32Array): void {
     Object.assign(this, { state, values, attribution, painted: '', reachKey: '', inputImage: null });
+    this.label(state);
     const { cursor } = this;
     if (cursor && (cursor.row >= state.height || cursor.column >= state.width)) {
       this.cursor = null;
     }
+  }
+
+  /** Says to people who listen what the pictures are; the readout below says the values. */
+  private label(state: HeatmapState): void {
+    const size = `${dimensionText(state.row_dim)} by ${dimensionText(state.column_dim)}`;
+    this.input.setAttribute('aria-label', `input, ${size}: the arrow keys read values`);
+    this.heat.setAttribute(
+      'aria-label',
+      `attribution to ${state.target}, ${size}: the arrow keys read values`
+    );
   }
 
   /** Draws both at a size of `side` pixels at most. */

@@ -6,9 +6,10 @@ export const SCATTER_CSS = `
 .wb-cloud { position: relative; overflow: hidden; border: 1px solid var(--wb-line); border-radius: 6px; touch-action: none; cursor: grab; outline-offset: -2px; min-height: 0; }
 .wb-cloud[data-hover] { cursor: pointer; } .wb-cloud[data-drag] { cursor: grabbing; } .wb-cloud[data-box] { cursor: crosshair; }
 .wb-cloud canvas { position: absolute; inset: 0; display: block; }
-.wb-side { display: flex; flex-direction: column; gap: 10px; min-height: 0; overflow: auto; font-size: 12px; padding: 2px; }
-.wb-side h4 { margin: 0 0 4px; font-size: 11px; font-weight: 600; color: var(--wb-quiet); display: flex; justify-content: space-between; align-items: center; gap: 6px; }
-.wb-side h4 .wb-button { font-weight: 400; padding: 0 6px; min-height: 20px; }
+/* Its height is the cloud's, however many neighbours it lists: what a click opens moves nothing below. */
+.wb-side { contain: size; display: flex; flex-direction: column; gap: 10px; min-height: 0; overflow: auto; font-size: 12px; padding: 2px; }
+.wb-side h3 { margin: 0 0 4px; font-size: 11px; font-weight: 600; color: var(--wb-quiet); display: flex; justify-content: space-between; align-items: center; gap: 6px; }
+.wb-side h3 .wb-button { font-weight: 400; padding: 0 6px; min-height: 20px; }
 .wb-search-line { display: flex; gap: 6px; align-items: center; } .wb-search-line .wb-input { flex: 1; }
 .wb-legend { display: flex; flex-wrap: wrap; gap: 3px; max-height: 132px; overflow: auto; }
 .wb-legend button { display: inline-flex; align-items: center; gap: 5px; max-width: 100%; }
@@ -28,8 +29,8 @@ export const SCATTER_CSS = `
 .wb-card { display: flex; gap: 8px; align-items: center; }
 .wb-scatter .wb-notice { margin-bottom: 2px; }
 @container (max-width: 620px) {
-  .wb-projector { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(180px, 1fr) auto minmax(0, auto); }
+  .wb-projector { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(180px, 1fr) auto 210px; min-height: 500px; }
   .wb-bar { grid-column: 1; grid-row: 2; }
-  .wb-side { grid-row: 3; max-height: 210px; }
+  .wb-side { grid-row: 3; }
 }
 `;

@@ -62,17 +62,17 @@ export class Side {
       value => events.metric(value),
       'wb-metric'
     );
-    this.legendPart = h('div', {}, h('h4', {}, this.legendTitle, this.all), this.legend);
+    this.legendPart = h('div', {}, h('h3', {}, this.legendTitle, this.all), this.legend);
     this.nearPart = h(
       'div',
       {},
-      h('h4', {}, 'nearest, by distance before projection'),
+      h('h3', {}, 'nearest, by distance before projection'),
       this.metrics.element,
       this.near
     );
     this.element = h(
-      'aside',
-      { class: 'wb-side', 'aria-label': 'Search, labels and selection' },
+      'div',
+      { class: 'wb-side', role: 'group', 'aria-label': 'Search, labels and selection' },
       h('div', { class: 'wb-search-line' }, this.field, this.found),
       this.legendPart,
       this.picked,
@@ -187,7 +187,7 @@ export class Side {
     const clear = button('clear', () => this.events.clear(), { 'data-testid': 'wb-clear' });
     replace(
       this.picked,
-      h('h4', {}, title, clear),
+      h('h3', {}, title, clear),
       h('div', { class: 'wb-picked' }, thumbnail(cloud, first, 64) ?? h('span'), pairs(facts)),
       this.others(cloud, selected)
     );

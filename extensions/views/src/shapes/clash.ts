@@ -58,7 +58,13 @@ export class ClashPicture implements Act<ClashState> {
     'data-testid': 'wb-clash-message',
     role: 'alert'
   });
-  private readonly picture = h('div', { class: 'wb-clash-picture' });
+  private readonly picture = h('div', {
+    class: 'wb-clash-picture',
+    // It is wider than a narrow place, and whoever has no mouse scrolls what has the focus.
+    tabindex: 0,
+    role: 'group',
+    'aria-label': 'The operands, aligned from the right'
+  });
   private readonly fix = h('div', { class: 'wb-clash-fix' });
   private state: ClashState | null = null;
   private svg: SVGSVGElement | null = null;

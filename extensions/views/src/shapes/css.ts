@@ -38,8 +38,8 @@ export const SHAPES_CSS = `
 .wb-flow-op { font-family: var(--wb-code); font-weight: 600; overflow-wrap: anywhere; padding-left: 4px; }
 .wb-flow-op small { display: block; font-weight: 400; color: var(--wb-quiet); font-size: 11px; }
 .wb-flow-source { font-size: 11px; color: var(--wb-quiet); text-align: right; overflow-wrap: anywhere; font-family: var(--wb-code); }
-button.wb-flow-source { border: 0; background: none; cursor: pointer; text-decoration: underline dotted; }
-button.wb-flow-source:hover { color: var(--wb-accent); }
+.wb-flow-link { cursor: pointer; text-decoration: underline dotted; }
+.wb-flow-link:hover { color: var(--wb-accent); }
 .wb-flow-row svg { width: 100%; overflow: visible; }
 @container (max-width: 560px) {
   .wb-flow-row { grid-template-columns: minmax(0, 1fr) auto; gap: 2px 8px; }

@@ -176,15 +176,16 @@ export class FlowPicture implements Act<FlowState> {
     const source =
       openSource && row.source
         ? h(
-            'button',
-            { type: 'button', class: 'wb-flow-source', tabindex: -1, title: `Go to ${row.source}` },
+            // No button: what stands in an option is read as its text, and Enter on the row does the same.
+            'span',
+            { class: 'wb-flow-source wb-flow-link', title: `Go to ${row.source}` },
             row.source
           )
         : h('span', { class: 'wb-flow-source' }, row.source);
-    if (source instanceof HTMLButtonElement) {
+    if (openSource && row.source) {
       source.addEventListener('click', event => {
         event.stopPropagation();
-        openSource?.(row.source);
+        openSource(row.source);
       });
     }
     const op = h(

@@ -1,6 +1,7 @@
 import type { Answer, Host, Place, Selection, Status } from '../../../views/src/host';
 import type { KernelLink } from './link';
 import type { PlainEvent } from './outbox';
+import type { SharedSelection } from './selection';
 
 /** What a host needs to know beside the link. */
 export interface Source {
@@ -34,6 +35,7 @@ export class LinkedHost implements Host<never> {
   private readonly statusCallbacks = new Set<(status: Status) => void>();
   private readonly selectCallbacks = new Set<(selection: Selection) => void>();
   private readonly refusedCallbacks = new Set<(reason: string) => void>();
+  private selection: SharedSelection | null = null;
   private endSelection: (() => void) | null = null;
   private told = '';
 
@@ -77,8 +79,9 @@ export class LinkedHost implements Host<never> {
     }
   }
 
-  /** Tells the view that its status, or what waits, may have changed. */
+  /** Tells the view that its link, its status, or what waits, may have changed. */
   refresh(): void {
+    this.hear();
     const status = this.status;
     // As text, since every status is an object of its own.
     const text = JSON.stringify([status, this.waiting]);
@@ -103,14 +106,25 @@ export class LinkedHost implements Host<never> {
   /** Calls back when another view selects. */
   onSelect(callback: (selection: Selection) => void): () => void {
     this.selectCallbacks.add(callback);
-    this.endSelection ??= this.source.link()?.selection.listen(this.onSelection) ?? null;
+    this.hear();
     return () => this.selectCallbacks.delete(callback);
+  }
+
+  /** Listens to the selection of the kernel that is there now: a view may be mounted before it, and outlive it. */
+  private hear(): void {
+    const selection = this.selectCallbacks.size > 0 ? (this.source.link()?.selection ?? null) : null;
+    if (selection !== this.selection) {
+      this.endSelection?.();
+      this.selection = selection;
+      this.endSelection = selection?.listen(this.onSelection) ?? null;
+    }
   }
 
   /** Lets every listener go. */
   end(): void {
     this.endSelection?.();
     this.endSelection = null;
+    this.selection = null;
     this.statusCallbacks.clear();
     this.selectCallbacks.clear();
     this.refusedCallbacks.clear();

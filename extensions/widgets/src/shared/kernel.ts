@@ -25,9 +25,16 @@ export interface Comm {
   dispose(): void;
 }
 
+/** A message on the kernel's channel for everybody, as far as we look at it. */
+interface Told {
+  readonly header: { readonly msg_type: string };
+  parent_header: { readonly msg_type?: string };
+}
+
 /** What was sent and may be answered. */
 export interface Future {
   readonly done: Promise<unknown>;
+  onIOPub?: (told: never) => void | PromiseLike<void>;
 }
 
 /** A connection to a kernel. */
@@ -76,6 +83,23 @@ function makeMessage(
   } as unknown as never;
 }
 
+/** A type of messages that JupyterLab's servers count among those that are no work of the kernel's. */
+const NO_WORK = 'comm_info_request';
+
+/**
+ * Lets what we send leave the kernel's status as it is. A thread of its own serves us, and tells everybody that it is
+ * busy and idle again: that would stand in the status bar in the place of the cell that runs meanwhile.
+ */
+function unnoticed(future: Future): Future {
+  future.onIOPub = (told: never) => {
+    const message = told as Told;
+    if (message.header.msg_type === 'status') {
+      message.parent_header = { ...message.parent_header, msg_type: NO_WORK };
+    }
+  };
+  return future;
+}
+
 async function ask(
   kernel: Kernel,
   channel: Channel,
@@ -85,7 +109,7 @@ async function ask(
 ): Promise<unknown> {
   const message = makeMessage(kernel, channel, type, content, thread);
   const send = channel === 'shell' ? kernel.sendShellMessage : kernel.sendControlMessage;
-  const reply = (await send.call(kernel, message, true).done) as { content: unknown };
+  const reply = (await unnoticed(send.call(kernel, message, true)).done) as { content: unknown };
   return reply.content;
 }
 
@@ -202,7 +226,8 @@ export class Line {
 
   private post(type: string, content: object): void {
     if (this.usable) {
-      this.kernel.sendShellMessage(makeMessage(this.kernel, 'shell', type, content, this.thread), false);
+      const message = makeMessage(this.kernel, 'shell', type, content, this.thread);
+      unnoticed(this.kernel.sendShellMessage(message, false));
     }
   }
 }

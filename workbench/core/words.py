@@ -1,0 +1,133 @@
+"""Other words for a function's parameters: NumPy's, which PyTorch takes too, and what a function says itself.
+
+``x.sum(axis=1, keepdims=True)`` is ``x.sum(dim=1, keepdim=True)``: said here once, for every function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["ALSO", "OPERANDS", "renamed", "taking_words", "words_of"]
+
+OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
+ALSO = {"axis": "dim", "keepdims": "keepdim", **OPERANDS}
+"""NumPy's words for parameters, and what they are called here."""
+
+
+def words_of(function: Callable[..., Any], also: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return which other words a function takes for its parameters: those of `ALSO`, and `also`.
+
+    >>> words_of(lambda input, dim: None)
+    {'axis': 'dim', 'x': 'input', 'a': 'input', 'x1': 'input'}
+    """
+    known = _parameters(function)
+    # The first operand is called so in PyTorch whatever a textbook calls it.
+    first = {"input": next(iter(known))} if known else {}
+    asked = {**ALSO, **first, **(also or {})}
+    return {word: own for word, own in asked.items() if own in known and word not in known}
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Any]:
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return {}
+    # By the code, and not by `inspect.signature`, which takes long: this is done for every function at the start.
+    return dict.fromkeys(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def renamed(keywords: dict[str, Any], words: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Return keywords under the names of the parameters; refuse one that is given under two.
+
+    >>> renamed({"axis": 1}, {"axis": "dim"}, "sum")
+    {'dim': 1}
+    """
+    found: dict[str, Any] = {}
+    for word, value in keywords.items():
+        own = words.get(word, word)
+        if own in found:
+            raise TypeError(
+                f"{name}() got multiple values for argument {own!r}: {word!r} is another word for it"
+            )
+        found[own] = value
+    return found
+
+
+def taking_words(function: Callable[..., Any], words: Mapping[str, str]) -> Callable[..., Any]:
+    """Return a function that takes other words for its parameters; itself where there are none."""
+    if not words:
+        return function
+    return _with_parameters(function, words) if _simple(function, words) else _by_keywords(function, words)
+
+
+def _simple(function: Any, words: Mapping[str, str]) -> bool:
+    """Say whether all parameters have names, and those with other words are optional."""
+    if inspect.unwrap(function) is not function:
+        return False
+    code = function.__code__
+    count = code.co_argcount
+    required = code.co_varnames[: count - len(function.__defaults__ or ())]
+    starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return not starred and not set(words.values()) & set(required)
+
+
+def _by_keywords(function: Callable[..., Any], words: Mapping[str, str]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        for word in keywords:
+            if word in words:
+                return function(*arguments, **renamed(keywords, words, function.__name__))
+        return function(*arguments, **keywords)
+
+    return call
+
+
+_NOT_GIVEN: Any = object()
+
+
+def _with_parameters(function: Any, words: Mapping[str, str]) -> Callable[..., Any]:
+    """Return a function with the words as parameters of its own.
+
+    It is written out, as `dataclasses` does, since it stands in each call of ``x.sum()``: to gather arguments and to
+    hand them on would take three times as long.
+    """
+    code = function.__code__
+    count = code.co_argcount
+    names, only = code.co_varnames[:count], code.co_varnames[count : count + code.co_kwonlyargcount]
+    given = ", ".join((*names, *(f"{one}={one}" for one in only)))
+    asked = " or ".join(f"{word} is not _not_given" for word in words)
+    listed = ", ".join(f"{word!r}: {word}" for word in words)
+    kept = ", ".join(f"{one!r}: {one}" for one in only)
+    lines = (
+        f"def {function.__name__}({', '.join((*names, '*', *only, *words))}):",
+        f"    if {asked}:",
+        f"        return _otherwise(({', '.join(names)},), {{{kept}}}, {{{listed}}})",
+        f"    return _function({given})",
+    )
+
+    def otherwise(by_place: tuple[Any, ...], by_name: dict[str, Any], other: dict[str, Any]) -> Any:
+        defaults = dict(zip(names[::-1], (function.__defaults__ or ())[::-1], strict=False))
+        found = {**dict(zip(names, by_place, strict=True)), **by_name}
+        for word, value in other.items():
+            if value is _NOT_GIVEN:
+                continue
+            own = words[word]
+            missing = defaults.get(own, (function.__kwdefaults__ or {}).get(own, _NOT_GIVEN))
+            if found[own] is not missing:
+                raise TypeError(
+                    f"{function.__name__}() got multiple values for argument {own!r}: {word!r} is another word for it"
+                )
+            found[own] = value
+        operands = [found.pop(one) for one in names]
+        return function(*operands, **found)
+
+    room = {"_function": function, "_otherwise": otherwise, "_not_given": _NOT_GIVEN}
+    exec("\n".join(lines), room)
+    call: Any = room[function.__name__]
+    functools.update_wrapper(call, function)
+    call.__defaults__ = function.__defaults__
+    call.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **dict.fromkeys(words, _NOT_GIVEN)}
+    return call  # type: ignore[no-any-return]
