@@ -4,8 +4,8 @@
 >>> from workbench import func
 >>> x = wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C"))
 >>> func.vmap(func.grad(lambda row: (row * row).sum()))(x)
-tensor([[2.0000, 4.0000],
-        [6.0000, 8.0000]], names=('N', 'C'))
+tensor([[2., 4.],
+        [6., 8.]], names=('N', 'C'))
 """
 
 from __future__ import annotations

@@ -25,17 +25,21 @@ def as_always() -> Iterator[None]:
         ([1.5469, -0.0515], "bfloat16", "tensor([ 1.5469, -0.0515], dtype=workbench.bfloat16)"),
         ([1.5, 2e-5], "float16", "tensor([1.5000e+00, 2.0027e-05], dtype=workbench.float16)"),
         ([1e300, -1e-300], "float64", "tensor([ 1.0000e+300, -1.0000e-300], dtype=workbench.float64)"),
-        ([1 + 2j, -9.5 - 0.25j], "complex64", "tensor([ 1.0000+2.0000j, -9.5000-0.2500j], dtype=workbench.complex64)"),
+        ([1 + 2j, -9.5 - 0.25j], "complex64", "tensor([ 1.0000+2.0000j, -9.5000-0.2500j])"),
         ([complex("nan+infj")], "complex128", "tensor([nan+infj], dtype=workbench.complex128)"),
-        ([float("inf"), float("-inf")], None, "tensor([ inf, -inf])"),
-        ([float("inf"), 1.0, float("nan")], None, "tensor([   inf, 1.0000,    nan])"),
+        ([float("inf"), float("-inf")], None, "tensor([inf, -inf])"),
+        ([float("inf"), 1.0, float("nan")], None, "tensor([inf, 1., nan])"),
         ([True, False], None, "tensor([ True, False])"),
         ([1, -20, 300], None, "tensor([  1, -20, 300])"),
         (2.5, None, "tensor(2.5000)"),
         (3, "uint8", "tensor(3, dtype=workbench.uint8)"),
-        (1 - 1j, None, "tensor(1.0000-1.0000j, dtype=workbench.complex64)"),
-        ([], None, "tensor([], size=(0,))"),
-        ([[0.0, 0.0]], None, "tensor([[0.0000, 0.0000]])"),
+        (1 - 1j, None, "tensor(1.-1.j)"),
+        ([], None, "tensor([])"),
+        ([], "int64", "tensor([], dtype=workbench.int64)"),
+        ([[], []], None, "tensor([], size=(2, 0))"),
+        ([2.0, 0.0], None, "tensor([2., 0.])"),
+        ([1e9, 1.0], None, "tensor([1.0000e+09, 1.0000e+00])"),
+        ([[0.0, 0.0]], None, "tensor([[0., 0.]])"),
     ],
 )  # fmt: skip
 def test_every_type_prints(values: Any, dtype: str | None, text: str) -> None:
@@ -49,14 +53,7 @@ def test_the_words_are_pytorchs(dtype: str) -> None:
     ours = wb.tensor(values + 0.5 * values[::-1] * 1j if dtype == "complex64" else values, dtype=dtype)
     theirs = torch.from_dlpack(ours)
     ours_said = repr(ours).replace("workbench.", "torch.")
-    if dtype.startswith(("float", "bfloat")):
-        # PyTorch takes exponents from a span of a thousand on.
-        torch.set_printoptions(sci_mode=False)
-    said = repr(theirs)
-    torch.set_printoptions(profile="default")
-    assert ours_said.split() == said.split() or dtype == "complex64"
-    if dtype != "complex64":
-        assert ours_said.splitlines()[0] == said.splitlines()[0]
+    assert ours_said == repr(theirs)
 
 
 def expanded(*shape: int) -> wb.Tensor:
@@ -129,7 +126,7 @@ def test_values_that_stand_for_others_say_so() -> None:
     assert said == [
         "tensor(a value of a graph, without numbers, size=(2, 3))",
         "tensor(one entry of a batch, without numbers, size=(3,))",
-        "tensor([1.0000, 1.0000], with a tangent)",
+        "tensor([1., 1.], with a tangent)",
     ]
 
 

@@ -37,10 +37,10 @@ class GradScaler:
     >>> optimizer, scaler = wb.optim.SGD([p], lr=0.5), GradScaler(init_scale=8.0)
     >>> scaler.scale((p * p).sum()).backward()
     >>> p.grad
-    tensor([16.0000, 16.0000])
+    tensor([16., 16.])
     >>> scaler.step(optimizer); scaler.update()
     >>> p.detach()
-    tensor([0.0000, 0.0000])
+    tensor([0., 0.])
     """
 
     def __init__(

@@ -374,7 +374,7 @@ def grad(
     >>> import workbench as wb
     >>> x = wb.tensor([1.0, 2.0], names=("C",), requires_grad=True)
     >>> grad((x * x).sum(), x)
-    (tensor([2.0000, 4.0000], names=('C',)),)
+    (tensor([2., 4.], names=('C',)),)
     """
     ends = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     starts = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)

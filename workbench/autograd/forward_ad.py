@@ -5,7 +5,7 @@
 >>> with forward_ad.dual_level():
 ...     x = forward_ad.make_dual(wb.tensor([1.0, 2.0]), wb.tensor([1.0, 0.0]))
 ...     forward_ad.unpack_dual(x * x).tangent
-tensor([2.0000, 0.0000])
+tensor([2., 0.])
 """
 
 from __future__ import annotations

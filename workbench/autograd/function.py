@@ -42,7 +42,7 @@ class Function:
     >>> x = wb.tensor(3.0, requires_grad=True)
     >>> Double.apply(x).backward()
     >>> x.grad
-    tensor(2.0000)
+    tensor(2.)
     """
 
     generate_vmap_rule = False

@@ -196,8 +196,8 @@ def jacobian(
     >>> import workbench as wb
     >>> from workbench.autograd.functional import jacobian
     >>> jacobian(lambda x: x * x, wb.tensor([1.0, 2.0], names=("C",)))
-    tensor([[2.0000, 0.0000],
-            [0.0000, 4.0000]], names=('C', None))
+    tensor([[2., 0.],
+            [0., 4.]], names=('C', None))
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -280,8 +280,8 @@ def hessian(
     >>> import workbench as wb
     >>> from workbench.autograd.functional import hessian
     >>> hessian(lambda x: (x * x * x).sum(), wb.tensor([1.0, 2.0]))
-    tensor([[ 6.0000,  0.0000],
-            [ 0.0000, 12.0000]])
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
     """
     several = _as_tuple(inputs, "inputs", "hessian", "The inputs given to hessian")
 
@@ -313,7 +313,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     >>> import workbench as wb
     >>> from workbench.autograd.functional import vjp
     >>> vjp(lambda x: x * x, wb.tensor([1.0, 2.0]), wb.tensor([1.0, 1.0]))
-    (tensor([1.0000, 4.0000]), tensor([2.0000, 4.0000]))
+    (tensor([1., 4.]), tensor([2., 4.]))
     """
     with enable_grad():
         problem = _Problem("vjp", func, inputs, create_graph, strict)
@@ -333,7 +333,7 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     >>> import workbench as wb
     >>> from workbench.autograd.functional import jvp
     >>> jvp(lambda x: x * x, wb.tensor([1.0, 2.0]), wb.tensor([1.0, 0.0]))
-    (tensor([1.0000, 4.0000]), tensor([2.0000, 0.0000]))
+    (tensor([1., 4.]), tensor([2., 0.]))
     """
     several = _as_tuple(inputs, "inputs", "jvp", "The inputs given to jvp")
     vectors = _vectors(v, several, not isinstance(inputs, tuple), _ONE_INPUT)
@@ -375,7 +375,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     >>> import workbench as wb
     >>> from workbench.autograd.functional import vhp
     >>> vhp(lambda x: (x * x * x).sum(), wb.tensor([1.0, 2.0]), wb.tensor([1.0, 1.0]))
-    (tensor(9.0000), tensor([ 6.0000, 12.0000]))
+    (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
         problem, gradients, vectors = _first("vhp", func, inputs, v, create_graph, strict)
@@ -409,7 +409,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     >>> import workbench as wb
     >>> from workbench.autograd.functional import hvp
     >>> hvp(lambda x: (x * x * x).sum(), wb.tensor([1.0, 2.0]), wb.tensor([1.0, 1.0]))
-    (tensor(9.0000), tensor([ 6.0000, 12.0000]))
+    (tensor(9.), tensor([ 6., 12.]))
     """
     several = _as_tuple(inputs, "inputs", "hvp", "The inputs given to hvp")
     vectors = _vectors(v, several, not isinstance(inputs, tuple), _ONE_INPUT)

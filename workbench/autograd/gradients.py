@@ -32,10 +32,10 @@ def grad(
     >>> import workbench as wb
     >>> x = wb.tensor([1.0, 2.0], names=("C",), requires_grad=True)
     >>> wb.autograd.grad((x * x).sum(), x)
-    (tensor([2.0000, 4.0000], names=('C',)),)
+    (tensor([2., 4.], names=('C',)),)
     >>> wb.autograd.grad(x * x, x, wb.eye(2), is_grads_batched=True)
-    (tensor([[2.0000, 0.0000],
-            [0.0000, 4.0000]], names=(None, 'C')),)
+    (tensor([[2., 0.],
+            [0., 4.]], names=(None, 'C')),)
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(

@@ -36,7 +36,7 @@ class saved_tensors_hooks:
     ...     y = (x * x).sum()
     >>> y.backward()
     >>> x.grad
-    tensor([2.0000, 4.0000])
+    tensor([2., 4.])
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:

@@ -149,8 +149,8 @@ def jacrev(
     >>> import workbench as wb
     >>> from workbench.autograd.jacobians import jacrev
     >>> jacrev(lambda x: x * x)(wb.tensor([1.0, 2.0]))
-    tensor([[2.0000, 0.0000],
-            [0.0000, 4.0000]])
+    tensor([[2., 0.],
+            [0., 4.]])
     """
 
     # With `updated=()` a module given as the function keeps its attributes to itself.
@@ -186,8 +186,8 @@ def jacfwd(
     >>> import workbench as wb
     >>> from workbench.autograd.jacobians import jacfwd
     >>> jacfwd(lambda x: wb.stack([x.sum(), x.sum() * 2]))(wb.tensor([1.0, 2.0]))
-    tensor([[1.0000, 1.0000],
-            [2.0000, 2.0000]])
+    tensor([[1., 1.],
+            [2., 2.]])
     """
     if randomness not in ("error", "different", "same"):
         raise AutogradError(
@@ -284,7 +284,7 @@ def hessian(func: Function, argnums: int | Sequence[int] = 0) -> Function:
     >>> import workbench as wb
     >>> from workbench.autograd.jacobians import hessian
     >>> hessian(lambda x: (x * x * x).sum())(wb.tensor([1.0, 2.0]))
-    tensor([[ 6.0000,  0.0000],
-            [ 0.0000, 12.0000]])
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)

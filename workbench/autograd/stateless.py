@@ -35,7 +35,7 @@ def functional_call(
     >>> import workbench as wb
     >>> layer = wb.nn.Linear(2, 1, bias=False)
     >>> functional_call(layer, {"weight": wb.ones(1, 2)}, wb.tensor([3.0, 4.0], names=("in_features",)))
-    tensor([7.0000], names=('out_features',))
+    tensor([7.], names=('out_features',))
     """
     values = _together(parameter_and_buffer_dicts)
     own = _own(module)

@@ -67,7 +67,7 @@ def grad(func: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False
     >>> import workbench as wb
     >>> from workbench.autograd.transforms import grad
     >>> grad(grad(lambda x: x * x * x))(wb.tensor(2.0))
-    tensor(12.0000)
+    tensor(12.)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -100,7 +100,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> from workbench.autograd.transforms import vjp
     >>> y, pull = vjp(lambda x: x * x, wb.tensor([1.0, 2.0]))
     >>> pull(wb.tensor([1.0, 1.0]))
-    (tensor([2.0000, 4.0000]),)
+    (tensor([2., 4.]),)
     """
     outside = grad_enabled()
     starts = Starts(primals, range(len(primals)), fresh)
@@ -168,7 +168,7 @@ def jvp(
     >>> import workbench as wb
     >>> from workbench.autograd.transforms import jvp
     >>> jvp(lambda x: x * x, (wb.tensor([1.0, 2.0]),), (wb.tensor([1.0, 0.0]),))
-    (tensor([1.0000, 4.0000]), tensor([2.0000, 0.0000]))
+    (tensor([1., 4.]), tensor([2., 0.]))
     """
     if not isinstance(primals, tuple):
         raise AutogradError(
@@ -228,7 +228,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     >>> from workbench.autograd.transforms import linearize
     >>> y, push = linearize(lambda x: x.sin(), wb.tensor([0.0]))
     >>> push(wb.tensor([3.0]))
-    tensor([3.0000])
+    tensor([3.])
     """
     output, pull = vjp(func, *primals)
     outputs, rebuild = flatten(output)

@@ -46,7 +46,7 @@ def vmap(
     >>> from workbench.autograd.vmap import vmap
     >>> x = wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C"))
     >>> vmap(lambda row: (row * row).sum())(x)
-    tensor([ 5.0000, 25.0000], names=('N',))
+    tensor([ 5., 25.], names=('N',))
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(

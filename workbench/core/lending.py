@@ -83,7 +83,7 @@ class Stamp:
     >>> stamp.holds(weight)
     True
     >>> weight[0].mul_(3)
-    tensor(3.0000)
+    tensor(3.)
     >>> stamp.holds(weight)
     False
     """

@@ -33,7 +33,7 @@ def __call__(
 
     >>> import workbench as wb
     >>> wb.embedding(wb.eye(3), wb.tensor([2]))
-    tensor([[0.0000, 0.0000, 1.0000]])
+    tensor([[0., 0., 1.]])
     """
     return nn.functional.embedding(
         indices,

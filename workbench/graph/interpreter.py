@@ -80,9 +80,9 @@ def run_apart(
     ...     {"n": count},
     ... )
     >>> run_apart(graph, wb.tensor(2.0))
-    (tensor(2.0000), {'n': tensor(2.0000)})
+    (tensor(2.), {'n': tensor(2.)})
     >>> graph(wb.tensor(2.0)), count
-    (tensor(2.0000), tensor(2.0000))
+    (tensor(2.), tensor(2.))
     """
     result, after = _Run(graph, None, owner).all(inputs, seeds or {})
     return result, {name: numbers.detach() for name, (_, numbers) in after.items()}

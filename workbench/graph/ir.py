@@ -162,7 +162,7 @@ class Graph(SubGraph):
         >>> graph = wb.graph.trace(lambda x: x * 2, wb.ones(N=2))
         >>> graph.outputs = graph.insert(wb.core.ops.relu, graph.outputs[0]).outputs
         >>> graph(wb.tensor([1.0, -1.0]))
-        tensor([2.0000, 0.0000])
+        tensor([2., 0.])
         """
         place = self.block_of(before) if before is not None else self if block is None else block
         function = self._function_of(place)

@@ -70,7 +70,7 @@ def save_file(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_file({"w": wb.ones(out=2)}, f"{folder}/w.safetensors")
     ...     load_file(f"{folder}/w.safetensors")
-    {'w': tensor([1.0000, 1.0000], names=('out',))}
+    {'w': tensor([1., 1.], names=('out',))}
     """
     arrays, names = arrays_of(tensors, "save_file")
     for key, array in arrays.items():

@@ -26,7 +26,7 @@ def register_forward_pre_hook(
     >>> layer = wb.nn.Identity()
     >>> handle = layer.register_forward_pre_hook(lambda module, inputs: inputs[0] * 2)
     >>> layer(wb.ones(1))
-    tensor([2.0000])
+    tensor([2.])
     """
     return register(module, "forward_pre", Hook(hook, with_kwargs), prepend)
 

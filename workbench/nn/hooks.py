@@ -71,9 +71,9 @@ class RemovableHandle:
     >>> layer = wb.nn.Identity()
     >>> with layer.register_forward_hook(lambda module, inputs, output: output + 1):
     ...     layer(wb.zeros(1))
-    tensor([1.0000])
+    tensor([1.])
     >>> layer(wb.zeros(1))
-    tensor([0.0000])
+    tensor([0.])
     """
 
     def __init__(self, table: dict[int, Any], changed: Callable[[], None]) -> None:

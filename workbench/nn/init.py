@@ -43,7 +43,7 @@ def skipped() -> Iterator[None]:
     >>> import workbench as wb
     >>> with skipped():
     ...     ones_(wb.zeros(2))
-    tensor([0.0000, 0.0000])
+    tensor([0., 0.])
     """
     token = _skipping.set(True)
     try:
@@ -252,8 +252,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> eye_(wb.empty(2, 3))
-    tensor([[1.0000, 0.0000, 0.0000],
-            [0.0000, 1.0000, 0.0000]])
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
     """
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this has {tensor.ndim}")

@@ -31,7 +31,7 @@ class Module(Registry):
     ...     def forward(self, x):
     ...         return x * 2
     >>> Double()(wb.ones(N=2))
-    tensor([2.0000, 2.0000], names=('N',))
+    tensor([2., 2.], names=('N',))
     """
 
     training: bool = True

@@ -27,7 +27,7 @@ class SGD(Elementwise):
     >>> (p * p).sum().backward()
     >>> optimizer.step()
     >>> p.detach()
-    tensor([0.0000, 0.0000])
+    tensor([0., 0.])
     """
 
     rule = "sgd"

@@ -27,7 +27,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> import numpy as np
     >>> array = np.zeros(2)
     >>> from_dlpack(array).fill_(3.0), array.tolist()
-    (tensor([3.0000, 3.0000], dtype=workbench.float64), [3.0, 3.0])
+    (tensor([3., 3.], dtype=workbench.float64), [3.0, 3.0])
     """
     if isinstance(ext_tensor, Tensor):
         if ext_tensor._requires_grad:
@@ -131,7 +131,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> import numpy as np
     >>> array = np.zeros(2, np.float32)
     >>> as_tensor(array).fill_(3.0), array.tolist()
-    (tensor([3.0000, 3.0000]), [3.0, 3.0])
+    (tensor([3., 3.]), [3.0, 3.0])
     """
     if isinstance(data, Tensor):
         result = data
@@ -164,7 +164,7 @@ def asarray(
     refused with ValueError. A tensor comes off its tape unless `requires_grad` is True.
 
     >>> asarray([1, 2]), asarray(bytes(4), dtype="float32")
-    (tensor([1, 2]), tensor([0.0000]))
+    (tensor([1, 2]), tensor([0.]))
     """
     if isinstance(obj, bytes | bytearray | memoryview) or (
         not hasattr(obj, "__array__") and not hasattr(obj, "__dlpack__") and _is_buffer(obj)

@@ -97,7 +97,7 @@ def new_full(
 
     >>> import workbench as wb
     >>> wb.tensor([1.0]).new_full((2,), 7)
-    tensor([7.0000, 7.0000])
+    tensor([7., 7.])
     """
     wanted = _like(self, {"dtype": dtype, "device": device})
     return factories.full(size, fill_value, **wanted, requires_grad=requires_grad, **options)
@@ -117,7 +117,7 @@ def new_tensor(
 
     >>> import workbench as wb
     >>> wb.tensor([1.0]).new_tensor([1, 2])
-    tensor([1.0000, 2.0000])
+    tensor([1., 2.])
     """
     wanted = _like(self, {"dtype": dtype, "device": device})
     return factories.tensor(data, requires_grad=requires_grad, **wanted)
@@ -129,7 +129,7 @@ def new(self: Tensor, *data: Any, device: DeviceLike | None = None) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.tensor([1.0]).new([1, 2]), wb.tensor([1]).new(2, 3).shape
-    (tensor([1.0000, 2.0000]), (2, 3))
+    (tensor([1., 2.]), (2, 3))
     """
     check_device("new", device, str(self.device))
     return factories.finish(values_of("new", data, self.dtype.numpy), None, False, self.device)

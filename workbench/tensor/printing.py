@@ -7,12 +7,13 @@ these are many, fewer of the leading dims.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import as_dtype
 from workbench.base.symbolic_size import hint
 from workbench.core.backend import backend_of, device_of
 from workbench.core.value import Abstract
@@ -104,7 +105,7 @@ def set_printoptions(
 
 
 def tensor_repr(tensor: Any) -> str:
-    """Return ``tensor([[1.0000, 2.0000]], names=('N', 'C'), requires_grad=True)``."""
+    """Return ``tensor([[1., 2.]], names=('N', 'C'), requires_grad=True)``."""
     array = tensor.payload
     suffix = _suffix(tensor)
     body = ""
@@ -118,15 +119,33 @@ def tensor_repr(tensor: Any) -> str:
         suffix = [*array.quantizer(), *suffix]
     if not body:
         if math.prod(array.shape) == 0:
-            body, suffix = "[]", [f"size={tuple(map(hint, array.shape))}", *suffix]
+            # Of no values nothing can be told: sizes and type are said unless they are the usual ones.
+            size = [f"size={tuple(map(hint, array.shape))}"] if len(array.shape) != 1 else []
+            body, suffix = "[]", [*size, *suffix]
         else:
             shown = shown_of(array)
             if shown is None:
                 body = f"its values stay on {str(device_of(array))!r}"
                 suffix = [f"size={tuple(map(hint, array.shape))}", *suffix]
             else:
-                body = _text(shown, len("tensor("))
-    return "tensor(" + body + "".join(", " + one for one in suffix) + ")"
+                body = _text(shown, len(_BEGIN))
+    return _with_suffixes(_BEGIN + body, suffix)
+
+
+_BEGIN = "tensor("
+
+
+def _with_suffixes(text: str, suffixes: Sequence[str]) -> str:
+    """Put what is said behind the values into lines that are not too long."""
+    long = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if long + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * len(_BEGIN) + suffix
+            long = len(_BEGIN) + len(suffix)
+        else:
+            text += ", " + suffix
+            long += len(suffix) + 2
+    return text + ")"
 
 
 def _suffix(tensor: Any) -> list[str]:
@@ -134,9 +153,9 @@ def _suffix(tensor: Any) -> list[str]:
     if backend_of(tensor.payload) is not None:
         parts.append(f"device={str(device_of(tensor.payload))!r}")
     # The types that a literal would give are left out, as in PyTorch.
-    name = tensor.dtype.name
-    if name not in ("float32", "int64", "bool"):
-        parts.append(f"dtype=workbench.{name}")
+    literal = (float,) if math.prod(tensor.payload.shape) == 0 else (float, complex, int, bool)
+    if tensor.dtype not in map(as_dtype, literal):
+        parts.append(f"dtype=workbench.{tensor.dtype.name}")
     if tensor._names is not None:
         parts.append(f"names={tensor._names}")
     elif tensor._labels is not None:
@@ -234,14 +253,28 @@ def _dequantized(array: Any, places: Sequence[Array]) -> Array:
 
 
 def _text(shown: Shown, indent: int) -> str:
-    written = _written(shown.values)
-    if not shown.values.ndim:
+    values = shown.values
+    if values.dtype.kind == "c":
+        real, imag = _format_of(values.real), _format_of(values.imag)
+        width = real.width + imag.width + 1
+        written = [_complex(real.text(one.real), imag.text(one.imag)) for one in values.ravel().tolist()]
+    else:
+        if values.dtype.kind == "V":  # its own scalars are no Python numbers
+            values = values.astype(np.float32)
+        form = _format_of(values)
+        width = form.width
+        written = list(map(form.text, values.ravel().tolist()))
+    if not values.ndim:
         return written[0]
-    width = max(map(len, written))
-    texts = np.array([text.rjust(width) for text in written], object).reshape(shown.values.shape)
-    return _rows(
-        texts, shown.cuts, indent, max(1, (_options.linewidth - indent - shown.values.ndim) // (width + 2))
-    )
+    texts = np.array(written, object).reshape(values.shape)
+    across = (_options.linewidth - indent - values.ndim + 1) // (width + 2)
+    return _rows(texts, shown.cuts, indent, max(1, across))
+
+
+def _complex(real: str, imag: str) -> str:
+    imag = imag.lstrip() + "j"
+    # By the text: -0.0 and numbers that round to it have a sign.
+    return real + imag if imag.startswith("-") else f"{real}+{imag}"
 
 
 def _rows(texts: Array, cuts: Sequence[int | None], indent: int, across: int) -> str:
@@ -259,28 +292,38 @@ def _rows(texts: Array, cuts: Sequence[int | None], indent: int, across: int) ->
     return "[" + (",\n" + begin).join(lines) + "]"
 
 
-def _written(values: Array) -> list[str]:
-    """Return each value as text, in row-major order: all with the same digits."""
-    if values.dtype.kind == "c":
-        real, imag = _formatter(values.real), _formatter(values.imag)
-        parts = [(real(one.real), imag(one.imag)) for one in values.ravel().tolist()]
-        # By the text: -0.0 and numbers that round to it have a sign.
-        return [f"{a}{'' if b.startswith('-') else '+'}{b}j" for a, b in parts]
-    if values.dtype.kind in "fV":
-        values = values.astype(np.float64)
-        return list(map(_formatter(values), values.ravel().tolist()))
-    return list(map(str, values.ravel().tolist()))
+@dataclass(frozen=True)
+class _Format:
+    """How the values of one tensor are written: all with the same digits, to the right of as many places."""
+
+    pattern: str
+    width: int
+    point: str = ""
+    """What stands behind a whole number that is a float."""
+
+    def text(self, value: Any) -> str:
+        text = self.pattern.format(value)
+        if self.point and math.isfinite(value):
+            text += self.point
+        return text.rjust(self.width)
 
 
-def _formatter(values: Array) -> Callable[[float], str]:
-    """Digits behind the point, or exponents where the values span too far for that."""
+def _format_of(values: Array) -> _Format:
+    """Return how values are written: whole numbers, with digits behind the point, or with exponents where the values
+    span too far for that. Zeros, infinities and NaN have no say.
+    """
+    if values.dtype.kind not in "fV":
+        return _Format("{}", max(len(str(one)) for one in values.ravel().tolist()))
+    wide = values.astype(np.float64).ravel()
+    some = wide[np.isfinite(wide) & (wide != 0)]
+    if not some.size:
+        return _Format("{:.0f}", 1, ".")
+    low, high = float(np.abs(some).min()), float(np.abs(some).max())
+    whole = bool((some == np.ceil(some)).all())
     far = _options.sci_mode
     if far is None:
-        finite = np.abs(values[np.isfinite(values)].astype(np.float64))
-        # Zeros need no digits, and would make every range infinite.
-        finite = finite[finite > 0]
-        low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 1.0)
         # Else the small ones would print as zeros, or the large ones as rows of digits.
-        far = high >= 1e5 or low < 1e-4 or high > low * 1e6
-    pattern = f"{{:.{_options.precision}{'e' if far else 'f'}}}"
-    return pattern.format
+        far = high > 1e8 or low < 1e-4 or high > low * 1000
+    pattern = f"{{:.{_options.precision}e}}" if far else "{:.0f}" if whole else f"{{:.{_options.precision}f}}"
+    point = "." if whole and not far else ""
+    return _Format(pattern, max(len(pattern.format(one)) for one in some.tolist()) + len(point), point)

@@ -193,7 +193,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
     >>> import workbench as wb
     >>> wb.bernoulli(wb.tensor([0.0, 1.0]))
-    tensor([0.0000, 1.0000])
+    tensor([0., 1.])
     """
     hits = _hits("bernoulli", input.shape, input.payload.dtype, input if p is None else p, generator)
     return _made(hits, input._names, False, input.device)

@@ -131,7 +131,7 @@ def logspace(
     """Return `steps` values from base**start to base**end, evenly spaced in their logarithm.
 
     >>> logspace(0, 2, 3)
-    tensor([  1.0000,  10.0000, 100.0000])
+    tensor([  1.,  10., 100.])
     """
     low, high, count, target = _ends("logspace", start, end, steps, dtype)
     powers = np.power(float(scalar("logspace", "base", base)), np.linspace(low, high, plain(count)))

@@ -51,7 +51,7 @@ class Tensor(Methods):
     >>> import workbench as wb
     >>> x = wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C"))
     >>> (x * 2).sum("C")
-    tensor([ 6.0000, 14.0000], names=('N',))
+    tensor([ 6., 14.], names=('N',))
     """
 
     __slots__ = ()
@@ -288,7 +288,7 @@ class Tensor(Methods):
         >>> x = wb.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).sum().backward()
         >>> x.grad
-        tensor([2.0000, 4.0000])
+        tensor([2., 4.])
         """
         BACKWARD(self, gradient, retain_graph, create_graph)
 

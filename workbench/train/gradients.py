@@ -24,7 +24,7 @@ def norm(parameters: list[Any]) -> Any:
     >>> p = wb.ones(2, requires_grad=True)
     >>> (p * wb.tensor([3.0, 4.0])).sum().backward()
     >>> norm([p])
-    tensor(5.0000)
+    tensor(5.)
     """
     with np.errstate(over="ignore"):
         return get_total_norm([one.grad for one in parameters if one.grad is not None])

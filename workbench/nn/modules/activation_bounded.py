@@ -44,7 +44,7 @@ class Tanh(Module):
 
     >>> import workbench as wb
     >>> Tanh()(wb.tensor([0.0, 100.0]))
-    tensor([0.0000, 1.0000])
+    tensor([0., 1.])
     """
 
     def forward(self, input: Any) -> Any:
@@ -100,7 +100,7 @@ class ReLU6(Hardtanh):
 
     >>> import workbench as wb
     >>> ReLU6()(wb.tensor([-1.0, 2.0, 7.0]))
-    tensor([0.0000, 2.0000, 6.0000])
+    tensor([0., 2., 6.])
     """
 
     def __init__(self, inplace: bool = False) -> None:

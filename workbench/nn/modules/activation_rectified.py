@@ -24,7 +24,7 @@ class ReLU(InPlace):
 
     >>> import workbench as wb
     >>> ReLU()(wb.tensor([-1.0, 2.0], names=("N",)))
-    tensor([0.0000, 2.0000], names=('N',))
+    tensor([0., 2.], names=('N',))
     """
 
     def forward(self, input: Any) -> Any:
@@ -207,7 +207,7 @@ class Threshold(InPlace):
 
     >>> import workbench as wb
     >>> Threshold(0.5, 9.0)(wb.tensor([-2.0, 0.3, 2.0]))
-    tensor([9.0000, 9.0000, 2.0000])
+    tensor([9., 9., 2.])
     """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:

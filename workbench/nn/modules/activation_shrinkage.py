@@ -15,7 +15,7 @@ class Hardshrink(Module):
 
     >>> import workbench as wb
     >>> Hardshrink()(wb.tensor([-2.0, 0.3, 2.0]))
-    tensor([-2.0000,  0.0000,  2.0000])
+    tensor([-2.,  0.,  2.])
     """
 
     def __init__(self, lambd: float = 0.5) -> None:

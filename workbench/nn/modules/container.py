@@ -231,7 +231,7 @@ class ModuleDict(Module):
     >>> import workbench as wb
     >>> acts = ModuleDict({"relu": wb.nn.ReLU(), "tanh": wb.nn.Tanh()})
     >>> acts["relu"](wb.tensor([-1.0]))
-    tensor([0.0000])
+    tensor([0.])
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:

@@ -67,7 +67,7 @@ class Dropout(DropoutNd):
 
     >>> import workbench as wb
     >>> Dropout(0.5).eval()(wb.ones(N=2))
-    tensor([1.0000, 1.0000], names=('N',))
+    tensor([1., 1.], names=('N',))
     """
 
     def forward(self, input: Any) -> Any:
@@ -83,7 +83,7 @@ class Dropout1d(DropoutNd):
 
     >>> import workbench as wb
     >>> Dropout1d(1.0)(wb.ones(N=1, C=1, L=2))
-    tensor([[[0.0000, 0.0000]]], names=('N', 'C', 'L'))
+    tensor([[[0., 0.]]], names=('N', 'C', 'L'))
     """
 
     expected = (("N", "C", "L"), ("C", "L"))
@@ -102,7 +102,7 @@ class Dropout2d(DropoutNd):
 
     >>> import workbench as wb
     >>> Dropout2d(1.0)(wb.ones(N=1, C=1, H=1, W=2))
-    tensor([[[[0.0000, 0.0000]]]], names=('N', 'C', 'H', 'W'))
+    tensor([[[[0., 0.]]]], names=('N', 'C', 'H', 'W'))
     """
 
     expected = (IMAGE, ("N", "C", "L"))
@@ -139,7 +139,7 @@ class AlphaDropout(DropoutNd):
 
     >>> import workbench as wb
     >>> AlphaDropout(0.2).eval()(wb.ones(N=2))
-    tensor([1.0000, 1.0000], names=('N',))
+    tensor([1., 1.], names=('N',))
     """
 
     def forward(self, input: Any) -> Any:
@@ -154,7 +154,7 @@ class FeatureAlphaDropout(DropoutNd):
 
     >>> import workbench as wb
     >>> FeatureAlphaDropout(0.2).eval()(wb.ones(N=1, C=2))
-    tensor([[1.0000, 1.0000]], names=('N', 'C'))
+    tensor([[1., 1.]], names=('N', 'C'))
     """
 
     def forward(self, input: Any) -> Any:

@@ -157,7 +157,7 @@ class Embedding(_Table):
 
         >>> import workbench as wb
         >>> Embedding.from_pretrained(wb.tensor([[1.0, 2.0], [3.0, 4.0]]))(wb.tensor([1]))
-        tensor([[3.0000, 4.0000]])
+        tensor([[3., 4.]])
         """
         _check_table(embeddings)
         rows, columns = embeddings.shape
@@ -189,8 +189,8 @@ class EmbeddingBag(_Table):
     >>> import workbench as wb
     >>> table = EmbeddingBag.from_pretrained(wb.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
     >>> table(wb.tensor([[0, 1], [1, 1]], names=("N", None)))
-    tensor([[4.0000, 6.0000],
-            [6.0000, 8.0000]], names=('N', 'embedding_dim'))
+    tensor([[4., 6.],
+            [6., 8.]], names=('N', 'embedding_dim'))
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class Identity(Module):
 
     >>> import workbench as wb
     >>> Identity(54, unused=True)(wb.ones(N=2))
-    tensor([1.0000, 1.0000], names=('N',))
+    tensor([1., 1.], names=('N',))
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:

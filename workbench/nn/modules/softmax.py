@@ -75,7 +75,7 @@ class Softmax2d(Module):
 
     >>> import workbench as wb
     >>> Softmax2d()(wb.zeros(N=1, C=2, H=1, W=1)).sum("C")
-    tensor([[[1.0000]]], names=('N', 'H', 'W'))
+    tensor([[[1.]]], names=('N', 'H', 'W'))
     """
 
     def forward(self, input: Any) -> Any:

@@ -31,7 +31,7 @@ def get_total_norm(
 
     >>> import workbench as wb
     >>> get_total_norm([wb.tensor([3.0, 0.0]), wb.tensor([[4.0]])])
-    tensor(5.0000)
+    tensor(5.)
     """
     values = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not values:
@@ -115,7 +115,7 @@ def clip_grad_norm_(
     >>> p = wb.zeros(2, requires_grad=True)
     >>> (p * wb.tensor([3.0, 4.0])).sum().backward()
     >>> clip_grad_norm_(p, max_norm=1.0), p.grad
-    (tensor(5.0000), tensor([0.6000, 0.8000]))
+    (tensor(5.), tensor([0.6000, 0.8000]))
     """
     if isinstance(parameters, Tensor):
         given = [parameters]
@@ -149,7 +149,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     >>> (p * wb.tensor([3.0, -4.0])).sum().backward()
     >>> clip_grad_value_([p], 1.0)
     >>> p.grad
-    tensor([ 1.0000, -1.0000])
+    tensor([ 1., -1.])
     """
     bound = float(clip_value)
     # Asked this way round, NaN is refused too.

@@ -58,7 +58,7 @@ def l1_unstructured(
     >>> layer = wb.nn.Linear(3, 1)
     >>> result = layer.load_state_dict({"weight": wb.tensor([[0.5, 2.0, -3.0]]), "bias": wb.zeros(1)})
     >>> l1_unstructured(layer, "weight", amount=1).weight.detach()
-    tensor([[ 0.0000,  2.0000, -3.0000]], dim_labels=('out_features', 'in_features'))
+    tensor([[ 0.,  2., -3.]], dim_labels=('out_features', 'in_features'))
     """
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module

@@ -87,7 +87,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: S
 
     >>> import workbench as wb
     >>> wb.addmv(wb.ones(N=2), wb.ones(N=2, C=3), wb.ones(C=3))
-    tensor([4.0000, 4.0000], names=('N',))
+    tensor([4., 4.], names=('N',))
     """
     return _added("addmv", input, mv(mat, vec), alpha, beta)
 

@@ -45,7 +45,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: Dim = -1) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.cross(wb.tensor([1.0, 0.0, 0.0]), wb.tensor([0.0, 1.0, 0.0]))
-    tensor([0.0000, 0.0000, 1.0000])
+    tensor([0., 0., 1.])
     """
     return _cross("linalg.cross", input, other, dim)
 
@@ -56,7 +56,7 @@ def cross(input: Tensor, other: Tensor, dim: Dim | None = None) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.cross(wb.tensor([1.0, 0.0, 0.0]), wb.tensor([0.0, 1.0, 0.0]))
-    tensor([0.0000, 0.0000, 1.0000])
+    tensor([0., 0., 1.])
     """
     if dim is None:
         sizes = dims_of(input).sizes

@@ -403,7 +403,7 @@ def einsum(*args: str | Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     >>> wb.einsum("N T C, C D -> N T D", x, w).names
     ('N', 'T', 'D')
     >>> wb.einsum("ii", wb.eye(3))
-    tensor(3.0000)
+    tensor(3.)
     """
     if (
         not args

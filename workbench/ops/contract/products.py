@@ -53,7 +53,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.mv(wb.ones(N=2, C=3), wb.ones(C=3))
-    tensor([3.0000, 3.0000], names=('N',))
+    tensor([3., 3.], names=('N',))
     """
     a, b = dims_of(input), dims_of(vec)
     if len(a.sizes) != 2 or len(b.sizes) != 1:
@@ -97,7 +97,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.dot(wb.tensor([2.0, 3.0]), wb.tensor([2.0, 1.0]))
-    tensor(7.0000)
+    tensor(7.)
     """
     _check_vectors("dot", input, tensor)
     return ops.matmul(input, tensor)
@@ -109,7 +109,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.vdot(wb.tensor([2.0, 3.0]), wb.tensor([2.0, 1.0]))
-    tensor(7.0000)
+    tensor(7.)
     """
     _check_vectors("vdot", input, other)
     return ops.matmul(conjugate(input), other)
@@ -285,7 +285,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.kron(wb.tensor([1.0, 2.0]), wb.tensor([1.0, 1.0]))
-    tensor([1.0000, 1.0000, 2.0000, 2.0000])
+    tensor([1., 1., 2., 2.])
     """
     a, b = dims_of(input), dims_of(other)
     ndim = max(len(a.sizes), len(b.sizes))

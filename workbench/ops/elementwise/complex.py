@@ -241,7 +241,7 @@ def conj(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.conj(wb.tensor([1 + 2j]))
-    tensor([1.0000-2.0000j], dtype=workbench.complex64)
+    tensor([1.-2.j])
     """
     return CONJ_VIEW(input) if is_complex_value(input) else input
 
@@ -252,7 +252,7 @@ def conj_physical(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.conj_physical(wb.tensor([1 + 2j]))
-    tensor([1.0000-2.0000j], dtype=workbench.complex64)
+    tensor([1.-2.j])
     """
     return CONJ(input) if is_complex_value(input) else input
 
@@ -275,7 +275,7 @@ def real(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.real(wb.tensor([1 + 2j]))
-    tensor([1.0000])
+    tensor([1.])
     """
     return REAL(input) if is_complex_value(input) else input
 
@@ -286,7 +286,7 @@ def imag(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.imag(wb.tensor([1 + 2j]))
-    tensor([2.0000])
+    tensor([2.])
     """
     if not is_complex_value(input):
         raise DTypeError(
@@ -304,7 +304,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.view_as_real(wb.tensor([1 + 2j]))
-    tensor([[1.0000, 2.0000]])
+    tensor([[1., 2.]])
     """
     if not is_complex_value(input):
         raise DTypeError(
@@ -323,7 +323,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.view_as_complex(wb.tensor([[1.0, 2.0]]))
-    tensor([1.0000+2.0000j], dtype=workbench.complex64)
+    tensor([1.+2.j])
     """
     _check_parts("view_as_complex", input)
     _check_pairs(input)
@@ -360,7 +360,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.complex(wb.tensor([1.0]), wb.tensor([2.0]))
-    tensor([1.0000+2.0000j], dtype=workbench.complex64)
+    tensor([1.+2.j])
     """
     _check_parts("complex", real, imag)
     return COMPLEX(real, imag)
@@ -372,7 +372,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.polar(wb.tensor([2.0]), wb.tensor([0.0]))
-    tensor([2.0000+0.0000j], dtype=workbench.complex64)
+    tensor([2.+0.j])
     """
     _check_parts("polar", abs, angle)
     return COMPLEX(ops.mul(abs, ops.cos(angle)), ops.mul(abs, ops.sin(angle)))

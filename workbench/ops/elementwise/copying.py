@@ -131,7 +131,7 @@ def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
 
     >>> import workbench as wb
     >>> wb.clone(wb.tensor([1.0, 2.0]))
-    tensor([1.0000, 2.0000])
+    tensor([1., 2.])
     """
     return CLONE(input) if memory_format is None else in_format("clone", input, memory_format, copy=True)
 
@@ -182,7 +182,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.tensor([1, 2]).type_as(wb.tensor([0.5]))
-    tensor([1.0000, 2.0000])
+    tensor([1., 2.])
     """
     return to(input, other.payload.dtype)
 

@@ -169,7 +169,7 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
     >>> import workbench as wb
     >>> x = wb.tensor([-1.0, 2.0])
     >>> wb.where(x > 0, x, 0.0)
-    tensor([0.0000, 2.0000])
+    tensor([0., 2.])
     """
     if not isinstance(input, Value) and not isinstance(other, Value):
         input = new(np.asarray(input, promote((input, other))))
@@ -236,7 +236,7 @@ def clamp_max(input: Tensor, max: Operand) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.clamp_max(wb.tensor([-2.0, 0.5]), 0)
-    tensor([-2.0000,  0.0000])
+    tensor([-2.,  0.])
     """
     return clamp(input, max=max)
 
@@ -247,7 +247,7 @@ def fill(input: Tensor, value: Operand) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.fill(wb.tensor([1.0, 2.0]), 5)
-    tensor([5.0000, 5.0000])
+    tensor([5., 5.])
     """
     _check_one("fill", value)
     value = _as_type("fill", value, input.payload.dtype)
@@ -263,7 +263,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.masked_fill(wb.tensor([1.0, 2.0]), wb.tensor([True, False]), -1)
-    tensor([-1.0000,  2.0000])
+    tensor([-1.,  2.])
     """
     if mask.payload.dtype.kind != "b":
         raise DTypeError(
@@ -304,6 +304,6 @@ def nan_to_num(
 
     >>> import workbench as wb
     >>> wb.nan_to_num(wb.tensor([wb.nan, 1.0, wb.inf]), posinf=9.0)
-    tensor([0.0000, 1.0000, 9.0000])
+    tensor([0., 1., 9.])
     """
     return NAN_TO_NUM(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)

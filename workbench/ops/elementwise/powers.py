@@ -126,7 +126,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.pow(wb.tensor([1.0, 2.0, 3.0]), 2)
-    tensor([1.0000, 4.0000, 9.0000])
+    tensor([1., 4., 9.])
     """
     return POW(input, exponent)
 
@@ -137,7 +137,7 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.float_power(wb.tensor([1, 2, 3]), 2)
-    tensor([1.0000, 4.0000, 9.0000], dtype=workbench.float64)
+    tensor([1., 4., 9.], dtype=workbench.float64)
     """
     operands = (input, exponent)
     imaginary = any(
@@ -153,7 +153,7 @@ def square(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.square(wb.tensor([-2.0, 3.0]))
-    tensor([4.0000, 9.0000])
+    tensor([4., 9.])
     """
     return POW(input, 2)
 
@@ -164,6 +164,6 @@ def ldexp(input: Tensor, other: Operand) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.ldexp(wb.tensor([1.0, 3.0]), wb.tensor([2, 3]))
-    tensor([ 4.0000, 24.0000])
+    tensor([ 4., 24.])
     """
     return ops.mul(input, POW(2.0, other))

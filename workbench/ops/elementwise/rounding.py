@@ -25,11 +25,11 @@ def _rounding(name: str, doc: str, equation: str, ufunc: Callable[[Any], Any]) -
 
 
 FLOOR = _rounding("floor", "Largest integer not above.", "y = ⌊x⌋", np.floor)
-offer(FLOOR, "[1.7, -1.7]", "tensor([ 1.0000, -2.0000])", out="exact", in_place=True)
+offer(FLOOR, "[1.7, -1.7]", "tensor([ 1., -2.])", out="exact", in_place=True)
 CEIL = _rounding("ceil", "Smallest integer not below.", "y = ⌈x⌉", np.ceil)
-offer(CEIL, "[1.2, -1.2]", "tensor([ 2.0000, -1.0000])", out="exact", in_place=True)
+offer(CEIL, "[1.2, -1.2]", "tensor([ 2., -1.])", out="exact", in_place=True)
 TRUNC = _rounding("trunc", "Integer part: rounded towards 0.", "y = sgn(x)·⌊|x|⌋", np.trunc)
-offer(TRUNC, "[1.7, -1.7]", "tensor([ 1.0000, -1.0000])", aliases=["fix"], out="exact", in_place=True)
+offer(TRUNC, "[1.7, -1.7]", "tensor([ 1., -1.])", aliases=["fix"], out="exact", in_place=True)
 ROUND = _rounding("round", "Nearest integer, halves to even.", "y = rne(x)", np.rint)
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -44,7 +44,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.round(wb.tensor([0.5, 1.5, 2.345])), wb.round(wb.tensor([2.345]), decimals=1)
-    (tensor([0.0000, 2.0000, 2.0000]), tensor([2.3000]))
+    (tensor([0., 2., 2.]), tensor([2.3000]))
     """
     if decimals == 0:
         return ROUND(input)

@@ -83,7 +83,7 @@ def sgn(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.sgn(wb.tensor([-3.0, 0.0])), wb.sgn(wb.tensor([3 + 4j]))
-    (tensor([-1.0000,  0.0000]), tensor([0.6000+0.8000j], dtype=workbench.complex64))
+    (tensor([-1.,  0.]), tensor([0.6000+0.8000j]))
     """
     return SGN(input)
 

@@ -18,7 +18,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 
     >>> import workbench as wb
     >>> wb.addcmul(wb.tensor([1.0]), wb.tensor([2.0]), wb.tensor([3.0]), value=10)
-    tensor([61.0000])
+    tensor([61.])
     """
     return ADD(input, MUL(scaled("addcmul", input, tensor1, value), tensor2))
 
@@ -31,7 +31,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 
     >>> import workbench as wb
     >>> wb.addcdiv(wb.tensor([1.0]), wb.tensor([6.0]), wb.tensor([3.0]), value=10)
-    tensor([21.0000])
+    tensor([21.])
     """
     # Looked at here, before types are brought together: only the two that are divided count.
     if all(one.payload.dtype.kind in "biu" for one in (tensor1, tensor2)):
@@ -56,7 +56,7 @@ def lerp(input: Tensor, end: Tensor | float, weight: Tensor | float) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.lerp(wb.tensor([1.0, 2.0]), wb.tensor([3.0, 10.0]), 0.5)
-    tensor([2.0000, 6.0000])
+    tensor([2., 6.])
     """
     way = SUB(end, input)
     if not isinstance(weight, Value):

@@ -241,6 +241,6 @@ def rad2deg(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.rad2deg(wb.tensor([0.0, 3.14159265]))
-    tensor([  0.0000, 180.0000])
+    tensor([  0., 180.])
     """
     return ops.mul(input, 180 / math.pi)

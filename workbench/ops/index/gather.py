@@ -424,7 +424,7 @@ def scatter_add(input: Tensor, dim: Dim, index: Tensor, src: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.zeros(3).scatter_add(0, wb.tensor([0, 0, 2]), wb.ones(3))
-    tensor([2.0000, 0.0000, 1.0000])
+    tensor([2., 0., 1.])
     """
     own = dims_of(input)
     at = dim_index(own, dim, "scatter_add")

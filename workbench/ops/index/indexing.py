@@ -407,7 +407,7 @@ def setitem(input: Any, key: Any, value: Any) -> Tensor:
 
     >>> import workbench as wb
     >>> setitem(wb.zeros(3), slice(1, None), 2.0)
-    tensor([0.0000, 2.0000, 2.0000])
+    tensor([0., 2., 2.])
     """
     shown, dims, picks = split_key(dims_of(input), key)
     if not isinstance(value, Value):
@@ -451,7 +451,7 @@ def index_put(
 
     >>> import workbench as wb
     >>> wb.zeros(3).index_put((wb.tensor([0, 0, 2]),), wb.tensor(1.0), accumulate=True)
-    tensor([2.0000, 0.0000, 1.0000])
+    tensor([2., 0., 1.])
     """
     if values.payload.dtype != input.payload.dtype:
         raise DTypeError(

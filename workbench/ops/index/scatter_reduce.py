@@ -237,7 +237,7 @@ def scatter_reduce(
 
     >>> import workbench as wb
     >>> wb.zeros(3).scatter_reduce(0, wb.tensor([0, 0, 2]), wb.tensor([1.0, 3.0, 5.0]), "mean", include_self=False)
-    tensor([2.0000, 0.0000, 5.0000])
+    tensor([2., 0., 5.])
     """
     _check_reduce("scatter_reduce", reduce, input, src, ("sum", "prod", "mean", "amax", "amin"))
     dims = dims_of(input)
@@ -267,7 +267,7 @@ def index_reduce(
 
     >>> import workbench as wb
     >>> wb.ones(3).index_reduce(0, wb.tensor([0, 0]), wb.tensor([2.0, 3.0]), "prod")
-    tensor([6.0000, 1.0000, 1.0000])
+    tensor([6., 1., 1.])
     """
     _check_reduce("index_reduce", reduce, input, source, ("prod", "mean", "amax", "amin"))
     dims = dims_of(input)

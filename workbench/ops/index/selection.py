@@ -142,7 +142,7 @@ def index_copy(input: Tensor, dim: Dim, index: Tensor, source: Tensor) -> Tensor
 
     >>> import workbench as wb
     >>> wb.zeros(3).index_copy(0, wb.tensor([2, 0]), wb.tensor([1.0, 2.0]))
-    tensor([2.0000, 0.0000, 1.0000])
+    tensor([2., 0., 1.])
     """
     at, index = _vector(input, dim, index, "index_copy", "int64")
     return _put(input, at, index, _source(input, at, index, source, "index_copy"))
@@ -155,7 +155,7 @@ def index_add(input: Tensor, dim: Dim, index: Tensor, source: Tensor, *, alpha: 
 
     >>> import workbench as wb
     >>> wb.zeros(3).index_add(0, wb.tensor([2, 2]), wb.ones(2), alpha=2)
-    tensor([0.0000, 0.0000, 4.0000])
+    tensor([0., 0., 4.])
     """
     at, index = _vector(input, dim, index, "index_add")
     source = _source(input, at, index, source, "index_add")
@@ -243,7 +243,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.zeros(3).masked_scatter(wb.tensor([True, False, True]), wb.tensor([1.0, 2.0, 3.0]))
-    tensor([1.0000, 0.0000, 2.0000])
+    tensor([1., 0., 2.])
     """
     if input.payload.dtype != source.payload.dtype:
         raise DTypeError(

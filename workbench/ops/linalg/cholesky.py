@@ -99,8 +99,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.cholesky(wb.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2.0000, 0.0000],
-            [1.0000, 2.0000]])
+    tensor([[2., 0.],
+            [1., 2.]])
     """
     check_square(A, "linalg.cholesky")
     return ops.linalg_cholesky(A, upper=upper, check=True)[0]
@@ -125,7 +125,7 @@ def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.cholesky(wb.tensor([[4.0]]))
-    tensor([[2.0000]])
+    tensor([[2.]])
     """
     check_square(input, "cholesky")
     return ops.linalg_cholesky(input, upper=upper, check=True)[0]
@@ -176,7 +176,7 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.cholesky_solve(wb.tensor([[8.0]]), wb.tensor([[2.0]]))
-    tensor([[2.0000]])
+    tensor([[2.]])
     """
     check_square(L, "cholesky_solve")
     check_matrix(input, "cholesky_solve", "b")

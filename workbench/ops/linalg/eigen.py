@@ -152,7 +152,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
 
     >>> import workbench as wb
     >>> wb.linalg.eigh(wb.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
-    tensor([1.0000, 2.0000])
+    tensor([1., 2.])
     """
     check_square(A, "linalg.eigh")
     return EighResult(*ops.linalg_eigh(A, uplo=_check_uplo(UPLO)))
@@ -164,7 +164,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.eigvalsh(wb.tensor([[2.0, 0.0], [0.0, 1.0]]))
-    tensor([1.0000, 2.0000])
+    tensor([1., 2.])
     """
     check_square(A, "linalg.eigvalsh")
     return ops.linalg_eigvalsh(A, uplo=_check_uplo(UPLO))
@@ -226,7 +226,7 @@ def eig(A: Tensor) -> EigResult:
 
     >>> import workbench as wb
     >>> wb.linalg.eig(wb.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.imag.abs()
-    tensor([1.0000, 1.0000])
+    tensor([1., 1.])
     """
     check_square(A, "linalg.eig")
     return EigResult(*ops.linalg_eig(A))
@@ -238,7 +238,7 @@ def eigvals(A: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.eigvals(wb.eye(2)).real
-    tensor([1.0000, 1.0000])
+    tensor([1., 1.])
     """
     check_square(A, "linalg.eigvals")
     if type(A.payload) is np.ndarray and not A._requires_grad:

@@ -49,7 +49,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: Dim = -2, dim2: Dim = -
 
     >>> import workbench as wb
     >>> wb.linalg.diagonal(wb.eye(3), offset=1)
-    tensor([0.0000, 0.0000])
+    tensor([0., 0.])
     """
     dims = dims_of(A)
     i, j = dim_index(dims, dim1, "linalg.diagonal"), dim_index(dims, dim2, "linalg.diagonal")

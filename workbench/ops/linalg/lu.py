@@ -215,8 +215,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> PLU:
 
     >>> import workbench as wb
     >>> wb.linalg.lu(wb.tensor([[0.0, 1.0], [2.0, 0.0]])).U
-    tensor([[2.0000, 0.0000],
-            [0.0000, 1.0000]])
+    tensor([[2., 0.],
+            [0., 1.]])
     """
     _check_pivoting(pivot)
     check_matrix(A, "linalg.lu")
@@ -249,8 +249,8 @@ def lu_unpack(
 
     >>> import workbench as wb
     >>> wb.lu_unpack(*wb.linalg.lu_factor(wb.eye(2))).L
-    tensor([[1.0000, 0.0000],
-            [0.0000, 1.0000]])
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     check_matrix(LU_data, "torch.lu_unpack", "LU_data")
     if LU_pivots.payload.dtype != np.int32:
@@ -284,8 +284,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     >>> import workbench as wb
     >>> LU, pivots = wb.linalg.lu_factor(wb.tensor([[0.0, 1.0], [2.0, 0.0]]))
     >>> wb.linalg.lu_solve(LU, pivots, wb.tensor([[1.0], [2.0]]))
-    tensor([[1.0000],
-            [1.0000]])
+    tensor([[1.],
+            [1.]])
     """
     check_square(LU, "torch.linalg.lu_solve", "LU")
     check_matrix(B, "torch.linalg.lu_solve", "B")

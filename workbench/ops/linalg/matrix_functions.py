@@ -147,7 +147,7 @@ def det(A: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.det(wb.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor(-2.0000)
+    tensor(-2.)
     """
     check_square(A, "linalg.det")
     return ops.linalg_det(A)
@@ -191,7 +191,7 @@ def slogdet(A: Tensor) -> SlogdetResult:
 
     >>> import workbench as wb
     >>> wb.linalg.slogdet(wb.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
-    tensor(-1.0000)
+    tensor(-1.)
     """
     check_square(A, "linalg.slogdet")
     return SlogdetResult(*ops.linalg_slogdet(A))
@@ -203,7 +203,7 @@ def logdet(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.logdet(wb.eye(3))
-    tensor(0.0000)
+    tensor(0.)
     """
     check_square(input, "logdet")
     sign, logarithm = ops.linalg_slogdet(input)
@@ -221,8 +221,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.matrix_power(wb.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
-    tensor([[1.0000, 5.0000],
-            [0.0000, 1.0000]])
+    tensor([[1., 5.],
+            [0., 1.]])
     """
     check_square(A, "linalg.matrix_power", floating=False)
     names = dims_of(A).names
@@ -279,8 +279,8 @@ def matrix_exp(A: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.matrix_exp(wb.tensor([[0.0, 1.0], [0.0, 0.0]]))
-    tensor([[1.0000, 1.0000],
-            [0.0000, 1.0000]])
+    tensor([[1., 1.],
+            [0., 1.]])
     """
     check_square(A, "linalg.matrix_exp")
     return ops.linalg_matrix_exp(A)

@@ -45,7 +45,7 @@ def vector_norm(
 
     >>> import workbench as wb
     >>> wb.linalg.vector_norm(wb.tensor([[3.0, 4.0], [0.0, 2.0]], names=("N", "C")), dim="C")
-    tensor([5.0000, 2.0000], names=('N',))
+    tensor([5., 2.], names=('N',))
     """
     check_floating(x, "linalg.vector_norm", half=True)
     x = _as(x, dtype, "linalg.vector_norm")
@@ -102,7 +102,7 @@ def matrix_norm(
 
     >>> import workbench as wb
     >>> wb.linalg.matrix_norm(wb.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
-    tensor(6.0000)
+    tensor(6.)
     """
     op = "linalg.matrix_norm"
     check_matrix(A, op)
@@ -169,7 +169,7 @@ def norm(
 
     >>> import workbench as wb
     >>> wb.linalg.norm(wb.tensor([3.0, 4.0]))
-    tensor(5.0000)
+    tensor(5.)
     """
     check_floating(A, "linalg.norm", half=True)
     dims = dims_of(A)
@@ -202,7 +202,7 @@ def cond(A: Tensor, p: Order | None = None) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.cond(wb.tensor([[2.0, 0.0], [0.0, 1.0]]))
-    tensor(2.0000)
+    tensor(2.)
     """
     check_matrix(A, "linalg.cond")
     check_floating(A, "linalg.cond")

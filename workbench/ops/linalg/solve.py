@@ -314,8 +314,8 @@ def solve_triangular(
     >>> import workbench as wb
     >>> A = wb.tensor([[1.0, 1.0], [0.0, 2.0]])
     >>> wb.linalg.solve_triangular(A, wb.tensor([[3.0], [4.0]]), upper=True)
-    tensor([[1.0000],
-            [2.0000]])
+    tensor([[1.],
+            [2.]])
     """
     check_square(A, "linalg.solve_triangular")
     check_matrix(B, "linalg.solve_triangular", "B")

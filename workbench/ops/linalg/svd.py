@@ -161,7 +161,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
     >>> import workbench as wb
     >>> wb.linalg.svd(wb.tensor([[3.0, 0.0], [0.0, 4.0]])).S
-    tensor([4.0000, 3.0000])
+    tensor([4., 3.])
     """
     check_matrix(A, "linalg.svd")
     check_floating(A, "linalg.svd")
@@ -175,7 +175,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.linalg.svdvals(wb.tensor([[3.0, 0.0], [0.0, 4.0]]))
-    tensor([4.0000, 3.0000])
+    tensor([4., 3.])
     """
     check_matrix(A, "linalg.svdvals")
     check_floating(A, "linalg.svdvals")

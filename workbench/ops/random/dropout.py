@@ -101,7 +101,7 @@ def dropout(
 
     >>> import workbench as wb
     >>> wb.nn.functional.dropout(wb.ones(4), 0.5, generator=wb.Generator(0))
-    tensor([0.0000, 2.0000, 2.0000, 2.0000])
+    tensor([0., 2., 2., 2.])
     """
     _check(p)
     return _dropped(input, len(input.payload.shape), p, training, generator, inplace)
@@ -245,7 +245,7 @@ def gumbel_softmax(
 
     >>> import workbench as wb
     >>> wb.nn.functional.gumbel_softmax(wb.zeros(2, 3), hard=True).sum(-1)
-    tensor([1.0000, 1.0000])
+    tensor([1., 1.])
     """
     dims = dims_of(logits)
     axis = dim_index(dims, dim, "gumbel_softmax")

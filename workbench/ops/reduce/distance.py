@@ -249,7 +249,7 @@ def cdist(
 
     >>> import workbench as wb
     >>> wb.cdist(wb.zeros(1, 2), wb.tensor([[3.0, 4.0], [0.0, 1.0]]))
-    tensor([[5.0000, 1.0000]])
+    tensor([[5., 1.]])
     """
     if p < 0:
         raise DimensionError(f"cdist only supports non-negative p values, got {p}", op="cdist")
@@ -328,7 +328,7 @@ def pairwise_distance(
 
     >>> import workbench as wb
     >>> wb.nn.functional.pairwise_distance(wb.zeros(1, 2), wb.tensor([[3.0, 4.0]]), eps=0.0)
-    tensor([5.0000])
+    tensor([5.])
     """
     difference = ops.add(ops.sub(x1, x2), eps)
     last = len(dims_of(difference).sizes) - 1

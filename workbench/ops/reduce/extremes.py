@@ -248,7 +248,7 @@ def amax(input: Tensor, dim: DimsLike | None = None, keepdim: bool = False) -> T
 
     >>> import workbench as wb
     >>> wb.tensor([[1.0, 5.0], [3.0, 2.0]], names=("N", "C")).amax("C")
-    tensor([5.0000, 3.0000], names=('N',))
+    tensor([5., 3.], names=('N',))
     """
     ordered(input, "amax")
     return ops.amax(input, dim=nonempty_axes(input, dim, "amax"), keepdim=keepdim)
@@ -267,7 +267,7 @@ def aminmax(input: Tensor, *, dim: Dim | None = None, keepdim: bool = False) -> 
 
     >>> import workbench as wb
     >>> wb.tensor([3.0, 1.0, 2.0]).aminmax()
-    MinMax(min=tensor(1.0000), max=tensor(3.0000))
+    MinMax(min=tensor(1.), max=tensor(3.))
     """
     ordered(input, "aminmax")
     axes = nonempty_axes(input, dim, "aminmax")
@@ -314,7 +314,7 @@ def max(
 
     >>> import workbench as wb
     >>> wb.tensor([[1.0, 5.0], [3.0, 2.0]], names=("N", "C")).max("C")
-    ValuesIndices(values=tensor([5.0000, 3.0000], names=('N',)), indices=tensor([1, 0], names=('N',)))
+    ValuesIndices(values=tensor([5., 3.], names=('N',)), indices=tensor([1, 0], names=('N',)))
     """
     return _extreme("max", MAX, MAX_DIM, "maximum", input, dim, keepdim, other)
 

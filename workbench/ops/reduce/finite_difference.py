@@ -119,7 +119,7 @@ def gradient(
 
     >>> import workbench as wb
     >>> wb.gradient(wb.tensor([1.0, 4.0, 9.0, 16.0]))
-    (tensor([3.0000, 4.0000, 6.0000, 7.0000]),)
+    (tensor([3., 4., 6., 7.]),)
     """
     dims = dims_of(input)
     axes = dim_indices(dims, dim, "gradient")
@@ -190,7 +190,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Scalar | None = None, d
 
     >>> import workbench as wb
     >>> wb.trapezoid(wb.tensor([1.0, 2.0, 3.0]))
-    tensor(4.0000)
+    tensor(4.)
     """
     areas, at = _areas("trapezoid", y, x, dx, dim)
     return ops.sum(areas, dim=(at,), keepdim=False)

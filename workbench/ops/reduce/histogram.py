@@ -122,7 +122,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
     >>> import workbench as wb
     >>> wb.histc(wb.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
-    tensor([0.0000, 2.0000, 1.0000, 0.0000])
+    tensor([0., 2., 1., 0.])
     """
     if bins <= 0:
         raise RuntimeError(f"torch.histc: bins must be > 0, got {bins}")
@@ -147,7 +147,7 @@ def histogram(
 
     >>> import workbench as wb
     >>> wb.histogram(wb.tensor([1.0, 2.0, 1.0]), bins=3, range=(0.0, 3.0))
-    Histogram(hist=tensor([0.0000, 2.0000, 1.0000]), bin_edges=tensor([0.0000, 1.0000, 2.0000, 3.0000]))
+    Histogram(hist=tensor([0., 2., 1.]), bin_edges=tensor([0., 1., 2., 3.]))
     """
     dtype = input.payload.dtype
     if dtype.kind != "f":

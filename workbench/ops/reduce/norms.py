@@ -115,7 +115,7 @@ def norm(
 
     >>> import workbench as wb
     >>> wb.tensor([[3.0, 4.0], [0.0, 2.0]], names=("N", "C")).norm(dim="C")
-    tensor([5.0000, 2.0000], names=('N',))
+    tensor([5., 2.], names=('N',))
     """
     if dtype is not None:
         input = input.to(as_dtype(dtype))
@@ -152,7 +152,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.dist(wb.tensor([3.0, 0.0]), wb.tensor([0.0, 4.0]))
-    tensor(5.0000)
+    tensor(5.)
     """
     difference = ops.sub(input, other)
     return vector_norm(difference, p, axes_of(difference, None, "dist"), False, "dist")

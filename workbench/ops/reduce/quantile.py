@@ -128,7 +128,7 @@ def quantile(
 
     >>> import workbench as wb
     >>> wb.tensor([1.0, 2.0, 4.0]).quantile(0.75)
-    tensor(3.0000)
+    tensor(3.)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 

@@ -276,7 +276,7 @@ def sum(
 
     >>> import workbench as wb
     >>> wb.ones(N=2, C=3).sum("C")
-    tensor([3.0000, 3.0000], names=('N',))
+    tensor([3., 3.], names=('N',))
     """
     if dtype is None:
         return ops.sum(input, dim=axes_of(input, dim, "sum"), keepdim=keepdim)
@@ -311,7 +311,7 @@ def prod(
 
     >>> import workbench as wb
     >>> wb.tensor([[1.0, 2.0], [3.0, 4.0]], names=("N", "C")).prod("C")
-    tensor([ 2.0000, 12.0000], names=('N',))
+    tensor([ 2., 12.], names=('N',))
     """
     return _reduced(PROD, input, dim, keepdim, dtype)
 
@@ -331,7 +331,7 @@ def nansum(
 
     >>> import workbench as wb
     >>> wb.tensor([1.0, wb.nan, 2.0]).nansum()
-    tensor(3.0000)
+    tensor(3.)
     """
     return _reduced(SUM_OP, _without_nan(input), dim, keepdim, dtype)
 
@@ -414,7 +414,7 @@ def sum_to_size(input: Tensor, *size: Size) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.ones(N=2, C=3).sum_to_size(1, 3)
-    tensor([[2.0000, 2.0000, 2.0000]], names=('N', 'C'))
+    tensor([[2., 2., 2.]], names=('N', 'C'))
     """
     sizes = sizes_from(size)
     own = dims_of(input)

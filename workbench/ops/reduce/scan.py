@@ -274,7 +274,7 @@ def cumsum(input: Tensor, dim: Dim, *, dtype: DTypeLike | None = None) -> Tensor
 
     >>> import workbench as wb
     >>> wb.tensor([1.0, 2.0, 3.0], names=("T",)).cumsum("T")
-    tensor([1.0000, 3.0000, 6.0000], names=('T',))
+    tensor([1., 3., 6.], names=('T',))
     """
     return _run(CUMSUM, input, dim, dtype)
 
@@ -296,7 +296,7 @@ def cummax(input: Tensor, dim: Dim) -> ValuesIndices:
 
     >>> import workbench as wb
     >>> wb.tensor([1.0, 3.0, 2.0]).cummax(0)
-    ValuesIndices(values=tensor([1.0000, 3.0000, 3.0000]), indices=tensor([0, 1, 1]))
+    ValuesIndices(values=tensor([1., 3., 3.]), indices=tensor([0, 1, 1]))
     """
     ordered(input, "cummax")
     return index_pair(_run(CUMMAX, input, dim))

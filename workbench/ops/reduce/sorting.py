@@ -236,7 +236,7 @@ def sort(input: Tensor, dim: Dim = -1, descending: bool = False, stable: bool = 
 
     >>> import workbench as wb
     >>> wb.tensor([2.0, 3.0, 1.0]).sort(descending=True)
-    ValuesIndices(values=tensor([3.0000, 2.0000, 1.0000]), indices=tensor([1, 0, 2]))
+    ValuesIndices(values=tensor([3., 2., 1.]), indices=tensor([1, 0, 2]))
     """
     ordered(input, "sort")
     return index_pair(SORT(input, dim=dim_index(dims_of(input), dim, "sort"), descending=bool(descending)))
@@ -272,7 +272,7 @@ def topk(input: Tensor, k: int, dim: Dim = -1, largest: bool = True, sorted: boo
 
     >>> import workbench as wb
     >>> wb.tensor([2.0, 3.0, 1.0]).topk(2)
-    ValuesIndices(values=tensor([3.0000, 2.0000]), indices=tensor([1, 0]))
+    ValuesIndices(values=tensor([3., 2.]), indices=tensor([1, 0]))
     """
     ordered(input, "topk")
     return index_pair(
@@ -286,7 +286,7 @@ def kthvalue(input: Tensor, k: int, dim: Dim = -1, keepdim: bool = False) -> Val
 
     >>> import workbench as wb
     >>> wb.tensor([2.0, 3.0, 1.0]).kthvalue(2)
-    ValuesIndices(values=tensor(2.0000), indices=tensor(0))
+    ValuesIndices(values=tensor(2.), indices=tensor(0))
     """
     ordered(input, "kthvalue")
     dims = dims_of(input)
@@ -320,7 +320,7 @@ def median(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> Tens
 
     >>> import workbench as wb
     >>> wb.tensor([2.0, 3.0, 1.0, 7.0]).median()
-    tensor(2.0000)
+    tensor(2.)
     """
     return _central(MEDIAN, MEDIAN_DIM, input, dim, keepdim)
 
@@ -335,7 +335,7 @@ def nanmedian(input: Tensor, dim: Dim | None = None, keepdim: bool = False) -> T
 
     >>> import workbench as wb
     >>> wb.tensor([2.0, wb.nan, 1.0]).nanmedian()
-    tensor(1.0000)
+    tensor(1.)
     """
     return _central(NANMEDIAN, NANMEDIAN_DIM, input, dim, keepdim)
 

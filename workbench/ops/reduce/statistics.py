@@ -132,7 +132,7 @@ def var(
 
     >>> import workbench as wb
     >>> wb.tensor([[1.0, 3.0], [2.0, 2.0]], names=("N", "C")).var("C")
-    tensor([2.0000, 0.0000], names=('N',))
+    tensor([2., 0.], names=('N',))
     """
     return _spread(VAR, "var", input, dim, unbiased, keepdim, correction)[0]
 
@@ -220,8 +220,8 @@ def cov(
 
     >>> import workbench as wb
     >>> wb.cov(wb.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
-    tensor([[ 1.0000, -1.0000],
-            [-1.0000,  1.0000]])
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
     dims = dims_of(input)
     if len(dims.sizes) > 2:
@@ -270,8 +270,8 @@ def corrcoef(input: Tensor) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.corrcoef(wb.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
-    tensor([[ 1.0000, -1.0000],
-            [-1.0000,  1.0000]])
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
     c = cov(input)
     # One variable goes with itself entirely: 1, or NaN where it does not vary.

@@ -45,7 +45,7 @@ def creating(*, out: bool = True, memory_format: bool = False) -> Callable[[_Fac
     >>> import workbench as wb
     >>> x = wb.empty(0)
     >>> wb.ones(2, out=x, layout=wb.strided) is x, x
-    (True, tensor([1.0000, 1.0000]))
+    (True, tensor([1., 1.]))
     """
 
     def declare(factory: _Factory) -> _Factory:

@@ -272,7 +272,7 @@ ENTR = special(
     "y = -x·ln x, 0 at 0",
     lambda c, g: ops.neg(ops.mul(g, ops.add(ops.log(c.inputs[0]), 1.0))),
 )
-offer(ENTR, "[0.5, 1.0]", "tensor([ 0.3466, -0.0000])", "special", out=True)
+offer(ENTR, "[0.5, 1.0]", "tensor([0.3466, -0.0000])", "special", out=True)
 
 
 def _where_both(first: Any, second: Any, value: Any) -> Any:

@@ -166,7 +166,7 @@ def _polynomial(name: str) -> Callable[..., Any]:
     function.__doc__ = (
         f"{doc}, of degree `n` (a number, or a tensor of degrees); 0 for negative degrees.\n\n"
         f"Equation: {equation}. Names unify from the right, sizes broadcast.\n\n"
-        f">>> import workbench as wb\n>>> wb.special.{name}(wb.tensor([0.5]), 0)\ntensor([1.0000])\n"
+        f">>> import workbench as wb\n>>> wb.special.{name}(wb.tensor([0.5]), 0)\ntensor([1.])\n"
     )
     return function
 

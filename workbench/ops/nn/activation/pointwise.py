@@ -95,7 +95,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.relu(wb.tensor([-1.0, 2.0]))
-    tensor([0.0000, 2.0000])
+    tensor([0., 2.])
     """
     if not inplace:
         return RELU(input)
@@ -108,7 +108,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.nn.functional.relu6(wb.tensor([-1.0, 2.0, 7.0]))
-    tensor([0.0000, 2.0000, 6.0000])
+    tensor([0., 2., 6.])
     """
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -299,7 +299,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     >>> import workbench as wb
     >>> wb.nn.functional.hardshrink(wb.tensor([-2.0, 0.3, 2.0]))
-    tensor([-2.0000,  0.0000,  2.0000])
+    tensor([-2.,  0.,  2.])
     """
     return HARDSHRINK(input, bound=lambd)
 
@@ -310,7 +310,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
     >>> import workbench as wb
     >>> wb.threshold(wb.tensor([-2.0, 0.3, 2.0]), 0.5, 9.0)
-    tensor([9.0000, 9.0000, 2.0000])
+    tensor([9., 9., 2.])
     """
     bounds = (threshold, value)
     if input.payload.dtype.kind in "iu":

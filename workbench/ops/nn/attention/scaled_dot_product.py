@@ -123,7 +123,7 @@ def scaled_dot_product_attention(
     >>> import workbench as wb
     >>> q = wb.tensor([[1.0, 0.0]])
     >>> wb.nn.functional.scaled_dot_product_attention(q, wb.zeros(2, 2), wb.tensor([[1.0], [3.0]]))
-    tensor([[2.0000]])
+    tensor([[2.]])
     """
     operands = tuple(dims_of(one) for one in (query, key, value))
     labels = ("query", "key", "value")

@@ -122,8 +122,8 @@ def embedding_bag(
     >>> import workbench as wb
     >>> table = wb.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> wb.nn.functional.embedding_bag(wb.tensor([[0, 1], [1, 1]]), table, mode="sum")
-    tensor([[4.0000, 6.0000],
-            [6.0000, 8.0000]])
+    tensor([[4., 6.],
+            [6., 8.]])
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")

@@ -90,7 +90,7 @@ def native_batch_norm(
     >>> import workbench as wb
     >>> y, mean, invstd = wb.native_batch_norm(wb.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)
     >>> mean, invstd
-    (tensor([2.0000]), tensor([1.0000]))
+    (tensor([2.]), tensor([1.]))
     """
     check_values("batch_norm", input, running_mean, running_var)
     weight, bias = factors(input, weight, bias)
@@ -130,8 +130,8 @@ def batch_norm(
 
     >>> import workbench as wb
     >>> wb.nn.functional.batch_norm(wb.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
-    tensor([[-1.0000],
-            [ 1.0000]])
+    tensor([[-1.],
+            [ 1.]])
     """
     # As in PyTorch nothing comes out of nothing, though it has no channels.
     if input.payload.shape == (0,):
@@ -159,8 +159,8 @@ def instance_norm(
 
     >>> import workbench as wb
     >>> wb.nn.functional.instance_norm(wb.tensor([[[1.0, 3.0], [0.0, 4.0]]]), eps=0.0)
-    tensor([[[-1.0000,  1.0000],
-             [-1.0000,  1.0000]]])
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
     """
     check_values("instance_norm", input, running_mean, running_var)
     sizes = input.payload.shape

@@ -237,7 +237,7 @@ def group_norm(
 
     >>> import workbench as wb
     >>> wb.group_norm(wb.tensor([[1.0, 3.0, 0.0, 4.0]]), 2, eps=0.0)
-    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    tensor([[-1.,  1., -1.,  1.]])
     """
     return group_norm_parts(input, weight, bias, num_groups, eps)[0]
 

@@ -305,7 +305,7 @@ def layer_norm(
 
     >>> import workbench as wb
     >>> wb.layer_norm(wb.tensor([[1.0, 3.0]], names=("N", "C")), ["C"], eps=0.0)
-    tensor([[-1.0000,  1.0000]], names=('N', 'C'))
+    tensor([[-1.,  1.]], names=('N', 'C'))
     """
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 

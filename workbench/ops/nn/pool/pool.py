@@ -174,8 +174,8 @@ def max_pool2d(
 
     >>> import workbench as wb
     >>> wb.max_pool2d(wb.arange(16.0).reshape(1, 1, 4, 4), 2)
-    tensor([[[[ 5.0000,  7.0000],
-              [13.0000, 15.0000]]]])
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
     """
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
