@@ -12,7 +12,6 @@ wb.manual_seed(0)
 model = wb.nn.Sequential(
     wb.nn.Conv2d(1, 4, 3), wb.nn.ReLU(), wb.nn.Flatten(), wb.nn.Linear(4 * 6 * 6, 3)).eval()
 batch = wb.rand(N=6, C=1, H=8, W=8)
-wb.live.show(batch) and None
 """,
     "tensor": "batch",
     "training": """

@@ -46,7 +46,7 @@ class Entry:
     widgets: dict[str, tuple[str, ...]]
     run: str
     selects: str | None = None
-    height: int = 440
+    height: int = 640
 
     @property
     def type(self) -> str:

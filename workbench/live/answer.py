@@ -80,6 +80,6 @@ def _do(request: Request, registry: Registry, selection: Selection) -> None:
         # In any case: the thread goes on to serve others.
         _thread.answering = False
     # After the view model has accepted it: what was refused selects nothing elsewhere.
-    chosen: Mapping[str, Any] = selected_by(model.view, event)
+    chosen: Mapping[str, Any] = selected_by(model, event)
     if chosen:
         selection.set(source=model.id, **chosen)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from workbench.live.messages import VIEWS, SampleEvent, SelectEvent, SelectPointsEvent
+from workbench.live.messages import VIEWS, SelectEvent, SelectPointsEvent
 from workbench.live.model import Refused, ViewModel
 from workbench.live.registry import Registry
 from workbench.live.selection import Selected, Selection
@@ -16,26 +16,23 @@ __all__ = ["follow", "selected_by"]
 logger = logging.getLogger(__name__)
 
 
-def selected_by(view: str, event: object) -> dict[str, Any]:
-    """Return the parts of the selection that `event`, done in `view`, has chosen; empty if none.
-
-    >>> selected_by("graph", SelectEvent("select", "conv1"))
-    {'node': 'conv1'}
-    """
-    part = VIEWS[view].selects
+def selected_by(model: ViewModel, event: object) -> dict[str, Any]:
+    """Return the parts of the selection that `event`, done in the view of `model`, has chosen; empty if none."""
+    part = VIEWS[model.view].selects
     if isinstance(event, SelectEvent) and part is not None:
         return {part: event.id}
+    sample = model.sample_of(event)
+    chosen: dict[str, Any] = {} if sample is None else {"sample": sample}
     if isinstance(event, SelectPointsEvent):
-        return {"points": event.indices}
-    if isinstance(event, SampleEvent):
-        return {"sample": event.index}
-    return {}
+        chosen["points"] = event.indices
+    return chosen
 
 
 def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
     """Let every view model follow `selection`; return a function that stops it.
 
-    Samples are not followed: another sample may cost a model seconds, so that stays a gesture in its view.
+    A point, a sample of an attribution and an entry of a batch are one thing where they have one number: a projector of
+    test images, a heatmap and the images show the same one.
     """
     # A change says what is selected now; what was before is needed to tell which part has changed.
     seen = selection.now
@@ -45,9 +42,13 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
         before, seen = seen, selected
         for model in registry.known():
             # The view in which it was done has done it already.
-            event = None if model.id == source else _event_for(model.view, before, selected)
+            if model.id == source:
+                continue
+            event = _event_for(model.view, before, selected)
             if event is not None:
-                _offer(model, event)
+                _offer(model, model.handle, event)
+            elif selected.sample is not None and selected.sample != before.sample:
+                _offer(model, model.show_sample, selected.sample)
 
     return selection.listen(changed)
 
@@ -61,10 +62,10 @@ def _event_for(view: str, before: Selected, after: Selected) -> object | None:
     return SelectEvent("select", getattr(after, part))
 
 
-def _offer(model: ViewModel, event: object) -> None:
+def _offer(model: ViewModel, take: Callable[[Any], None], chosen: object) -> None:
     """Hand over a selection that was made elsewhere; a model that does not have the thing stays as it is."""
     try:
-        model.handle(event)
+        take(chosen)
     # It has no such node, observer or point, which is no fault of anyone's.
     except Refused:
         return

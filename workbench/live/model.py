@@ -69,6 +69,17 @@ class ViewModel(ABC):
         """Do what was put off while a cell ran, for it has ended; nothing, where nothing is ever put off."""
         return
 
+    def sample_of(self, event: object) -> int | None:
+        """Return the sample of a batch that `event` has chosen; None if it has chosen none."""
+        return None
+
+    def show_sample(self, index: int) -> None:
+        """Show the sample that was chosen in another view, or raise `Refused` where there is none of that number.
+
+        It must be cheap: what a view would have to compute first stays a gesture of its own.
+        """
+        return
+
     def listen(self, listener: Callable[[ViewModel], None]) -> Callable[[], None]:
         """Call ``listener(self)`` at every change; return a function that stops it."""
         return self._listeners.add(listener)

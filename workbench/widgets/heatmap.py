@@ -117,6 +117,14 @@ class HeatmapModel(ViewModel):
         )
         return Snapshot(state, (_bytes(image), _bytes(heat)))
 
+    def sample_of(self, event: object) -> int | None:
+        """Return the sample that was asked for."""
+        return event.index if isinstance(event, SampleEvent) else None
+
+    def show_sample(self, index: int) -> None:
+        """Draw the sample that was chosen elsewhere: it was attributed with the others."""
+        self.handle(SampleEvent("sample", index))
+
     def handle(self, event: object) -> None:
         """Draw another sample."""
         if not isinstance(event, SampleEvent):

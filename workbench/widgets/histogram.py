@@ -228,7 +228,8 @@ class HistogramModel(ViewModel):
             self._refusal = None
             # What changes a range is shown with the figures that come of it.
             self._urgent = not isinstance(event, SelectEvent)
-        self.changed()
+        # Looking at another observer is no news of any.
+        (self.changed if self._urgent else self.again)()
 
     def _do(self, event: object) -> None:
         calibration = self._calibration

@@ -55,6 +55,15 @@ class CellModel(ViewModel):
         """Do what `event` asks of what the last cell has made."""
         self._present().handle(event)
 
+    def sample_of(self, event: object) -> int | None:
+        """Return the sample that `event` has chosen of what the last cell has made."""
+        return None if self._inner is None else self._inner.sample_of(event)
+
+    def show_sample(self, index: int) -> None:
+        """Show a sample that was chosen elsewhere."""
+        if self._inner is not None:
+            self._inner.show_sample(index)
+
     def _present(self) -> ViewModel:
         inner = self._inner
         if inner is None:

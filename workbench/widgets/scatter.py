@@ -160,12 +160,23 @@ class ScatterModel(ViewModel):
         else:
             raise Refused("in a cloud of points one selects points, or another metric, and nothing else")
 
+    def sample_of(self, event: object) -> int | None:
+        """Return the first point that was picked."""
+        return event.indices[0] if isinstance(event, SelectPointsEvent) and event.indices else None
+
+    def show_sample(self, index: int) -> None:
+        """Select the point of a sample that was chosen elsewhere, unless it leads a selection already."""
+        if self._embedding.selected[:1] != (index,):
+            self.handle(SelectPointsEvent("select_points", [index]))
+
     def _follow(self) -> None:
         """Take over what changed in the embedding."""
         chosen = self._embedding.selected
         if chosen != self._selected:
             self._selected = chosen
-            selection.set(source=self.id, points=chosen)
+            # A point of an embedding is a sample of what was embedded.
+            sample = {"sample": chosen[0]} if chosen else {}
+            selection.set(source=self.id, points=chosen, **sample)
         self.changed()
 
 

@@ -68,6 +68,21 @@ class TensorModel(ViewModel):
             return Snapshot(TensorState(**fields))
         return Snapshot(TensorState(**{**fields, "picture": drawn.picture}), (drawn.values.tobytes(),))
 
+    def sample_of(self, event: object) -> int | None:
+        """Return the entry of the batch that a slider was moved to."""
+        return event.index if isinstance(event, SliceEvent) and event.axis == self._sample_axis() else None
+
+    def show_sample(self, index: int) -> None:
+        """Move the slider of the batch to a sample that was chosen elsewhere."""
+        axis = self._sample_axis()
+        if axis is not None:
+            self.handle(SliceEvent("slice", axis, index))
+
+    def _sample_axis(self) -> int | None:
+        """Which dim counts samples: N; only the name says so."""
+        labels = self._tensor.dim_labels
+        return labels.index("N") if "N" in labels else None
+
     def handle(self, event: object) -> None:
         """Move a slider."""
         if not isinstance(event, SliceEvent):
@@ -80,7 +95,7 @@ class TensorModel(ViewModel):
                 name = self._tensor.dim_labels[event.axis] or f"dim {event.axis}"
                 raise Refused(f"{name} has {shape[event.axis]} entries; there is no entry {event.index}")
             self._chosen[event.axis] = event.index
-        self.changed()
+        self.again()  # the values are no newer for that
 
 
 class TensorWidget(ViewWidget):

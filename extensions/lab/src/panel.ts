@@ -7,6 +7,7 @@ import type { ViewName } from '../../protocol/src/index';
 import { VIEW_NAMES, VIEWS } from '../../protocol/src/index';
 import { h, replace } from '../../views/src/common/dom';
 import type { KernelLink } from '../../widgets/src/shared/link';
+import { offerOpener, type Opener } from '../../widgets/src/shared/places';
 import { viewIcon, workbenchIcon } from './icons';
 import { ViewSection } from './section';
 import { COMMANDS, IFrontLink, IWorkbenchPanel } from './tokens';
@@ -121,14 +122,22 @@ class WorkbenchPanel extends Panel implements IWorkbenchPanel {
     this.node.setAttribute('aria-label', 'Workbench');
     this.addWidget(new Notice(front));
     for (const name of VIEW_NAMES) {
-      const openTab = (): void => void app.commands.execute(COMMANDS.tab, { view: name });
-      const body = new ViewSection(name, front, { openIn: openTab, places: ['tab'] });
-      const head = new SectionHead(name, body, openTab);
+      const body = new ViewSection(name, front, this.open);
+      const head = new SectionHead(name, body, () => this.open(name, 'tab', null));
       this.sections.set(name, { head, body });
       this.addWidget(head);
       this.addWidget(body);
     }
   }
+
+  readonly open: Opener = (view, place, model) => {
+    if (place === 'tab') {
+      void this.app.commands.execute(COMMANDS.tab, { view, model });
+    } else {
+      this.reveal(view);
+      this.sections.get(view)?.body.choose(model);
+    }
+  };
 
   /** Brings the sidebar, and the section of a view, into sight. */
   reveal(view?: ViewName): void {
@@ -157,6 +166,7 @@ export const panelPlugin: JupyterFrontEndPlugin<IWorkbenchPanel> = {
     palette: ICommandPalette | null
   ): IWorkbenchPanel => {
     const panel = new WorkbenchPanel(front, app);
+    offerOpener(panel.open);
     app.shell.add(panel, 'right', { rank: 150, type: 'Workbench' });
     restorer?.add(panel, panel.id);
     app.commands.addCommand(COMMANDS.open, {

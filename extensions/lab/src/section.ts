@@ -1,21 +1,16 @@
 import { Widget } from '@lumino/widgets';
 import type { Message } from '@lumino/messaging';
-import type { Place, Status, View } from '../../views/src/host';
+import type { Status, View } from '../../views/src/host';
 import type { ViewName } from '../../protocol/src/index';
 import { mounts, VIEWS } from '../../views/src/index';
 import { h, replace, setText } from '../../views/src/common/dom';
 import { freshness, LinkedHost } from '../../widgets/src/shared/host';
 import type { KernelLink } from '../../widgets/src/shared/link';
+import type { Opener } from '../../widgets/src/shared/places';
 import type { Shown } from '../../widgets/src/shared/pictures';
 import type { IFrontLink } from './tokens';
 
 const NEWEST = '';
-
-/** Where a section stands, and what it can do about it. */
-export interface Surroundings {
-  readonly openIn?: (place: Place) => void;
-  readonly places?: readonly Place[];
-}
 
 /**
  * One view of the kernel in front: the newest of its view models, or the one that a person has chosen.
@@ -36,6 +31,8 @@ export class ViewSection extends Widget {
   private link: KernelLink | null = null;
   private drawn: Shown | null = null;
   private chosen = NEWEST;
+  /** What is to be chosen as soon as its picture is there. */
+  private wanted = NEWEST;
   private endWatch: (() => void) | null = null;
   private endLink: (() => void) | null = null;
   private frame = 0;
@@ -43,7 +40,7 @@ export class ViewSection extends Widget {
   constructor(
     readonly name: ViewName,
     private readonly front: IFrontLink,
-    private readonly surroundings: Surroundings
+    private readonly open: Opener
   ) {
     super();
     this.addClass('wb-section-body');
@@ -56,6 +53,13 @@ export class ViewSection extends Widget {
     });
     front.changed.connect(this.follow, this);
     this.follow();
+  }
+
+  /** Shows one view model, until it goes or a person chooses another; the newest if it is null. */
+  choose(model: string | null): void {
+    this.chosen = NEWEST;
+    this.wanted = model ?? NEWEST;
+    this.draw();
   }
 
   override dispose(): void {
@@ -140,7 +144,7 @@ export class ViewSection extends Widget {
       status: () => this.status(),
       waiting: () => (this.drawn ? (link?.waiting(this.drawn.model) ?? 0) : 0),
       link: () => link,
-      ...this.surroundings
+      openIn: () => place => this.open(this.name, place, this.drawn?.model ?? null)
     });
     replace(this.root);
     const options = { empty: VIEWS[this.name].run };
@@ -172,6 +176,10 @@ export class ViewSection extends Widget {
 
   private draw(): void {
     const all = this.link?.shown(this.name) ?? [];
+    if (this.wanted !== NEWEST && all.some(entry => entry.model === this.wanted)) {
+      this.chosen = this.wanted;
+      this.wanted = NEWEST;
+    }
     const shown = all.find(entry => entry.model === this.chosen) ?? all.at(-1) ?? null;
     this.offer(all, shown);
     const trouble = shown?.trouble ?? '';

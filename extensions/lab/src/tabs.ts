@@ -10,7 +10,7 @@ import { COMMANDS, IFrontLink, IWorkbenchPanel } from './tokens';
 type Tab = MainAreaWidget<ViewSection>;
 
 function makeTab(name: ViewName, front: IFrontLink, panel: IWorkbenchPanel): Tab {
-  const content = new ViewSection(name, front, { openIn: () => panel.reveal(name), places: ['side'] });
+  const content = new ViewSection(name, front, panel.open);
   content.addClass('wb-mod-tab');
   const tab = new MainAreaWidget({ content });
   tab.id = `workbench-tab-${name}`;
@@ -60,6 +60,10 @@ export const tabsPlugin: JupyterFrontEndPlugin<void> = {
           app.shell.add(tab, 'main', { mode: 'split-right', type: 'Workbench' });
         }
         app.shell.activateById(tab.id);
+        const { model } = args;
+        if (typeof model === 'string') {
+          tab.content.choose(model);
+        }
       }
     });
     void restorer?.restore(tracker, {

@@ -2,6 +2,7 @@ import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 import type { ViewName } from '../../protocol/src/index';
 import type { KernelLink } from '../../widgets/src/shared/link';
+import type { Opener } from '../../widgets/src/shared/places';
 
 /** The link of the notebook in front. */
 export interface IFrontLink {
@@ -23,6 +24,8 @@ export const IFrontLink = new Token<IFrontLink>(
 export interface IWorkbenchPanel {
   /** Brings the section of a view into sight; without one, the sidebar. */
   reveal(view?: ViewName): void;
+  /** Opens a view at the side or in a tab, on one of its view models. */
+  readonly open: Opener;
 }
 
 /** Provides the sidebar. */
@@ -35,7 +38,7 @@ export const IWorkbenchPanel = new Token<IWorkbenchPanel>(
 export const COMMANDS = {
   /** Shows the sidebar; argument `view` names a section. */
   open: 'workbench:open',
-  /** Opens a view as a tab in the main area; argument `view` names it. */
+  /** Opens a view as a tab in the main area; argument `view` names it, `model` which one it shows. */
   tab: 'workbench:open-tab',
   /** Opens the first notebook, or the sidebar where that is not there. */
   start: 'workbench:start'

@@ -700,7 +700,7 @@ export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
     title: 'Shapes',
     icon: 'M2 5h8.5v8.5H2zM4.5 2.5H13V11h-1.5V4h-7z',
     run: 'wb.live.show(x)  # a tensor',
-    height: 440
+    height: 640
   },
   training: {
     title: 'Training',
@@ -712,25 +712,25 @@ export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
     title: 'Observers',
     icon: 'M1.5 9h2.6v5H1.5zM5.1 5h2.6v9H5.1zM8.7 2h2.6v12H8.7zM12.3 7h2.2v7h-2.2z',
     run: 'calibration = wb.quantization.Calibration(wb.quantization.prepare(model.eval()))',
-    height: 440
+    height: 640
   },
   graph: {
     title: 'Graph',
     icon: 'M5.7 1.5h4.6V5H9.1l2.2 5H14v4h-4.6v-4h.5L8 5.8 6.1 10h.5v4H2v-4h2.7l2.2-5H5.7z',
     run: 'wb.live.show(wb.graph.trace(model, batch))',
-    height: 440
+    height: 640
   },
   heatmap: {
     title: 'Attribution',
     icon: 'M2 2h3.4v3.4H2zM6.3 2h3.4v3.4H6.3zM11.3 2.7h2v2h-2zM2 6.3h3.4v3.4H2zM6.3 6.3h3.4v3.4H6.3zM10.6 6.3H14v3.4h-3.4zM2.7 11.3h2v2h-2zM6.3 10.6h3.4V14H6.3zM11.3 11.3h2v2h-2z',
     run: 'wb.attribution.explain(model, batch)',
-    height: 440
+    height: 640
   },
   scatter: {
     title: 'Projector',
     icon: 'M2.5 11a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM5.5 7a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM3 3.5a1.3 1.3 0 1 0 2.6 0a1.3 1.3 0 1 0-2.6 0zM9 11.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0zM10.6 4.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0z',
     run: 'wb.embedding.Embedding(vectors, labels).project()',
-    height: 440
+    height: 640
   }
 };
 

@@ -32,8 +32,8 @@ export interface Selection {
   readonly from?: string;
 }
 
-/** Where a view can be opened: in the cell, in the side area, or as a main tab. */
-export type Place = 'cell' | 'side' | 'tab';
+/** Where a view can be opened: in the side area, or as a main tab. */
+export type Place = 'side' | 'tab';
 
 /** The surroundings of one view. */
 export interface Host<E> {
@@ -53,9 +53,7 @@ export interface Host<E> {
   /** Puts text on the clipboard. */
   copy(text: string): void;
   /** Opens this view elsewhere; absent where there is only one place. */
-  openIn?(place: Place): void;
-  /** The places that `openIn` can reach; the side and a tab if it is absent. */
-  readonly places?: readonly Place[];
+  readonly openIn?: (place: Place) => void;
   /** Goes to a line of source, such as `cell 4, line 2`; absent where there is no way to. */
   openSource?(source: string): void;
   /** Tells the other views what was selected here. */

@@ -49,8 +49,8 @@ class View:
     """The line that fills its section."""
     selects: Literal["node", "observer", "points"] | None = None
     """The part of the shared selection that it takes part in: by `SelectEvent`, or `SelectPointsEvent` for points."""
-    height: int = 440
-    """Height of its section in pixels, as long as nobody has changed it."""
+    height: int = 640
+    """Greatest height of its section in pixels, as long as nobody has changed it; it is as high as what it holds."""
 
 
 VIEWS: dict[str, View] = {
@@ -74,7 +74,6 @@ VIEWS: dict[str, View] = {
             events=(PauseEvent, ResumeEvent, StopEvent),
             widgets={"training": ("TrainingWidget", "training")},
             run="wb.train.Trainer(model, loss, optimizer).fit(loader, epochs=5)",
-            height=640,
         ),
         View(
             name="histogram",

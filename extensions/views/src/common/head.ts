@@ -8,11 +8,11 @@ import { ago } from './numbers';
 import { hex } from './colours';
 import { themeOf } from './theme';
 
-const PLACES: Record<Place, string> = {
-  cell: 'Open in the cell',
-  side: 'Open at the side',
-  tab: 'Open in a tab'
-};
+/** The same in a cell, at the side and in a tab: a menu that is another one everywhere is learned nowhere. */
+const PLACES: readonly (readonly [Place, string])[] = [
+  ['side', 'Open at the side'],
+  ['tab', 'Open in a tab']
+];
 
 /** What the freshness mark says. */
 export function freshness(
@@ -156,8 +156,8 @@ export class HeadLine {
     const { host, head } = this;
     const items: (MenuItem | null)[] = [];
     if (host.openIn) {
-      for (const place of host.places ?? (['side', 'tab'] as const)) {
-        items.push({ label: PLACES[place], run: () => host.openIn?.(place) });
+      for (const [place, label] of PLACES) {
+        items.push({ label, run: () => host.openIn?.(place) });
       }
       items.push(null);
     }

@@ -1,6 +1,6 @@
-import type { Reply } from '../../../protocol/src/index';
+import type { Reply, ViewName } from '../../../protocol/src/index';
 import { PROTOCOL_VERSION } from '../../../protocol/src/index';
-import type { Answer, Mount, Status, View } from '../../../views/src/host';
+import type { Answer, Mount, Place, Status, View } from '../../../views/src/host';
 import { h, replace } from '../../../views/src/common/dom';
 import { freshness, LinkedHost } from './host';
 import type { Manager } from './keep';
@@ -9,6 +9,7 @@ import type { Kernel, Signal } from './kernel';
 import { KernelLink } from './link';
 import type { PlainEvent } from './outbox';
 import { Outbox } from './outbox';
+import { findOpener } from './places';
 
 /** The traits of `workbench.widgets.base.ViewWidget`. */
 interface Traits {
@@ -76,7 +77,8 @@ class Shown<S, E> {
       status: () => this.status(),
       waiting: () =>
         this.own.waiting(model.get('view_model')) + (this.link?.waiting(model.get('view_model')) ?? 0),
-      link: () => this.link
+      link: () => this.link,
+      openIn: () => this.opener()
     });
     this.view = mount(this.body, this.host as never);
     model.on('change:state', this.schedule);
@@ -145,6 +147,13 @@ class Shown<S, E> {
       return { kind: 'disconnected', reason: 'kernel restarted' };
     }
     return freshness(this.model.get('state'));
+  }
+
+  /** Opens this view elsewhere on the same view model; undefined where no panel of this page can show it. */
+  private opener(): ((place: Place) => void) | undefined {
+    const open = this.seesKernel ? findOpener() : undefined;
+    const view = this.model.get('view') as ViewName;
+    return open && (place => open(view, place, this.model.get('view_model')));
   }
 
   private async send(event: PlainEvent): Promise<Answer | undefined> {

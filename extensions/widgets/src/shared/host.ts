@@ -13,8 +13,8 @@ export interface Source {
   readonly waiting: () => number;
   /** The views on the same kernel; null where there is no link. */
   readonly link: () => KernelLink | null;
-  readonly openIn?: (place: Place) => void;
-  readonly places?: readonly Place[];
+  /** Opens the view elsewhere, where that is possible now. */
+  readonly openIn: () => ((place: Place) => void) | undefined;
 }
 
 /** The fields of every state's head that say how fresh it is. */
@@ -30,8 +30,6 @@ export function freshness(state: unknown): Status {
 
 /** The surroundings of a view, for widgets and panels alike. */
 export class LinkedHost implements Host<never> {
-  readonly openIn?: (place: Place) => void;
-  readonly places?: readonly Place[];
   private readonly statusCallbacks = new Set<(status: Status) => void>();
   private readonly selectCallbacks = new Set<(selection: Selection) => void>();
   private readonly refusedCallbacks = new Set<(reason: string) => void>();
@@ -39,14 +37,16 @@ export class LinkedHost implements Host<never> {
   private endSelection: (() => void) | null = null;
   private told = '';
 
-  constructor(private readonly source: Source) {
-    this.openIn = source.openIn;
-    this.places = source.places;
-  }
+  constructor(private readonly source: Source) {}
 
   /** How fresh the picture is now. */
   get status(): Status {
     return this.source.status();
+  }
+
+  /** Opens this view elsewhere; undefined where nothing can. */
+  get openIn(): ((place: Place) => void) | undefined {
+    return this.source.openIn();
   }
 
   /** How many events are not confirmed, for so long that a person should know. */
