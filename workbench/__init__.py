@@ -17,14 +17,20 @@ from typing import Any as _Any
 from workbench import autograd, data, fft, kernels, linalg, models, names, nn, optim, return_types, special
 from workbench.autograd import (
     autocast,
+    clear_autocast_cache,
     enable_grad,
+    get_autocast_cpu_dtype,
     get_autocast_dtype,
+    get_autocast_gpu_dtype,
     grad_enabled,
     inference_mode,
+    is_autocast_cache_enabled,
+    is_autocast_cpu_enabled,
     is_autocast_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
+    set_autocast_cache_enabled,
     set_grad_enabled,
 )  # fmt: skip
 from workbench.base import renderer_lookup as _rich
@@ -52,6 +58,7 @@ from workbench.base.dtypes import (
     set_default_dtype,
     uint8,
 )
+from workbench.base.dtypes import DType as dtype
 from workbench.base.dtypes import bool_ as bool
 from workbench.base.errors import (
     AutogradError,
@@ -131,16 +138,15 @@ __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
     "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "WeightsError", "arange",
     "as_tensor", "autocast", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
-    "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad",
-    "eye", "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like",
-    "func", "get_default_dtype", "get_num_threads", "get_rng_state", "grad_enabled", "inf",
-    "inference_mode", "initial_seed", "int16", "int32", "int64", "int8", "is_autocast_enabled", "is_grad_enabled",
-    "is_inference_mode_enabled", "kernels", "linalg", "linspace", "logspace", "manual_seed",
-    "models", "multinomial", "names", "nan", "newaxis", "nn", "no_grad", "normal", "ones",
-    "ones_like", "optim", "pi", "poisson", "promote_types", "qint32", "qint8", "quint8", "rand",
-    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "register_backend",
-    "return_types", "seed", "set_default_dtype", "set_grad_enabled", "set_num_threads",
-    "set_rng_state", "special", "summary", "tensor", "uint8", "vmap", "zeros", "zeros_like",
+    "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad", "eye", "fft",
+    "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like", "func", "get_default_dtype",
+    "get_num_threads", "get_rng_state", "grad_enabled", "inf", "inference_mode", "initial_seed", "int16", "int32",
+    "int64", "int8", "is_autocast_enabled", "is_grad_enabled", "is_inference_mode_enabled", "kernels", "linalg",
+    "linspace", "logspace", "manual_seed", "models", "multinomial", "names", "nan", "newaxis", "nn", "no_grad",
+    "normal", "ones", "ones_like", "optim", "pi", "poisson", "promote_types", "qint32", "qint8", "quint8", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "register_backend", "return_types",
+    "seed", "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_rng_state", "special", "summary",
+    "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
 
 float, double, half = float32, float64, float16
@@ -153,9 +159,13 @@ newaxis = None
 """In an index: a new dim of size 1."""
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += ["set_printoptions"]
-__all__ += ["Size", "SymInt", "get_autocast_dtype"]
 __all__ += [
-    "channels_last", "channels_last_3d", "contiguous_format", "layout", "memory_format", "preserve_format", "strided",
+    "Size", "SymInt", "clear_autocast_cache", "dtype", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "set_autocast_cache_enabled",
+]  # fmt: skip
+__all__ += [
+    "channels_last", "channels_last_3d", "contiguous_format", "layout", "memory_format", "preserve_format",
+    "strided",
 ]  # fmt: skip
 __all__ += sorted(_FUNCTIONS)
 
@@ -171,6 +181,7 @@ _LATER = (
     "attribution",
     "backends",
     "compiler",
+    "cpu",
     "cuda",
     "distributed",
     "embedding",
@@ -202,7 +213,13 @@ _LATER = (
 
 _LATER_FROM = {
     "_assert": "workbench.jit",
+    "GradScaler": "workbench.amp",
+    "OutOfMemoryError": "workbench.cuda",
+    "SymBool": "workbench.types",
+    "SymFloat": "workbench.types",
     "compile": "workbench.compiler",
+    "get_device_module": "workbench.accelerator",
+    "typename": "workbench.overrides",
     "load": "workbench.interop.serialization",
     "load_weights": "workbench.interop.weights",
     "save": "workbench.interop.serialization",
@@ -226,7 +243,16 @@ PYTORCH_FILES = ("_tensor", "functional", "torch_version")
 """Files of PyTorch's whose names are offered here: ``python -m workbench.torch`` finds them."""
 
 _ELSEWHERE = {
+    "_C": "it is PyTorch's compiled part: whatever a program looks for there has a name of its own",
+    "_dynamo": "nothing is compiled here, wb.compile hands back what it is given: leave its settings out",
+    "_inductor": "nothing is compiled here, wb.compile hands back what it is given: leave its settings out",
+    "float8_e4m3fn": "there are no floats of 8 bits: float16 and bfloat16 are the narrowest",
+    "float8_e5m2": "there are no floats of 8 bits: float16 and bfloat16 are the narrowest",
     "fx": "wb.graph traces functions and modules",
+    "library": "an op is declared as a record: wb.autograd.Function gives a function a gradient of its own",
+    "nested": "tensors of rows of different lengths are not here: pad them, or nn.utils.rnn packs them",
+    "ops": "functions are called by their names in wb: there is no second table of them",
+    "symeig": "PyTorch has it no more either: wb.linalg.eigh(x) gives eigenvalues and vectors",
 }
 """Words of PyTorch's for what is called otherwise here, and what it is called."""
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-from workbench import cuda
+from workbench import cpu, cuda
 from workbench.base.devices import Device
-from workbench.base.errors import UnavailableError
+from workbench.base.errors import DeviceError, UnavailableError
 from workbench.base.public import words
 
 __all__ = [
     "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",
     "max_memory_allocated", "memory_allocated", "set_device_index", "synchronize",
 ]  # fmt: skip
+
+
+_MODULES: dict[str, ModuleType] = {"cpu": cpu, "cuda": cuda}
 
 
 def is_available() -> bool:
@@ -63,6 +67,16 @@ def empty_cache() -> None:
     """Give memory that nobody uses back. Raises UnavailableError where there is none."""
     _need()
     cuda.empty_cache()
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """Return what `wb` has for a device, ``wb.cpu`` or ``wb.cuda``. Raises DeviceError for any other."""
+    kind = Device("cpu" if device is None else device).type
+    if kind not in _MODULES:
+        raise DeviceError(
+            f"get_device_module: there is no module for the device {kind!r}; ask for 'cpu' or 'cuda'"
+        )
+    return _MODULES[kind]
 
 
 def memory_allocated(device: Any = None) -> int:

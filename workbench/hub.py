@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlparse
 
 from workbench.base.absent import refusing
 from workbench.base.public import words
 
-__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+"""Where a hash stands in the name of a file of weights."""
+
+__all__ = [
+    "download_url_to_file",
+    "get_dir",
+    "help",
+    "list",
+    "HASH_REGEX",
+    "load",
+    "load_state_dict_from_url",
+    "set_dir",
+    "urlparse",
+]
 
 _REASON = (
     "needs a network, and would run what it fetched. Get the file yourself; wb.load_weights(path) reads weights "
@@ -21,6 +36,9 @@ list: Callable[..., Any] = refusing("hub.list", _REASON)
 help: Callable[..., Any] = refusing("hub.help", _REASON)
 load_state_dict_from_url: Callable[..., Any] = refusing("hub.load_state_dict_from_url", _REASON)
 download_url_to_file: Callable[..., Any] = refusing("hub.download_url_to_file", _REASON)
+
+_download_url_to_file = download_url_to_file
+"""Its older name."""
 
 _folder: str | None = None
 

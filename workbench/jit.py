@@ -15,9 +15,9 @@ from workbench.base.errors import UnavailableError
 from workbench.base.public import words
 
 __all__ = [
-    "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "ignore", "interface", "is_scripting",
-    "is_tracing", "isinstance", "load", "save", "script", "script_if_tracing", "script_method", "trace",
-    "trace_module", "unused",
+    "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
+    "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script",
+    "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
 F = TypeVar("F")
@@ -123,9 +123,11 @@ def _given(word: str, thing: Any) -> Any:
     raise UnavailableError(f"jit.{word}: {_REASON}")
 
 
+freeze: Callable[..., Any] = refusing("jit.freeze", _REASON)
+fork: Callable[..., Any] = refusing("jit.fork", _REASON)
+wait: Callable[..., Any] = refusing("jit.wait", _REASON)
+optimize_for_inference: Callable[..., Any] = refusing("jit.optimize_for_inference", _REASON)
 load: Callable[..., Any] = refusing("jit.load", "TorchScript's archives are not read yet")
 save: Callable[..., Any] = refusing("jit.save", "TorchScript's archives are not written yet")
 
-__getattr__, __dir__ = words(
-    __name__, __all__, elsewhere={"freeze": _REASON, "fork": _REASON, "wait": _REASON}
-)
+__getattr__, __dir__ = words(__name__, __all__)

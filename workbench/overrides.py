@@ -11,7 +11,7 @@ from workbench.tensor import Tensor
 
 __all__ = [
     "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
-    "is_tensor_like", "is_tensor_method_or_property",
+    "is_tensor_like", "is_tensor_method_or_property", "typename",
 ]  # fmt: skip
 
 
@@ -47,6 +47,19 @@ def handle_torch_function(
 def is_tensor_like(inp: Any) -> bool:
     """Say whether something is a tensor, or a class that would answer as one."""
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
+def typename(obj: Any) -> str:
+    """Return the name of something's type, with its module where that is not Python's own.
+
+    >>> import workbench as wb
+    >>> typename([1]), typename(wb.float32)
+    ('list', 'workbench.base.dtypes.DType')
+    """
+    kind = obj if isinstance(obj, type) else type(obj)
+    named = getattr(obj, "__qualname__", kind.__qualname__)
+    module = getattr(obj, "__module__", kind.__module__)
+    return named if module in (None, "builtins") else f"{module}.{named}"
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:

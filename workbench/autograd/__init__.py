@@ -8,7 +8,17 @@ from workbench.autograd.engine import backward
 from workbench.autograd.function import Function, once_differentiable
 from workbench.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from workbench.autograd.gradients import grad
-from workbench.autograd.mixed_precision import autocast, get_autocast_dtype, is_autocast_enabled
+from workbench.autograd.mixed_precision import (
+    autocast,
+    clear_autocast_cache,
+    get_autocast_cpu_dtype,
+    get_autocast_dtype,
+    get_autocast_gpu_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_cpu_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+)
 from workbench.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -32,7 +42,13 @@ __all__ = [
     "enable_grad",
     "forward_ad",
     "functional",
+    "clear_autocast_cache",
+    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "set_autocast_cache_enabled",
     "grad",
     "grad_enabled",
     "gradcheck",

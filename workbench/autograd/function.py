@@ -25,7 +25,10 @@ from workbench.core.value import Value, dims_of
 from workbench.core.views import asks
 from workbench.tensor import Tensor
 
-__all__ = ["Context", "Function", "once_differentiable"]
+__all__ = ["Context", "Function", "FunctionCtx", "once_differentiable"]
+
+FunctionCtx = Context
+"""PyTorch's name for it, in annotations."""
 
 
 class Function:

@@ -15,7 +15,10 @@ from workbench.core import dispatch
 from workbench.core.autocast import Autocast, autocast_dtype
 from workbench.core.backend import is_available
 
-__all__ = ["autocast", "get_autocast_dtype", "is_autocast_enabled"]
+__all__ = [
+    "autocast", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
+    "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
+]  # fmt: skip
 
 
 class autocast:
@@ -103,3 +106,31 @@ def get_autocast_dtype(device_type: str) -> DType:
     if now is not None:
         return as_dtype(now)
     return as_dtype("bfloat16" if Device(device_type).type in ("cpu", "xpu") else "float16")
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Say `is_autocast_enabled` of the CPU: PyTorch's older word."""
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_cpu_dtype() -> DType:
+    """Return `get_autocast_dtype` of the CPU: PyTorch's older word."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> DType:
+    """Return `get_autocast_dtype` of a GPU: PyTorch's older word."""
+    return get_autocast_dtype("cuda")
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Say whether casts of weights are kept for the next use: each is made when it is needed."""
+    return False
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Say whether casts of weights should be kept: taken, and none are."""
+
+
+def clear_autocast_cache() -> None:
+    """Forget casts of weights that were kept: none are."""

@@ -11,9 +11,9 @@ from workbench.base.lazy import Lazy
 from workbench.core import backend
 
 __all__ = [
-    "CUPY", "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
-    "get_device_properties", "index_of", "init", "is_available", "is_bf16_supported", "is_initialized", "need",
-    "set_device", "synchronize",
+    "CUPY", "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
+    "get_device_name", "get_device_properties", "index_of", "init", "is_available", "is_bf16_supported",
+    "is_initialized", "is_tf32_supported", "need", "set_device", "synchronize",
 ]  # fmt: skip
 
 CUPY = Lazy("cupy")
@@ -92,6 +92,16 @@ def get_device_properties(device: Any = None) -> Any:
     """Return what CuPy's runtime says of a GPU. Raises UnavailableError without one."""
     need("get_device_properties")
     return CUPY.cuda.runtime.getDeviceProperties(index_of(device))
+
+
+def get_arch_list() -> list[str]:
+    """Return for which GPUs there is compiled code: CuPy compiles its own when it needs it."""
+    return []
+
+
+def is_tf32_supported() -> bool:
+    """Say whether products on a GPU can be computed in 19 bits: not asked for here."""
+    return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

@@ -9,6 +9,7 @@ from workbench.data.collate import default_collate, default_convert
 from workbench.data.combine import StackDataset, Subset, random_split
 from workbench.data.dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset
 from workbench.data.digits import Digits, digits
+from workbench.data.distributed_sampler import DistributedSampler
 from workbench.data.idx import fashion_mnist, read_idx
 from workbench.data.images import ImageFolder, read_image
 from workbench.data.labels import read_labels
@@ -38,6 +39,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "Digits",
+    "DistributedSampler",
     "ImageFolder",
     "IterableDataset",
     "NumpyDataset",

@@ -14,9 +14,10 @@ from workbench.base.public import words
 __all__ = [
     "ReduceOp", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all",
     "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "destroy_process_group", "gather",
-    "get_backend", "get_rank", "get_world_size", "init_process_group", "irecv", "is_available", "is_gloo_available",
-    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "isend", "monitored_barrier",
-    "new_group", "recv", "reduce", "reduce_op", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
+    "get_backend", "get_default_backend_for_device", "get_rank", "get_world_size", "init_process_group", "irecv",
+    "is_available", "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available",
+    "is_torchelastic_launched", "isend", "monitored_barrier", "new_group", "recv", "reduce", "reduce_op",
+    "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
 ]  # fmt: skip
 
 _REASON = (
@@ -32,6 +33,11 @@ def is_available() -> bool:
     >>> rank = wb.distributed.get_rank() if wb.distributed.is_initialized() else 0
     """
     return False
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """Return by what processes with this device would talk: ``gloo`` for the CPU, as in PyTorch."""
+    return "nccl" if str(device).startswith("cuda") else "gloo"
 
 
 is_initialized = is_nccl_available = is_gloo_available = is_mpi_available = is_torchelastic_launched = (

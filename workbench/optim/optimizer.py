@@ -6,7 +6,7 @@ import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from workbench.base.dims import near_miss
 from workbench.core import dispatch
@@ -18,6 +18,18 @@ from workbench.tensor import Tensor
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 Group = dict[str, Any]
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
+"""What an optimizer is made of, for annotations of others' optimizers."""
+
+
+class _Required:
+    """Stands for a setting that a group of parameters must give, in others' optimizers."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
 
 _before_every_step: list[Callable[..., Any]] = []
 _after_every_step: list[Callable[..., Any]] = []

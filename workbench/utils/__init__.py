@@ -9,4 +9,8 @@ from workbench.utils import benchmark, checkpoint, dlpack
 
 __all__ = ["benchmark", "checkpoint", "data", "dlpack"]
 
-__getattr__, __dir__ = words(__name__, __all__, later={"tensorboard": "workbench.utils.tensorboard"})
+__getattr__, __dir__ = words(
+    __name__,
+    __all__,
+    later={"model_zoo": "workbench.utils.model_zoo", "tensorboard": "workbench.utils.tensorboard"},
+)
