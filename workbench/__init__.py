@@ -14,7 +14,20 @@ from functools import partial as _partial
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from workbench import autograd, data, fft, kernels, linalg, models, names, nn, optim, return_types, special
+from workbench import (
+    autograd,
+    data,
+    fft,
+    kernels,
+    linalg,
+    models,
+    names,
+    nn,
+    optim,
+    return_types,
+    sparse,
+    special,
+)
 from workbench.autograd import (
     autocast,
     clear_autocast_cache,
@@ -78,6 +91,8 @@ from workbench.base.memory_formats import (
     channels_last_3d,
     contiguous_format,
     preserve_format,
+    sparse_coo,
+    sparse_csr,
     strided,
 )
 from workbench.base.module_types import Gathered as _Gathered
@@ -132,6 +147,7 @@ from workbench.tensor.random import (
     randperm,
 )  # fmt: skip
 from workbench.tensor.ranges import arange, linspace, logspace
+from workbench.tensor.sparse import sparse_coo_tensor, sparse_csr_tensor
 from workbench.tensor.type_queries import finfo, iinfo, is_tensor, numel, result_type
 
 __all__ = [
@@ -145,7 +161,8 @@ __all__ = [
     "linspace", "logspace", "manual_seed", "models", "multinomial", "names", "nan", "newaxis", "nn", "no_grad",
     "normal", "ones", "ones_like", "optim", "pi", "poisson", "promote_types", "qint32", "qint8", "quint8", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "register_backend", "return_types",
-    "seed", "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_rng_state", "special", "summary",
+    "seed", "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_rng_state", "sparse",
+    "sparse_coo", "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor", "special", "summary",
     "tensor", "uint8", "vmap", "zeros", "zeros_like",
 ]  # fmt: skip
 

@@ -52,6 +52,7 @@ from workbench import names as names
 from workbench import nn as nn
 from workbench import optim as optim
 from workbench import return_types as return_types
+from workbench import sparse as sparse
 from workbench import special as special
 from workbench.autograd import autocast as autocast
 from workbench.autograd import clear_autocast_cache as clear_autocast_cache
@@ -106,6 +107,8 @@ from workbench.base.memory_formats import channels_last as channels_last
 from workbench.base.memory_formats import channels_last_3d as channels_last_3d
 from workbench.base.memory_formats import contiguous_format as contiguous_format
 from workbench.base.memory_formats import preserve_format as preserve_format
+from workbench.base.memory_formats import sparse_coo as sparse_coo
+from workbench.base.memory_formats import sparse_csr as sparse_csr
 from workbench.base.memory_formats import strided as strided
 from workbench.base.random import Generator as Generator
 from workbench.base.random import default_generator as default_generator
@@ -133,6 +136,8 @@ from workbench.tensor.printing import set_printoptions as set_printoptions
 from workbench.tensor.ranges import arange as arange
 from workbench.tensor.ranges import linspace as linspace
 from workbench.tensor.ranges import logspace as logspace
+from workbench.tensor.sparse import sparse_coo_tensor as sparse_coo_tensor
+from workbench.tensor.sparse import sparse_csr_tensor as sparse_csr_tensor
 from workbench.tensor.type_queries import finfo as finfo
 from workbench.tensor.type_queries import iinfo as iinfo
 from workbench.tensor.type_queries import is_tensor as is_tensor
@@ -1567,6 +1572,9 @@ def split_with_sizes(input: _Tensor, split_sizes: _Sequence[_int], dim: _Dim = 0
 
 def split_with_sizes_copy(input: _Tensor, split_sizes: _Sequence[_int], dim: _Dim = 0) -> _tuple[_Tensor, ...]:
     """As `split_with_sizes`, with memory of its own instead of a view."""
+
+def spmm(mat1: _Tensor, mat2: _Tensor) -> _Tensor:
+    """Product of a sparse matrix and a dense or sparse one: y[i, j] = Σ_k a[i, k]·b[k, j]."""
 
 def sqrt(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Square root."""

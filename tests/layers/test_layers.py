@@ -13,7 +13,7 @@ ORDER = [
     {"kernels"},
     {"core"},
     {"ops"},
-    {"tensor", "linalg", "fft", "special", "names", "return_types"},
+    {"tensor", "linalg", "fft", "special", "sparse", "names", "return_types"},
     {"autograd", "graph", "func"},
     {"nn", "optim", "data"},
     {"amp", "models"},
@@ -62,6 +62,7 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.linalg": "as above",
         "scipy.linalg.blas": "as above",
         "scipy.fft": "as above",
+        "scipy.sparse": "as above",
     },
     "workbench.base.files": {"fcntl": "only where the system is POSIX"},
     "workbench.base.renderer_lookup": {

@@ -20,6 +20,7 @@ OFFERED: dict[str, dict[str, Any]] = {
     "linalg": ops.LINALG,
     "fft": ops.FFT,
     "special": ops.SPECIAL,
+    "sparse": ops.SPARSE,
 }
 EVERY = [
     pytest.param(function, id=f"{room}.{name}")
@@ -85,8 +86,9 @@ def test_signatures_are_pytorchs(function: Callable[..., Any], signature: str) -
         (wb.linalg, ops.LINALG),
         (wb.fft, ops.FFT),
         (wb.special, ops.SPECIAL),
+        (wb.sparse, ops.SPARSE),
     ],
-    ids=["workbench", "Tensor", "nn.functional", "linalg", "fft", "special"],
+    ids=["workbench", "Tensor", "nn.functional", "linalg", "fft", "special", "sparse"],
 )
 def test_completion_offers_every_function(place: Any, offered: dict[str, Any]) -> None:
     # What the package itself leaves out of its list, tests/base/test_public.py says.
@@ -95,7 +97,7 @@ def test_completion_offers_every_function(place: Any, offered: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(
-    "room", [wb, wb.linalg, wb.fft, wb.special, wb.nn.functional], ids=lambda room: room.__name__
+    "room", [wb, wb.linalg, wb.fft, wb.special, wb.sparse, wb.nn.functional], ids=lambda room: room.__name__
 )
 def test_everything_exported_is_there(room: Any) -> None:
     assert room is wb or set(room.__all__) <= set(dir(room))

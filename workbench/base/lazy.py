@@ -14,6 +14,7 @@ __all__ = [
     "scipy_blas",
     "scipy_fft",
     "scipy_linalg",
+    "scipy_sparse",
     "scipy_special",
 ]
 
@@ -60,3 +61,4 @@ scipy_special = Lazy("scipy.special")
 scipy_linalg = Lazy("scipy.linalg")
 scipy_blas = Lazy("scipy.linalg.blas")
 scipy_fft = Lazy("scipy.fft")
+scipy_sparse = Lazy("scipy.sparse")

@@ -7,13 +7,14 @@ from typing import Any
 
 __all__ = [
     "Layout", "MemoryFormat", "channels_last", "channels_last_3d", "check_format", "check_layout", "check_pinned",
-    "contiguous_format", "format_asked", "preserve_format", "strided",
+    "contiguous_format", "format_asked", "preserve_format", "sparse_coo",
+    "sparse_csr", "strided",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """How the values of a tensor are kept: ``strided``, each at its own place.
+    """How the values of a tensor are kept: ``strided``, each at its own place, or sparse, those that are not 0.
 
     >>> strided
     workbench.strided
@@ -48,6 +49,8 @@ class MemoryFormat:
 
 
 strided = Layout("strided")
+sparse_coo = Layout("sparse_coo")
+sparse_csr = Layout("sparse_csr")
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last", (0, 2, 3, 1))
@@ -69,7 +72,8 @@ def check_layout(op: str, layout: Any) -> None:
             f"{op}(): argument 'layout' must be a layout such as workbench.strided, not {type(layout).__name__}"
         )
     raise RuntimeError(
-        f"{op}(): it makes values that each have a place of their own, layout=strided, got {layout}"
+        f"{op}(): it makes values that each have a place of their own, layout=strided, got {layout}: what is made "
+        "becomes sparse by to_sparse(layout=…)"
     )
 
 

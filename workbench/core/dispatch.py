@@ -19,7 +19,8 @@ import numpy as np
 
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.quantized_array import QuantizedArray
-from workbench.core import backend, tape
+from workbench.base.sparse_array import SparseArray
+from workbench.core import backend, sparse_rules, tape
 from workbench.core.bases import APPLY, eager
 from workbench.core.dtype_rules import cast, common_dtype, compute, narrowed, settled
 from workbench.core.mirrors import mirror
@@ -64,6 +65,9 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
     state = _get()
     if state.top is None:
         results = evaluate(op, inputs, params)
+    elif any(map(sparse_rules.is_sparse, inputs)) and "places" not in op.properties:
+        # Before anybody looks on: the ops that the rule is made of are what is recorded, traced or batched.
+        return _sparse(op, inputs, params)
     else:
         interpreter, below = state.top
         token = IN_FORCE.set(State(state.grad, below, state.inference))
@@ -82,7 +86,8 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
             # Each view is brought to its place on the tape, also where another operand asks for a gradient already.
             if isinstance(value, Value) and (value._requires_grad if value._view is None else asks(value)):
                 wanted = True
-        if wanted:
+        # What a rule for sparse values returns was recorded by the ops that it is made of.
+        if wanted and not (isinstance(results, Value) and results._requires_grad):
             several = results if isinstance(results, tuple) else (results,)
             # Where the first output has no gradient, none has: indices only ever stand beside values.
             if several[0].payload.dtype.kind in "fcV":
@@ -146,7 +151,7 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = narrowed(op, out, half, params)
     if op.outputs == 1:
         # NumPy returns its scalars, not arrays, where no dim is left.
-        if type(out) is not np.ndarray and not hasattr(out, "quantizer") and backend.backend_of(out) is None:
+        if type(out) is not np.ndarray and type(out) not in _OWN and backend.backend_of(out) is None:
             out = np.asarray(out)
         result = new(out, names)
         if op.view:
@@ -161,6 +166,8 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 _SCALARS = (int, float, complex, np.generic)
+_OWN = frozenset({QuantizedArray, SparseArray})
+"""Payloads of our own that ops give, beside arrays."""
 _CODES = frozenset({QuantizedArray, np.ndarray, type(None)})
 """What integer layers are given, as a rule: nobody else needs to be asked about these."""
 
@@ -176,6 +183,10 @@ def _check_operand(op: Op, place: int, value: Any) -> None:
 def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate where some input is not a plain array: a value without numbers, or a quantized one."""
     arrays = [value.payload if isinstance(value, Value) else value for value in inputs]
+    if any(type(array) is SparseArray for array in arrays):
+        if "places" not in op.properties:
+            return _sparse(op, inputs, params)
+        return new(op.forward(*arrays, **params), names_in(infer_dims(op, inputs, params)))
     if _CODES.issuperset(map(type, arrays)):
         return _quantized(op, inputs, arrays, params)
     if any(isinstance(array, Abstract) for array in arrays):
@@ -191,6 +202,21 @@ def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> A
     if any(backend.backend_of(array) is not None for array in arrays):
         return _on_device(op, inputs, arrays, params)
     return _quantized(op, inputs, arrays, params)
+
+
+def _sparse(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Evaluate where some input is sparse: by the op's rule, which is written with other ops."""
+    rule = sparse_rules.derived(op) if op.sparse is None else op.sparse
+    if isinstance(rule, Absent):
+        raise DTypeError(f"{op.name} is not defined for sparse tensors: {rule.reason}. {sparse_rules.CALL}")
+    dims: Any = infer_dims(op, inputs, params)
+    bare = [tape.alias(one, None) if isinstance(one, Value) else one for one in inputs]
+    result = rule(*bare, **params)
+    if result.payload.shape != dims.sizes:
+        raise DTypeError(
+            f"{op.name} of sparse tensors does not broadcast to {list(dims.sizes)}. {sparse_rules.CALL}"
+        )
+    return tape.alias(result, names_in(dims))
 
 
 def _on_device(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
@@ -260,6 +286,13 @@ class WithoutNumbers:
 def numbers(value: Any) -> Any:
     """Return the payload of `value` if it has numbers; raise where it has none."""
     array = value.payload
+    if type(array) is np.ndarray:
+        return array
+    if type(array) is SparseArray:
+        raise DTypeError(
+            f"a tensor of layout {array.layout} has no array of all values, as this needs, and is not changed in "
+            "place. Call to_dense() for all values, values() for those that are there"
+        )
     if isinstance(array, Abstract):
         found = array.numbers(value)
         if found is not None:

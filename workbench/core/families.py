@@ -107,6 +107,7 @@ def binary(
     properties: Iterable[str] = (),
     small: str | None = None,
     into: Callable[..., Any] | None = None,
+    sparse: Callable[..., Any] | Absent | None = None,
 ) -> Op:
     """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
 
@@ -166,6 +167,7 @@ def binary(
         bad=bad,
         small=small,
         into=into,
+        sparse=sparse,
         properties=frozenset(properties) | {"elementwise"},
     )
 

@@ -142,17 +142,21 @@ class Op(OpBase):
     """Where the formula or algorithm is written down: a paper, a standard. None where there is nothing to look up."""
     quantized: Callable[..., Any] | Absent = NOT_QUANTIZED
     """What it does to quantized payloads."""
+    sparse: Callable[..., Any] | Absent | None = None
+    """What it does to sparse values: a rule on values, written with other ops, see `core.sparse_rules`. None: derived,
+    where the op leaves 0 as it is."""
     cost: Callable[..., float] = per_value
     """Floating point operations, from the dims of the inputs, of the (first) output, and the parameters."""
     properties: frozenset[str] = frozenset()
-    """Of: linear (in all inputs together), commutative, random, view (shares its input's memory where it can), mirror
-    (a view that has to copy), moves (only moves values: it works on any type), crossing (moves values from one device
-    to another: its forward is given arrays of either), elementwise (each value out depends on the values at its own
-    place only; inputs broadcast), same (dims pass through unchanged and unchecked), passes (it may return the very
-    memory that it was given: who calls it does not go on with both), estimate (the gradient rule is a useful stand-in
-    for the derivative, such as a straight-through one), unsettled (values are known up to signs, phases or their order,
-    which a batch or a nearby input may settle in another way), narrow (under `core.autocast` it is computed in the
-    16-bit type), wide (there it is computed in float32)."""
+    """Of: linear (in all inputs together), commutative, random, places (it is given what is sparse as it is), view
+    (shares its input's memory where it can), mirror (a view that has to copy), moves (only moves values: it works
+    on any type), crossing (moves values from one device to another: its forward is given arrays of either),
+    elementwise (each value out depends on the values at its own place only; inputs broadcast), same (dims pass
+    through unchanged and unchecked), passes (it may return the very memory that it was given: who calls it does not
+    go on with both), estimate (the gradient rule is a useful stand-in for the derivative, such as a straight-
+    through one), unsettled (values are known up to signs, phases or their order, which a batch or a nearby input
+    may settle in another way), narrow (under `core.autocast` it is computed in the 16-bit type), wide (there it is
+    computed in float32)."""
     outputs: int = 1
     tolerance: float = 1e-6
     """Largest relative error of the gradient check in float64."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench
-from workbench import fft, linalg, nn, ops, special
+from workbench import fft, linalg, nn, ops, sparse, special
 from workbench.base.memory_formats import Layout, MemoryFormat
 from workbench.base.quantized_array import QScheme
 from workbench.core import typing as aliases
@@ -279,6 +279,7 @@ def stubs() -> dict[str, str]:
         "linalg.pyi": _namespace(linalg, ops.LINALG),
         "nn/functional.pyi": _namespace(nn.functional, _public(nn.functional)),
         "special.pyi": _namespace(special, ops.SPECIAL),
+        "sparse.pyi": _namespace(sparse, ops.SPARSE),
         "tensor/methods.pyi": _tensor_methods(),
     }
 

@@ -8,7 +8,8 @@ Every file of this room is part of the table. A function that people call says a
 `METHODS`
     methods and properties of tensors;
 `NN`, `LINALG`, `FFT`, `SPECIAL`
-    ``workbench.nn.functional``, ``workbench.linalg``, ``workbench.fft``, ``workbench.special``.
+    ``workbench.nn.functional``, ``workbench.linalg``, ``workbench.fft``, ``workbench.special``,
+    ``workbench.sparse``.
 """
 
 from __future__ import annotations
@@ -95,3 +96,4 @@ NN = _offered("nn.functional")
 LINALG = _offered("linalg")
 FFT = _offered("fft")
 SPECIAL = _offered("special")
+SPARSE = _offered("sparse")

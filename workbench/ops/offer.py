@@ -17,7 +17,7 @@ from workbench.core.typing import Operand, Tensor
 
 __all__ = ["Offer", "Place", "offer", "offered", "offers"]
 
-Place = Literal["workbench", "Tensor", "nn.functional", "linalg", "fft", "special"]
+Place = Literal["workbench", "Tensor", "nn.functional", "linalg", "fft", "special", "sparse"]
 """Where something can be offered; ``Tensor`` stands for the methods (and properties) of tensors."""
 
 _PLACES: tuple[Place, ...] = get_args(Place)

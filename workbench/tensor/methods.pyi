@@ -40,6 +40,15 @@ class Methods(Value):
     def H(self) -> _Tensor:
         """A matrix transposed, and conjugated where it is complex."""
 
+    def _indices(self) -> _Tensor:
+        """Return the places of the values, [sparse dims, n]."""
+
+    def _nnz(self) -> _int:
+        """Return how many values are there."""
+
+    def _values(self) -> _Tensor:
+        """Return the values that are there, [n, …dense dims]; gradients go through them."""
+
     def abs(self) -> _Tensor:
         """Absolute value."""
 
@@ -343,6 +352,12 @@ class Methods(Value):
     def clone(self, *, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Copy: y = x, in memory of its own. Names and sizes pass through, and gradients go back to the original."""
 
+    def coalesce(self) -> _Tensor:
+        """Return the same values with each place once, in the order of rows; values of one place are added up."""
+
+    def col_indices(self) -> _Tensor:
+        """Return the columns of the values, row by row."""
+
     def conj(self) -> _Tensor:
         """Complex conjugate as a view: y = Re x - i·Im x; a real tensor is returned as it is. Names pass through."""
 
@@ -388,6 +403,9 @@ class Methods(Value):
     def cross(self, other: _Tensor, dim: _Dim | None = None) -> _Tensor:
         """Cross product along a dim, or without one along the first that has size 3; see `linalg.cross`."""
 
+    def crow_indices(self) -> _Tensor:
+        """Return where the values of each row begin, and where the last ones end."""
+
     def cuda(self, device: _DeviceLike | _int | None = None, non_blocking: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Return the tensor on an NVIDIA GPU, as ``x.to("cuda")`` does. Raises `DeviceError` where there is none."""
 
@@ -414,6 +432,9 @@ class Methods(Value):
 
     def deg2rad_(self) -> _Tensor:
         """In-place version of `deg2rad`: the result goes into this tensor's memory."""
+
+    def dense_dim(self) -> _int:
+        """Return how many dims each value that is there has."""
 
     def dequantize(self) -> _Tensor:
         """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
@@ -712,6 +733,9 @@ class Methods(Value):
     def index_select(self, dim: _Dim, index: _Tensor) -> _Tensor:
         """Pick entries along one dim by a vector of indices; the dim keeps its name, or takes the index's."""
 
+    def indices(self) -> _Tensor:
+        """Return the places of the values, [sparse dims, n]."""
+
     def inner(self, other: _Tensor) -> _Tensor:
         """Dot products along the last dims of two tensors: y[i…, j…] = Σ_k a[i…, k]·b[j…, k]."""
 
@@ -723,6 +747,9 @@ class Methods(Value):
 
     def inverse(self) -> _Tensor:
         """Inverses of square matrices: Y = A⁻¹. Raises `LinAlgError` for a singular one."""
+
+    def is_coalesced(self) -> _bool:
+        """Say whether each place stands once, in the order of rows."""
 
     def is_complex(self) -> _bool:
         """Say whether the values are complex."""
@@ -1088,6 +1115,9 @@ class Methods(Value):
     def nextafter_(self, other: _Operand) -> _Tensor:
         """In-place version of `nextafter`: the result goes into this tensor's memory."""
 
+    def nnz(self) -> _int:
+        """Return how many values are there."""
+
     @_overload
     def nonzero(self, *, as_tuple: _Literal[False] = False) -> _Tensor:
         """Indices (int64) of the values that are not zero, one a row; with `as_tuple` one vector a dim."""
@@ -1328,6 +1358,12 @@ class Methods(Value):
     def sort(self, dim: _Dim = -1, descending: _bool = False, stable: _bool = False) -> _ValuesIndices:
         """Values along a dim in order and where they stood, as a named tuple ``(values, indices)``."""
 
+    def sparse_dim(self) -> _int:
+        """Return how many dims places are in; none for a dense tensor."""
+
+    def sparse_mask(self, mask: _Tensor) -> _Tensor:
+        """Return the values of `input` at the places of the sparse tensor `mask`."""
+
     def split(self, split_size_or_sections: _Size, dim: _Dim = 0) -> _tuple[_Tensor, ...]:
         """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views."""
 
@@ -1433,6 +1469,18 @@ class Methods(Value):
     def to(self, *targets: _DTypeLike | _DeviceLike | _Tensor | _bool | None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _MemoryFormat | None = None, other: _Tensor | None = None) -> _Tensor:
         """Return the tensor in another type, on another device, or both; itself if it is so already, unless `copy`."""
 
+    def to_dense(self, dtype: _DTypeLike | None = None, *, masked_grad: _bool | None = None) -> _Tensor:
+        """Return all values of a sparse tensor, zeros too; a dense tensor is returned as it is."""
+
+    def to_sparse(self, sparse_dim: _int | None = None, *, layout: _Layout | None = None, blocksize: _Any = None, dense_dim: _int | None = None) -> _Tensor:
+        """Return the values that are not 0, with their places: a coalesced tensor of layout ``sparse_coo``, or `layout`."""
+
+    def to_sparse_coo(self) -> _Tensor:
+        """As `to_sparse`."""
+
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> _Tensor:
+        """Return a matrix by compressed rows."""
+
     def topk(self, k: _int, dim: _Dim = -1, largest: _bool = True, sorted: _bool = True) -> _ValuesIndices:
         """The `k` largest (or smallest) values along a dim and where they stood, as a named tuple ``(values, indices)``."""
 
@@ -1510,6 +1558,9 @@ class Methods(Value):
 
     def unsqueeze_(self, dim: _int, name: _str | None = None) -> _Tensor:
         """In-place version of `unsqueeze`: this tensor's own dims change, its memory does not."""
+
+    def values(self) -> _Tensor:
+        """Return the values that are there, [n, …dense dims]; gradients go through them."""
 
     def var(self, dim: _DimsLike | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> _Tensor:
         """Variance over dims: y = Σ |x - x̄|² / (n - correction)."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dtypes import as_dtype
+from workbench.base.sparse_array import SparseArray
 from workbench.base.symbolic_size import hint
 from workbench.core.backend import backend_of, device_of
 from workbench.core.value import Abstract
@@ -117,6 +118,8 @@ def tensor_repr(tensor: Any) -> str:
             array, suffix = found, [*suffix, array.called]
     if hasattr(array, "quantizer"):
         suffix = [*array.quantizer(), *suffix]
+    if isinstance(array, SparseArray):
+        return _sparse_repr(array, suffix)
     if not body:
         if math.prod(array.shape) == 0:
             # Of no values nothing can be told: sizes and type are said unless they are the usual ones.
@@ -135,17 +138,40 @@ def tensor_repr(tensor: Any) -> str:
 _BEGIN = "tensor("
 
 
-def _with_suffixes(text: str, suffixes: Sequence[str]) -> str:
+def _with_suffixes(text: str, suffixes: Sequence[str], on_new_line: bool = False) -> str:
     """Put what is said behind the values into lines that are not too long."""
     long = len(text) - text.rfind("\n") + 1
-    for suffix in suffixes:
-        if long + len(suffix) + 2 > _options.linewidth:
+    for i, suffix in enumerate(suffixes):
+        if (on_new_line and i == 0) or long + len(suffix) + 2 > _options.linewidth:
             text += ",\n" + " " * len(_BEGIN) + suffix
             long = len(_BEGIN) + len(suffix)
         else:
             text += ", " + suffix
             long += len(suffix) + 2
     return text + ")"
+
+
+def _sparse_repr(array: SparseArray, suffix: list[str]) -> str:
+    """Return places, values and sizes, each as a tensor of its own prints."""
+    by_rows = array.starts is not None
+    parts: dict[str, Any] = {"indices": array.index}
+    if by_rows:
+        parts = {"crow_indices": array.starts, "col_indices": array.index[1]}
+    lines = []
+    for name, one in {**parts, "values": array.values}.items():
+        head = f"{name}=tensor("
+        size = f", size={one.shape}" if not one.size else ""
+        body = "[]" if not one.size else _text(_cut(one), len(_BEGIN) + len(head))
+        lines.append(f"{head}{body}{size})")
+    text = (",\n" + " " * len(_BEGIN)).join(lines)
+    facts = [f"size={array.shape}", f"nnz={array.count}", *suffix, f"layout={array.layout}"]
+    return _with_suffixes(_BEGIN + text, facts, on_new_line=not by_rows)
+
+
+def _cut(array: Array) -> Shown:
+    shown = shown_of(array)
+    assert shown is not None  # it is the CPU's
+    return shown
 
 
 def _suffix(tensor: Any) -> list[str]:

@@ -12,10 +12,11 @@ from workbench.base.devices import Device
 from workbench.base.dims import Names, check_names, dim_index
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import DTypeError
-from workbench.base.memory_formats import Layout, strided
+from workbench.base.memory_formats import Layout, sparse_coo, sparse_csr, strided
 from workbench.base.numbers import fitted
 from workbench.base.seams import Seam
 from workbench.base.size import Size
+from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.backend import device_of
 from workbench.core.inplace import overwrite, plainly, write
@@ -98,8 +99,18 @@ class Tensor(Methods):
 
     @property
     def layout(self) -> Layout:
-        """How the values are kept: ``strided``, each at its own place."""
-        return strided
+        """How the values are kept: ``strided``, each at its own place, ``sparse_coo`` or ``sparse_csr``."""
+        return self.payload.layout if type(self.payload) is SparseArray else strided
+
+    @property
+    def is_sparse(self) -> bool:
+        """True if the values that are not 0 are kept with their places, in layout ``sparse_coo``."""
+        return self.layout is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """True for a matrix kept by compressed rows, in layout ``sparse_csr``."""
+        return self.layout is sparse_csr
 
     @property
     def is_cpu(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.quantized_array import QuantizedArray
+from workbench.base.sparse_array import SparseArray
 from workbench.core.op import Sample
 from workbench.tensor import Tensor
 from workbench.tensor.factories import tensor
@@ -31,6 +32,8 @@ def _numbers(one: Any) -> np.ndarray[Any, Any]:
     payload = one.payload if isinstance(one, Tensor) else one
     if isinstance(payload, QuantizedArray):
         return payload.dequantize()
+    if isinstance(payload, SparseArray):
+        return payload.dense()
     return np.asarray(one.detach() if isinstance(one, Tensor) else one)
 
 
@@ -38,7 +41,7 @@ def inputs_of(sample: Sample, requires_grad: bool = False) -> tuple[Any, ...]:
     """Return the inputs of a sample as named tensors; Python scalars stay."""
     result = []
     for i, one in enumerate(sample.inputs):
-        if not isinstance(one, np.ndarray | QuantizedArray):
+        if not isinstance(one, np.ndarray | QuantizedArray | SparseArray):
             result.append(one)
             continue
         names = sample.names[i] if sample.names is not None else None

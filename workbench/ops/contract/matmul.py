@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, broadcast_sizes, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
+from workbench.core import sparse_rules
 from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -187,6 +188,7 @@ MATMUL = Op(
         BadInput((grid(), grid(3)), {}, DimensionError, "at least 1D"),
     ],
     properties=frozenset({"narrow"}),
+    sparse=sparse_rules.matmul,
     batch=batching.matmul,
 )
 

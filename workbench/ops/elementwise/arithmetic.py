@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DTypeError
+from workbench.core import sparse_rules
 from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, unary
@@ -115,6 +116,7 @@ ADD = binary(
     properties=["commutative", "linear"],
     small="add",
     into=np.add,
+    sparse=sparse_rules.add,
 )
 SUB = binary(
     "sub",
@@ -126,6 +128,7 @@ SUB = binary(
     properties=["linear"],
     small="sub",
     into=np.subtract,
+    sparse=sparse_rules.subtract,
 )
 MUL = binary(
     "mul",
@@ -140,6 +143,7 @@ MUL = binary(
     properties=["commutative"],
     small="mul",
     into=np.multiply,
+    sparse=sparse_rules.mul,
 )
 offer(
     MUL,
@@ -163,6 +167,7 @@ DIV = binary(
     dtype=FLOAT,
     small="div",
     into=np.true_divide,
+    sparse=sparse_rules.div,
 )
 
 

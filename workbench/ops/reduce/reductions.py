@@ -12,6 +12,7 @@ from workbench.base.dims import Dims, dim_indices
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionIndexError, DTypeError
 from workbench.base.symbolic_size import as_float
+from workbench.core import sparse_rules
 from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -59,6 +60,7 @@ def reduction(
     tolerance: float = 1e-6,
     properties: Sequence[str] = (),
     small: str | None = None,
+    sparse: Callable[..., Any] | None = None,
 ) -> Op:
     """Declare a reduction with parameters ``dim`` (positions) and ``keepdim``."""
 
@@ -81,6 +83,7 @@ def reduction(
         tolerance=tolerance,
         properties=frozenset(properties),
         small=small,
+        sparse=sparse,
     )
 
 
@@ -140,6 +143,7 @@ SUM_OP = reduction(
     lambda c, g, dim, keepdim: spread(g, c.inputs[0], dim),
     dtype=SUM,
     properties=["linear", "wide"],
+    sparse=sparse_rules.sum_,
     small="sum",
 )
 MEAN = reduction(

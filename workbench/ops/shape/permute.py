@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_index, dim_indices
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import whole
+from workbench.core import sparse_rules
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
 from workbench.core.typing import Dim, DimsLike, Size, Tensor
@@ -34,6 +35,7 @@ PERMUTE = move(
     quantized=on_codes(lambda x, dim: x.transpose(dim)),
     vjp=lambda c, g: (ops.permute(g, dim=_inverse(c.params["dim"])),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
+    sparse=sparse_rules.permute,
     batch=batching.permute,
 )
 

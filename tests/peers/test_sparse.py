@@ -1,0 +1,141 @@
+"""Sparse tensors in both libraries: values, layouts, gradients, refusals, and how they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Sparse .*:UserWarning", "ignore:.*sparse.*beta state:UserWarning"
+)
+
+INDEX = [[0, 2, 0, 1, 3], [1, 0, 1, 2, 0]]
+VALUES = [1.0, 2.0, 3.0, -4.0, 0.5]
+X = np.random.default_rng(0).normal(size=(3, 5))
+Y = np.random.default_rng(1).normal(size=(4, 3))
+
+FUNCTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "to_dense": lambda lib, s, x, y: s.to_dense(),
+    "sparse.mm": lambda lib, s, x, y: lib.sparse.mm(s, x),
+    "matmul": lambda lib, s, x, y: s @ x,
+    "mv": lambda lib, s, x, y: s @ x[:, 0],
+    "sparse @ sparse": lambda lib, s, x, y: lib.sparse.mm(s, s.transpose(0, 1)),
+    "addmm": lambda lib, s, x, y: lib.sparse.addmm(y @ x, s, x, beta=2, alpha=3),
+    "number": lambda lib, s, x, y: (s * 2.0) / 3.0,
+    "dense factor": lambda lib, s, x, y: s.coalesce() * y,
+    "sparse factor": lambda lib, s, x, y: s.coalesce() * s.coalesce(),
+    "sum of both": lambda lib, s, x, y: s + s * 2,
+    "difference": lambda lib, s, x, y: s - y.to_sparse(),
+    "dense + sparse": lambda lib, s, x, y: y + s,
+    "neg": lambda lib, s, x, y: -s,
+    "abs": lambda lib, s, x, y: s.coalesce().abs(),
+    "pow": lambda lib, s, x, y: s.coalesce().pow(2),
+    "t": lambda lib, s, x, y: s.t(),
+    "coalesce": lambda lib, s, x, y: s.coalesce(),
+    "values": lambda lib, s, x, y: s.coalesce().values(),
+    "sum": lambda lib, s, x, y: lib.sparse.sum(s),
+    "sum over 0": lambda lib, s, x, y: lib.sparse.sum(s, 0),
+    "sum over 1": lambda lib, s, x, y: lib.sparse.sum(s, dim=1),
+    "softmax 0": lambda lib, s, x, y: lib.sparse.softmax(s, 0),
+    "softmax 1": lambda lib, s, x, y: lib.sparse.softmax(s, 1),
+    "log_softmax": lambda lib, s, x, y: lib.sparse.log_softmax(s, dim=1),
+    "mask": lambda lib, s, x, y: y.sparse_mask(s.coalesce()),
+    "to_sparse": lambda lib, s, x, y: (y * (y > 0)).to_sparse(),
+    "to_sparse 1": lambda lib, s, x, y: y.to_sparse(1),
+}
+
+
+def run(lib: Any, name: str) -> tuple[Any, list[Any]]:
+    values = lib.tensor(VALUES, dtype=lib.float64, requires_grad=True)
+    x, y = (lib.tensor(one, requires_grad=True) for one in (X, Y))
+    s = lib.sparse_coo_tensor(lib.tensor(INDEX), values, (4, 3))
+    out = FUNCTIONS[name](lib, s, x, y)
+    dense = out.to_dense() if "sparse" in str(out.layout) else out
+    (dense * dense + dense).sum().backward()
+    return out, [dense, *(one.grad for one in (values, x, y))]
+
+
+def numbers(value: Any) -> Any:
+    if value is None:
+        return None
+    return (value.to_dense() if "sparse" in str(value.layout) else value).detach().numpy()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_layouts_and_gradients(name: str) -> None:
+    (ours, mine), (theirs, other) = run(wb, name), run(torch, name)
+    assert str(ours.layout).split(".")[1] == str(theirs.layout).split(".")[1]
+    assert ours.shape == tuple(theirs.shape)
+    if ours.is_sparse:
+        assert ours.coalesce().indices().tolist() == theirs.coalesce().indices().tolist()
+    for one, another in zip(mine, other, strict=True):
+        if another is None:
+            assert one is None or not numbers(one).any()
+        else:
+            np.testing.assert_allclose(numbers(one), numbers(another), rtol=1e-10, atol=1e-12)
+
+
+ROWS = ([0, 1, 2, 3, 4], [1, 2, 0, 0], [4.0, -4.0, 2.0, 0.5])
+
+
+@pytest.mark.parametrize("name", ["mm", "mv", "to_dense", "number", "t"])
+def test_by_compressed_rows(name: str) -> None:
+    found = []
+    for lib in (wb, torch):
+        s = lib.sparse_csr_tensor(*(lib.tensor(one) for one in ROWS), (4, 3), dtype=lib.float64)
+        x = lib.tensor(X)
+        found.append({"mm": lambda s=s, x=x: s @ x, "mv": lambda s=s, x=x: s @ x[:, 0], "to_dense": s.to_dense,
+                      "number": lambda s=s: (s * 2).to_dense(), "t": lambda s=s: s.t().to_dense()}[name]())  # fmt: skip
+        assert (s.crow_indices().tolist(), s.col_indices().tolist(), s.values().tolist()) == ROWS
+        assert s.to_sparse_coo().indices().tolist() == [[0, 1, 2, 3], [1, 2, 0, 0]]
+    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-12)
+    dense = [lib.tensor(Y * (Y > 0)).to_sparse_csr() for lib in (wb, torch)]
+    assert dense[0].crow_indices().tolist() == dense[1].crow_indices().tolist()
+    assert dense[0].col_indices().tolist() == dense[1].col_indices().tolist()
+
+
+def test_they_print_alike() -> None:
+    for make in (
+        lambda lib: lib.sparse_coo_tensor(lib.tensor(INDEX), lib.tensor(VALUES), (4, 3)),
+        lambda lib: lib.sparse_coo_tensor(lib.tensor([[0, 1]]), lib.tensor([[1.5, 2.25], [3.5, 4.5]])),
+        lambda lib: lib.sparse_csr_tensor(*(lib.tensor(one) for one in ROWS), (4, 3)),
+        lambda lib: lib.zeros(2, 3).to_sparse(),
+    ):
+        ours, theirs = repr(make(wb)), repr(make(torch))
+        # Zeros at the end are written there only as far as they are needed.
+        plain = [one.replace("workbench.", "torch.").replace(" ", "") for one in (ours, theirs)]
+        assert plain[0].replace("000", "").replace(".5000", ".5") == plain[1].replace("000", "").replace(
+            ".5000", ".5"
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ([[0, 5]], [1.0, 2.0], (3,)),
+        ([[0, -1]], [1.0, 2.0], (3,)), ([[0, 1]], [1.0], (3,)), ([0, 1], [1.0, 2.0], (3,)),
+        ([[0, 1]], [1.0, 2.0], (3, 3)), ([[0, 1]], [[1.0], [2.0]], (3, 3)), ([[0, 1]], [1.0, 2.0], (-3,)),
+    ],
+)  # fmt: skip
+def test_what_pytorch_refuses_is_refused(arguments: Any) -> None:
+    index, values, size = arguments
+    for lib in (wb, torch):
+        with pytest.raises((RuntimeError, IndexError)):
+            lib.sparse_coo_tensor(lib.tensor(index), lib.tensor(values), size, check_invariants=True)
+
+
+def test_the_gradient_of_a_sparse_leaf_is_pytorchs() -> None:
+    found = []
+    for lib in (wb, torch):
+        s = lib.sparse_coo_tensor(lib.tensor(INDEX), lib.tensor(VALUES), (4, 3), dtype=lib.float64).coalesce()
+        s.requires_grad_()
+        (lib.sparse.mm(s, lib.tensor(X)) ** 2).sum().backward()
+        found.append(s.grad)
+    assert found[0].is_sparse
+    np.testing.assert_allclose(found[0].to_dense().numpy(), found[1].to_dense().numpy(), rtol=1e-12)

@@ -1,0 +1,9 @@
+"""Sparse tensors: PyTorch's `torch.sparse`, on named tensors and differentiable. `sparse_coo_tensor` makes them."""
+
+from __future__ import annotations
+
+from workbench.ops import SPARSE as _FUNCTIONS
+
+__all__ = sorted(_FUNCTIONS)
+
+globals().update(_FUNCTIONS)
