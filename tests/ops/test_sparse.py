@@ -74,14 +74,16 @@ def test_it_prints_as_pytorchs_do() -> None:
     assert repr(wb.sparse_coo_tensor(INDEX, [1.0, 2, 3, 4], (4, 3), names=("N", "C"))) == (
         "tensor(indices=tensor([[0, 2, 0, 1],\n"
         "                       [1, 0, 1, 2]]),\n"
-        "       values=tensor([1.0000, 2.0000, 3.0000, 4.0000]),\n"
+        "       values=tensor([1., 2., 3., 4.]),\n"
         "       size=(4, 3), nnz=4, layout=workbench.sparse_coo, names=('N', 'C'))"
     )
     assert repr(wb.zeros(2, 2).to_sparse_csr()) == (
         "tensor(crow_indices=tensor([0, 0, 0]),\n       col_indices=tensor([], size=(0,)),\n"
         "       values=tensor([], size=(0,)), size=(2, 2), nnz=0,\n       layout=workbench.sparse_csr)"
     )
-    assert "grad_fn=<sparse_coo backward>" in repr(coo(True) * 2) or "grad_fn" in repr(coo(True) * 2)
+    assert "nnz=4, dtype=workbench.float64, layout=workbench.sparse_coo,\n       grad_fn=" in repr(
+        coo(True) * 2
+    )
 
 
 @KINDS

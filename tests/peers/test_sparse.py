@@ -107,12 +107,9 @@ def test_they_print_alike() -> None:
         lambda lib: lib.sparse_csr_tensor(*(lib.tensor(one) for one in ROWS), (4, 3)),
         lambda lib: lib.zeros(2, 3).to_sparse(),
     ):
-        ours, theirs = repr(make(wb)), repr(make(torch))
-        # Zeros at the end are written there only as far as they are needed.
-        plain = [one.replace("workbench.", "torch.").replace(" ", "") for one in (ours, theirs)]
-        assert plain[0].replace("000", "").replace(".5000", ".5") == plain[1].replace("000", "").replace(
-            ".5000", ".5"
-        )
+        # Names that are longer may break a line elsewhere.
+        ours, theirs = (" ".join(repr(make(lib)).split()) for lib in (wb, torch))
+        assert ours.replace("workbench.", "torch.") == theirs
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,10 @@ def _sparse_repr(array: SparseArray, suffix: list[str]) -> str:
         body = "[]" if not one.size else _text(_cut(one), len(_BEGIN) + len(head))
         lines.append(f"{head}{body}{size})")
     text = (",\n" + " " * len(_BEGIN)).join(lines)
-    facts = [f"size={array.shape}", f"nnz={array.count}", *suffix, f"layout={array.layout}"]
+    # In PyTorch's order: the layout stands behind the type, and before what is said of gradients.
+    kind = [one for one in suffix if one.startswith("dtype=")]
+    rest = [one for one in suffix if one not in kind]
+    facts = [f"size={array.shape}", f"nnz={array.count}", *kind, f"layout={array.layout}", *rest]
     return _with_suffixes(_BEGIN + text, facts, on_new_line=not by_rows)
 
 
