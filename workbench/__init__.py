@@ -135,6 +135,7 @@ from workbench.tensor.legacy_types import set_default_tensor_type
 from workbench.tensor.printing import set_printoptions
 from workbench.tensor.random import (
     bernoulli,
+    binomial,
     multinomial,
     normal,
     poisson,
@@ -153,9 +154,9 @@ from workbench.tensor.type_queries import finfo, iinfo, is_tensor, numel, result
 __all__ = [
     "AutogradError", "Backend", "DType", "DTypeError", "Device", "DeviceError", "DimensionError",
     "DimensionIndexError", "Generator", "NoNumbersError", "QuantizationError", "Tensor", "WeightsError", "arange",
-    "as_tensor", "autocast", "autograd", "backends", "bernoulli", "bfloat16", "bool", "can_cast", "complex128",
-    "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad", "eye", "fft",
-    "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like", "func", "get_default_dtype",
+    "as_tensor", "autocast", "autograd", "backends", "bernoulli", "bfloat16", "binomial", "bool", "can_cast",
+    "complex128", "complex64", "data", "default_generator", "device", "e", "empty", "empty_like", "enable_grad", "eye",
+    "fft", "float16", "float32", "float64", "fork_rng", "from_numpy", "full", "full_like", "func", "get_default_dtype",
     "get_num_threads", "get_rng_state", "grad_enabled", "inf", "inference_mode", "initial_seed", "int16", "int32",
     "int64", "int8", "is_autocast_enabled", "is_grad_enabled", "is_inference_mode_enabled", "kernels", "linalg",
     "linspace", "logspace", "manual_seed", "models", "multinomial", "names", "nan", "newaxis", "nn", "no_grad",
@@ -201,6 +202,7 @@ _LATER = (
     "cpu",
     "cuda",
     "distributed",
+    "distributions",
     "embedding",
     "export",
     "func",

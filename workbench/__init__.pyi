@@ -151,6 +151,7 @@ from workbench import compiler as compiler
 from workbench import cpu as cpu
 from workbench import cuda as cuda
 from workbench import distributed as distributed
+from workbench import distributions as distributions
 from workbench import embedding as embedding
 from workbench import export as export
 from workbench import func as func
@@ -442,6 +443,9 @@ def binary_cross_entropy_with_logits(input: _Tensor, target: _Tensor, weight: _T
 
 def bincount(input: _Tensor, weights: _Tensor | None = None, minlength: _int = 0) -> _Tensor:
     """Count how often each of 0, 1, 2, … occurs in a vector, or add up the weights of its occurrences."""
+
+def binomial(count: _Tensor, prob: _Tensor, generator: _Generator | None = None) -> _Tensor:
+    """Return how many of `count` trials succeed, each with probability `prob`. Names unify, sizes broadcast."""
 
 def bitwise_and(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Bits set in both."""

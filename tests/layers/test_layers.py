@@ -16,7 +16,7 @@ ORDER = [
     {"tensor", "linalg", "fft", "special", "sparse", "names", "return_types"},
     {"autograd", "graph", "func"},
     {"nn", "optim", "data"},
-    {"amp", "models"},
+    {"amp", "models", "distributions"},
     {"quantization"},
     {"attribution", "embedding", "export", "interop"},
     {"train"},

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dims import broadcast_sizes
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError
-from workbench.base.random import Generator, default_generator
+from workbench.base.random import Generator
 from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core import dispatch
 from workbench.core.inplace import write
@@ -19,14 +19,15 @@ from workbench.core.op import ops
 from workbench.core.typing import DeviceLike, DTypeLike, Size
 from workbench.core.value import Abstract, Value, new
 from workbench.ops import offered
+from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.noise import DRAWS, check_bounds, noise
 from workbench.ops.shape.creation_words import creating, like, said
 from workbench.tensor.factories import finish, settled, sizes_of
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
-    "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm",
+    "bernoulli", "binomial", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like",
+    "randn", "randn_like", "randperm",
 ]  # fmt: skip
 
 
@@ -200,13 +201,41 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Return counts drawn from Poisson distributions of the rates in `input`. Dims, names and type stay."""
-    rates = dispatch.numbers(input)
-    if not bool((rates >= 0).all()):
+    """Return counts drawn from Poisson distributions of the rates in `input`. Dims, names and type stay.
+
+    Raises ValueError for a rate that is negative or NaN.
+
+    >>> import workbench as wb
+    >>> wb.poisson(wb.zeros(2))
+    tensor([0., 0.])
+    """
+    rates = _bare(input)
+    if _has_numbers(rates) and not bool((rates.payload >= 0).all()):
         raise ValueError("invalid Poisson rate, expected all rates to be non-negative")
-    # How many numbers this takes from the stream depends on the rates: no graph draws it, and a trace refuses it.
-    drawn = np.asarray((default_generator if generator is None else generator).numpy.poisson(rates))
-    return finish(drawn.astype(input.payload.dtype), input._names, False, input.device)
+    with dispatch.no_grad():
+        counts = ops.to(ops.poisson(rates, seed=seed_from(generator)), dtype=input.payload.dtype)
+    return _made(counts, input._names, False, input.device)
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Return how many of `count` trials succeed, each with probability `prob`. Names unify, sizes broadcast.
+
+    Raises ValueError for a negative count, and for a probability outside of [0, 1].
+
+    >>> import workbench as wb
+    >>> wb.binomial(wb.tensor([3.0, 5.0]), wb.tensor([1.0, 0.0]))
+    tensor([3., 0.])
+    """
+    for name, one, most in (("count", count, np.inf), ("prob", prob, 1.0)):
+        bare = _bare(one)
+        array = bare.payload
+        if _has_numbers(bare) and not bool(((array >= 0) & (array <= most)).all()):
+            raise ValueError(
+                f"binomial: expected {name} to be {'in [0, 1]' if most == 1 else 'non-negative'}, got values outside "
+                "of it or NaN"
+            )
+    with dispatch.no_grad():
+        return ops.binomial(count, prob, seed=seed_from(generator))
 
 
 @creating()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import broadcast
-from workbench.base.errors import AutogradError
 from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import alike, binary, grid, unary
@@ -138,18 +137,24 @@ POLYGAMMA = Op(
 )
 
 
+def gamma_density(a: Any, x: Any) -> Any:
+    """Return x^(a-1) e^-x / Γ(a), by ops."""
+    return ops.exp(ops.sub(ops.mul(ops.sub(a, 1.0), ops.log(x)), ops.add(x, ops.lgamma(a))))
+
+
 def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
     def gradient(c: Call, g: Any) -> Any:
         a, x = [one if isinstance(one, Value) else new(np.asarray(one)) for one in c.inputs]
 
         def order() -> Any:
-            raise AutogradError(
-                f"the derivative of {name} with respect to its first argument has no closed form: detach() it"
-            )
+            # ∂P/∂a = -p(x)·dz/da, where dz/da is how the quantile x moves with a.
+            moved = ops.mul(gamma_density(a, x), ops.gamma_quantile_slope(a, x))
+            # Whatever the shape, P is 0 at 0 and 1 at infinity.
+            end = ops.logical_or(ops.eq(x, 0.0), ops.isinf(x))
+            return ops.mul(g, ops.mul(ops.where(end, 0.0, moved), -sign))
 
         def argument() -> Any:
-            power = ops.sub(ops.mul(ops.sub(a, 1.0), ops.log(x)), ops.add(x, ops.lgamma(a)))
-            return ops.mul(g, ops.mul(ops.exp(power), sign))
+            return ops.mul(g, ops.mul(gamma_density(a, x), sign))
 
         return order, argument
 
@@ -167,7 +172,10 @@ def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
             for function, value, need in zip(gradient(c, g), c.inputs, c.needs, strict=True)
         ),
         saves=Saves(output=False),
-        samples=lambda: [Sample((1.5, grid(3, 4, low=0.5, high=2.0)), names=(None, ("N", "C")))],
+        samples=lambda: [
+            Sample((1.5, grid(3, 4, low=0.5, high=2.0)), names=(None, ("N", "C"))),
+            Sample((grid(3, 4, low=0.5, high=4.0, seed=3), grid(4, low=0.5, high=4.0))),
+        ],
         properties=frozenset({"elementwise"}),
     )
 

@@ -1,0 +1,64 @@
+"""Standard draws, from which all others are made: of the type of a parameter, from the default stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.core.op import ops
+from workbench.core.typing import Tensor
+from workbench.ops.random.counter_based import seed_from
+from workbench.ops.random.noise import noise
+from workbench.tensor.type_queries import finfo
+
+__all__ = ["exponential", "gumbel", "log_standard_gamma", "normal", "seed_from", "standard_gamma", "uniform"]
+
+_WIDE = np.dtype(np.float64)
+
+
+def uniform(sizes: Sequence[int], like: Tensor) -> Tensor:
+    """Return even draws from (0, 1): neither end comes, so that logarithms are finite."""
+    drawn: Tensor = noise("rand", tuple(sizes), like.payload.dtype)
+    info = finfo(like.dtype)
+    return drawn.clamp(float(info.tiny), 1 - float(info.eps) / 2)
+
+
+def normal(sizes: Sequence[int], like: Tensor) -> Tensor:
+    """Return draws from the standard normal distribution."""
+    return noise("randn", tuple(sizes), like.payload.dtype)  # type: ignore[no-any-return]
+
+
+def exponential(sizes: Sequence[int], like: Tensor) -> Tensor:
+    """Return draws from the exponential distribution of rate 1."""
+    return noise("exponential", tuple(sizes), like.payload.dtype)  # type: ignore[no-any-return]
+
+
+def gumbel(sizes: Sequence[int], like: Tensor) -> Tensor:
+    """Return draws from the standard Gumbel distribution."""
+    return noise("gumbel", tuple(sizes), like.payload.dtype)  # type: ignore[no-any-return]
+
+
+def _share(sizes: Sequence[int]) -> Tensor:
+    drawn: Tensor = noise("rand", tuple(sizes), _WIDE)
+    return drawn.clamp(2.0**-54)
+
+
+def standard_gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
+    """Return draws from gamma distributions of rate 1, differentiable in the concentration.
+
+    A draw is the quantile of an even one: its gradient is that of the quantile where the even draw stays.
+    """
+    wide = ops.to(concentration, dtype=_WIDE)
+    drawn: Tensor = ops.to(ops.gammaincinv(wide, _share(sizes)), dtype=concentration.payload.dtype)
+    return drawn.clamp(float(finfo(drawn.dtype).tiny))
+
+
+def log_standard_gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
+    """Return logarithms of such draws, in float64: those of small concentrations lie below every type's numbers.
+
+    With z from Gamma(a + 1) and u from (0, 1), z·u^(1/a) is from Gamma(a) (Marsaglia and Tsang 2000).
+    """
+    wide: Tensor = ops.to(concentration, dtype=_WIDE)
+    raised: Tensor = ops.gammaincinv(wide + 1, _share(sizes))
+    return raised.log() + _share(sizes).log() / wide
