@@ -26,15 +26,15 @@ wb.widgets.training(trainer)
 prepared = wb.quantization.prepare(model)
 calibration = wb.quantization.Calibration(prepared)
 prepared(batch)
-wb.widgets.histogram(calibration)
+wb.widgets.observers(calibration)
 """,
-    "graph": "traced = wb.graph.trace(model, batch)\nwb.widgets.graph(traced)",
-    "flow": "wb.widgets.flow(traced)",
+    "graph": "wb.widgets.graph(model, batch)",
+    "flow": "wb.widgets.shapes(model, batch)",
     "heatmap": "wb.attribution.explain(model, batch)",
     "scatter": """
 embedding = wb.embedding.Embedding(batch.reshape(6, 64).numpy(), labels=[0, 1, 2, 0, 1, 2], title="cloud")
 embedding.project()
-wb.widgets.scatter(embedding)
+wb.widgets.projector(embedding)
 """,
     "clash": "batch.rename(N='M') + batch",
 }

@@ -55,7 +55,7 @@ def test_sections_take_the_height_of_what_they_hold_and_those_with_nothing_a_lin
 
 
 def test_cell_sidebar_and_tab_show_one_sample_say_one_age_and_have_one_menu(lab: Lab) -> None:
-    lab.new([CELLS["start"], "explained = wb.attribution.explain(model, batch)\nwb.widgets.heatmap(explained)",
+    lab.new([CELLS["start"], "explained = wb.attribution.explain(model, batch)\nwb.widgets.attribution(explained)",
              CELLS["scatter"]])  # fmt: skip
     lab.run_all()
     lab.command("workbench:open")

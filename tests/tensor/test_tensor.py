@@ -81,7 +81,7 @@ def test_an_error_names_the_callers_variables_and_lines() -> None:
         images + labels
     assert [operand.label for operand in caught.value.operands] == ["images", "labels"]
     assert caught.value.operands[0].origins[0].startswith("test_tensor.py:")
-    assert caught.value.fix == "labels.rename(K='C'), if they mean the same"
+    assert caught.value.fix == "labels.rename(K='C')  # if they mean the same"
 
 
 def test_a_notebook_is_shown_its_own_frames_only() -> None:
@@ -90,7 +90,7 @@ def test_a_notebook_is_shown_its_own_frames_only() -> None:
     text = "".join(caught.value._render_traceback_())
     assert "wb.zeros(N=2) + wb.zeros(M=2)" in text
     assert "dispatch.py" not in text
-    assert text.rstrip().endswith("try: other.rename(M='N'), if they mean the same")
+    assert text.rstrip().endswith("try: other.rename(M='N')  # if they mean the same")
 
 
 def test_a_gradient_that_fails_shows_the_callers_frames_only() -> None:

@@ -88,3 +88,20 @@ def test_a_real_clash_is_drawn() -> None:
     html = clash_html(caught.value)
     assert "✗" in html
     assert len(html) < 50_000
+
+
+def test_what_would_work_is_code_and_advice_stands_with_the_message() -> None:
+    code = clash_state(wb.DimensionError("no", op="add", fix="x.rename(N='M')  # if they mean the same"))
+    assert (code.message, code.fix) == ("no", "x.rename(N='M')  # if they mean the same")
+    advice = clash_state(wb.DimensionError("no", op="cat", fix="leave batch_dim out"))
+    assert (advice.message, advice.fix, advice.head.code) == ("no\nTo mend it: leave batch_dim out.", "", "")
+    assert "This would work" not in clash_html(wb.DimensionError("no", op="cat", fix="leave batch_dim out"))
+
+
+def test_two_names_for_one_place_are_mended_by_a_line_that_runs() -> None:
+    batch, other = wb.ones(N=2), wb.ones(M=2)
+    with pytest.raises(wb.DimensionError) as caught:
+        batch + other
+    fix = clash_state(caught.value).fix
+    assert "if they mean the same" in fix
+    assert eval(fix, {"batch": batch, "other": other}).names == ("N",)

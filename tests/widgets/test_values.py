@@ -54,7 +54,7 @@ def test_statistics_agree_with_numpy(array: np.ndarray) -> None:
     size = float(np.abs(finite).max())
     assert found.mean == pytest.approx(float(finite.mean()), rel=1e-9, abs=1e-9 * size)
     assert found.std == pytest.approx(float(finite.std()), rel=1e-6, abs=1e-9 * size)
-    assert sum(found.counts) == finite.size
+    assert sum(found.counts) == finite.size - (int((finite == 0).sum()) if found.apart else 0)
 
 
 def test_the_histogram_is_numpys() -> None:
@@ -206,3 +206,15 @@ def test_the_sample_is_read_in_blocks() -> None:
     blocks = sample.reshape(-1, room.BLOCK)
     np.testing.assert_array_equal(np.diff(blocks, axis=1), 1)
     assert (sample[0], sample[-1]) == (0, array[-1])
+
+
+def test_where_most_values_are_zeros_the_histogram_shows_the_others() -> None:
+    array = np.concatenate([np.zeros(800), np.linspace(0.1, 1.0, 200)])
+    found = statistics_of(array)
+    assert found.apart and found.zeros == pytest.approx(0.8)
+    assert sum(found.counts) == 200 and max(found.counts) <= 10, "the zeros would be a hundred times as high"
+    few = statistics_of(array[600:])
+    assert few.zeros == 0.5 and few.apart
+    assert not statistics_of(array[700:]).apart
+    assert not statistics_of(array > 0).apart, "a mask has two bars"
+    assert not statistics_of(np.zeros(5)).apart, "of nothing but zeros a bar is all there is"

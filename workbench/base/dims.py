@@ -339,15 +339,15 @@ def _clash(op: str, a: Dims, b: Dims, from_right: int, x: str, y: str) -> Dimens
         message += f" Is {wrong!r} a misspelling of {near!r}?"
         fix = f"{target}.rename({wrong}={near!r})"
     elif None not in b.names and None not in a.names and not set(a.names) & set(b.names) - {x, y}:
-        fix = f"other.rename({y}={x!r}), if they mean the same"
+        fix = f"other.rename({y}={x!r})  # if they mean the same"
     elif None not in b.names:
         fix = (
             f"other.align_to('...', {x!r})"
             if x in b.names
-            else f"other.rename({y}={x!r}), if they mean the same"
+            else f"other.rename({y}={x!r})  # if they mean the same"
         )
     elif x not in b.names and y not in a.names:
-        fix = f"other.rename({y}={x!r}), if they mean the same"
+        fix = f"other.rename({y}={x!r})  # if they mean the same"
     marks_a, marks_b = [len(a.sizes) - from_right], [len(b.sizes) - from_right]
     return DimensionError(
         message, op=op, operands=(a.operand("input", marks_a), b.operand("other", marks_b)), fix=fix

@@ -106,5 +106,7 @@ def _fix(names: Names, expected: Names, wrong: list[int]) -> str:
     if set(names) == set(expected):
         return f"x.align_to({_quoted(expected)})"
     if any(names[i] in expected for i in wrong):
-        return f"x.rename({_quoted(expected)}), if the dims are those; or x.align_to(...) after naming them right"
-    return "x.rename(" + ", ".join(f"{names[i]}={expected[i]!r}" for i in wrong) + "), if they mean the same"
+        return f"x.rename({_quoted(expected)})  # if the dims are those; else name them right and x.align_to(...)"
+    return (
+        "x.rename(" + ", ".join(f"{names[i]}={expected[i]!r}" for i in wrong) + ")  # if they mean the same"
+    )

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from workbench.base.public import words
-from workbench.widgets.flow import FlowWidget, flow
+from workbench.widgets.flow import FlowWidget, flow, shapes
 from workbench.widgets.graph import GraphWidget, graph
-from workbench.widgets.heatmap import HeatmapWidget, heatmap
-from workbench.widgets.histogram import HistogramWidget, histogram
-from workbench.widgets.scatter import ScatterWidget, scatter
+from workbench.widgets.heatmap import HeatmapWidget, attribution, heatmap
+from workbench.widgets.histogram import HistogramWidget, histogram, observers
+from workbench.widgets.scatter import ScatterWidget, projector, scatter
 from workbench.widgets.tensor import TensorWidget
 from workbench.widgets.training import TrainingWidget, training
 
@@ -21,11 +21,15 @@ __all__ = [
     "ScatterWidget",
     "TensorWidget",
     "TrainingWidget",
+    "attribution",
     "flow",
     "graph",
     "heatmap",
     "histogram",
+    "observers",
+    "projector",
     "scatter",
+    "shapes",
     "training",
 ]
 

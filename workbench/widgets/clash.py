@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from html import escape
 from typing import Any
@@ -31,15 +32,25 @@ def _operand(operand: Operand) -> ClashOperand:
 
 
 def clash_state(error: DimensionError) -> ClashState:
-    """Return what the shapes view draws of `error`."""
+    """Return what the shapes view draws of `error`: what would work as code, or in words below the message."""
+    code = _is_code(error.fix)
     return ClashState(
         kind="clash",
-        head=Head(error.op or type(error).__name__, "", time.time(), False, error.fix),
+        head=Head(error.op or type(error).__name__, "", time.time(), False, error.fix if code else ""),
         op=error.op,
-        message=error.message,
+        message=error.message if code or not error.fix else f"{error.message}\nTo mend it: {error.fix}.",
         operands=[_operand(operand) for operand in error.operands],
-        fix=error.fix,
+        fix=error.fix if code else "",
     )
+
+
+def _is_code(text: str) -> bool:
+    """Say whether `text` can be pasted into a cell; advice in words cannot."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return text != ""
 
 
 class ClashModel(ViewModel):
@@ -76,9 +87,8 @@ def clash_state_html(state: ClashState) -> str:
         if state.fix
         else ""
     )
-    return (
-        f'<div class="wb-clash-html" style="{BOX}"><div>{op}{escape(state.message)}</div>{table}{fix}</div>'
-    )
+    words = f'<div style="white-space:pre-line">{op}{escape(state.message)}</div>'
+    return f'<div class="wb-clash-html" style="{BOX}">{words}{table}{fix}</div>'
 
 
 def _table(operands: list[ClashOperand]) -> str:

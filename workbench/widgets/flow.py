@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from workbench.base.dims import Dims
 from workbench.base.size_expressions import hint_of
 from workbench.graph import Graph, Node, TensorType, Value, called
 from workbench.graph.blocks import filled
+from workbench.graph.trace import Example
 from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
 from workbench.live.model import Snapshot
+from workbench.tensor import Tensor
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.graph import LONGEST, dims_of_type, short_name
+from workbench.widgets.graph import LONGEST, dims_of_type, graph_of, short_name
 from workbench.widgets.node_selection import NodeSelectionModel
+from workbench.widgets.tensor import TensorWidget
 
-__all__ = ["MOST_ROWS", "FlowModel", "FlowWidget", "flow"]
+__all__ = ["MOST_ROWS", "FlowModel", "FlowWidget", "flow", "shapes"]
 
 MOST_ROWS = 2000
 """A longer graph is drawn up to here, and the title says so."""
@@ -200,6 +203,19 @@ class FlowWidget(ViewWidget):
         super().__init__(FlowModel(graph, title), **traits)
 
 
-def flow(graph: Graph, title: str = "") -> FlowWidget:
-    """Show how dims flow through `graph` in this cell."""
-    return FlowWidget(graph, title)
+def flow(source: Graph | Callable[..., Any], *examples: Example, title: str = "") -> FlowWidget:
+    """Show in this cell how dims flow through a graph, or through a model traced for inputs like `examples`."""
+    return FlowWidget(graph_of(source, examples), title)
+
+
+def shapes(source: Any, *examples: Example, title: str = "") -> ViewWidget:
+    """Show the shapes of `source` in this cell: a tensor with its picture, or how dims flow through a graph or model.
+
+    Raises:
+        TypeError: `source` is neither, or a model without an example of its inputs.
+    """
+    if isinstance(source, Tensor):
+        if examples:
+            raise TypeError("a tensor is shown by itself: leave the examples out")
+        return TensorWidget(source, title or "tensor")
+    return flow(source, *examples, title=title)

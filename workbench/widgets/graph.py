@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container
+from collections.abc import Callable, Container, Sequence
 from typing import Any, Literal
 
 from workbench.base.dtypes import dtype_of
-from workbench.graph import Graph, Node, TensorType, Type, Value, called, cost
+from workbench.graph import Graph, Node, TensorType, Type, Value, called, cost, trace
 from workbench.graph.blocks import Block, values_in
 from workbench.graph.cost import bytes_of, elements_of
 from workbench.graph.rules import kind_of
+from workbench.graph.trace import Example
 from workbench.live.messages import Dim, GraphEdge, GraphNode, GraphState, Head
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.node_selection import NodeSelectionModel
 
-__all__ = ["MOST_NODES", "GraphModel", "GraphWidget", "dims_of_type", "graph"]
+__all__ = ["MOST_NODES", "GraphModel", "GraphWidget", "dims_of_type", "graph", "graph_of"]
 
 MOST_NODES = 5000
 """A larger graph is cut here, and the view says how many nodes are missing."""
@@ -197,9 +198,36 @@ class GraphWidget(ViewWidget):
         super().__init__(GraphModel(graph, title, source) if own else renderers.model_of(graph), **traits)
 
 
-def graph(graph: Graph, title: str = "") -> GraphWidget:
-    """Show `graph` in this cell."""
-    return GraphWidget(graph, title)
+def graph(source: Graph | Callable[..., Any], *examples: Example, title: str = "") -> GraphWidget:
+    """Show a graph in this cell: `source` itself, or that of a module or function, traced for inputs like `examples`.
+
+    Raises:
+        TypeError: `source` is a model without an example of its inputs, or no graph and nothing that can be traced.
+    """
+    return GraphWidget(graph_of(source, examples), title)
+
+
+def graph_of(source: Graph | Callable[..., Any], examples: Sequence[Example]) -> Graph:
+    """Return `source` where it is a graph, else the graph that tracing it gives.
+
+    Raises:
+        TypeError: there is nothing to trace, or nothing to trace it with.
+    """
+    if isinstance(source, Graph):
+        if examples:
+            raise TypeError("this is a graph already, which is drawn as it is: leave the examples out")
+        return source
+    if not callable(source):
+        raise TypeError(
+            f"a {type(source).__name__} is neither a graph nor something to trace; "
+            "give a model and an example of its inputs: wb.widgets.graph(model, batch)"
+        )
+    if not examples:
+        raise TypeError(
+            "a model is traced with an example of its inputs: wb.widgets.graph(model, batch); "
+            "sizes will do: wb.widgets.graph(model, {'N': 8, 'C': 3})"
+        )
+    return trace(source, *examples)
 
 
 renderers.register(Graph, GraphModel)

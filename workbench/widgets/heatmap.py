@@ -18,7 +18,7 @@ from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.base import ViewWidget
 
-__all__ = ["HeatmapModel", "HeatmapWidget", "heatmap"]
+__all__ = ["HeatmapModel", "HeatmapWidget", "attribution", "heatmap"]
 
 Array = np.ndarray[Any, Any]
 
@@ -193,9 +193,13 @@ class HeatmapWidget(ViewWidget):
         super().__init__(HeatmapModel(result, source) if source else renderers.model_of(result), **traits)
 
 
-def heatmap(result: AttributionResult) -> HeatmapWidget:
+def attribution(result: AttributionResult) -> HeatmapWidget:
     """Show `result` in this cell."""
     return HeatmapWidget(result)
+
+
+heatmap = attribution
+"""The same by what it draws."""
 
 
 renderers.register(AttributionResult, HeatmapModel)

@@ -36,7 +36,7 @@ from workbench.quantization.error_statistics import ChannelValues
 from workbench.quantization.search import NAMES, RULES, curve
 from workbench.widgets.base import HearingWidget
 
-__all__ = ["HistogramModel", "HistogramWidget", "histogram"]
+__all__ = ["HistogramModel", "HistogramWidget", "histogram", "observers"]
 
 SPARK = 24
 """Bins of the small histogram in a row."""
@@ -402,12 +402,16 @@ class HistogramWidget(HearingWidget):
         super().__init__(model_of(calibration), calibration, **traits)
 
 
-def histogram(model: Any) -> HistogramWidget:
+def observers(model: Any) -> HistogramWidget:
     """Show the observers of a prepared model, or of a `Calibration`, in this cell."""
     calibration = model if isinstance(model, Calibration) else getattr(model, "calibration", None)
     if not isinstance(calibration, Calibration):
         raise QuantizationError("the model has no observers: wb.quantization.prepare(model) first")
     return HistogramWidget(calibration)
+
+
+histogram = observers
+"""The same by what it draws."""
 
 
 renderers.register(Calibration, model_of)

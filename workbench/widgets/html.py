@@ -107,7 +107,9 @@ def statistics_line(found: Statistics) -> str:
     if found.minimum is not None and found.maximum is not None:
         parts.append(f"{figure(found.minimum)} {_spark(found.counts)} {figure(found.maximum)}")
         parts.append(f"mean {figure(found.mean)} · std {figure(found.std)}")
-    parts.append(f"zeros {percent(found.zeros)}")
+    # As after a relu: their bin would leave nothing to see of the others.
+    apart = ", not in the bars" if found.apart else ""
+    parts.append(f"zeros {percent(found.zeros)}{apart}")
     for name, count in (("NaN", found.nan), ("inf", found.inf)):
         text = f"{name} {count:,}"
         parts.append(f'<b style="color:rgb{NAN}">{text}</b>' if count else text)

@@ -26,7 +26,7 @@ from workbench.live.renderers import renderers
 from workbench.live.selection import selection
 from workbench.widgets.base import ViewWidget
 
-__all__ = ["ScatterModel", "ScatterWidget", "scatter"]
+__all__ = ["ScatterModel", "ScatterWidget", "projector", "scatter"]
 
 MOST_POINTS = 1_000_000
 """Most points that travel to a page, the first ones; the view says how many there are."""
@@ -215,9 +215,13 @@ class ScatterWidget(ViewWidget):
         )
 
 
-def scatter(embedding: Embedding) -> ScatterWidget:
+def projector(embedding: Embedding) -> ScatterWidget:
     """Show `embedding` in this cell."""
     return ScatterWidget(embedding)
+
+
+scatter = projector
+"""The same by what it draws."""
 
 
 renderers.register(Embedding, ScatterModel)

@@ -123,6 +123,10 @@ def _real(array: Array) -> Array:
     return np.abs(array) if array.dtype.kind == "c" else array
 
 
+MOST_ZEROS = 0.5
+"""From this share on zeros are told apart from the histogram."""
+
+
 def statistics_of(array: Array) -> Statistics:
     """Return the statistics of `array`; of the finite values where a figure needs finite ones.
 
@@ -142,7 +146,11 @@ def statistics_of(array: Array) -> Statistics:
     scale = max(abs(low), abs(high), 1e-300)  # so that squares of the largest numbers stay finite
     mean = float((finite / scale).mean() * scale)
     std = float((finite / scale).std() * scale)
-    return Statistics(low, high, mean, std, zeros, nan, inf, _histogram(finite, low, high), sampled)
+    others = finite[finite != 0] if zeros >= MOST_ZEROS else finite[:0]
+    # A mask has two bars, and both tell something.
+    apart = bool(others.size) and bool(others.min() < others.max())
+    binned = others if apart else finite
+    return Statistics(low, high, mean, std, zeros, nan, inf, _histogram(binned, low, high), sampled, apart)
 
 
 def _histogram(finite: Array, low: float, high: float) -> list[int]:

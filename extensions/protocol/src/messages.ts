@@ -397,10 +397,12 @@ export interface Statistics {
   readonly zeros: number;
   readonly nan: number;
   readonly inf: number;
-  /** Histogram of the finite values over [minimum, maximum] in equal bins. */
+  /** Histogram of the finite values in equal bins over [minimum, maximum]; without the zeros where `apart`. */
   readonly counts: readonly number[];
   /** True if only a part of the values was looked at, to keep to the time allowed. */
   readonly sampled: boolean;
+  /** True if most values are zeros: beside their bin all others would be flat, so `zeros` alone says how many. */
+  readonly apart: boolean;
 }
 
 /** A dimension that the picture does not draw, and which of its entries is shown. */
@@ -699,7 +701,7 @@ export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
   shapes: {
     title: 'Shapes',
     icon: 'M2 5h8.5v8.5H2zM4.5 2.5H13V11h-1.5V4h-7z',
-    run: 'wb.live.show(x)  # a tensor',
+    run: 'x = wb.rand(N=4, C=3)  # any tensor',
     height: 640
   },
   training: {
@@ -717,7 +719,7 @@ export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
   graph: {
     title: 'Graph',
     icon: 'M5.7 1.5h4.6V5H9.1l2.2 5H14v4h-4.6v-4h.5L8 5.8 6.1 10h.5v4H2v-4h2.7l2.2-5H5.7z',
-    run: 'wb.live.show(wb.graph.trace(model, batch))',
+    run: 'wb.widgets.graph(model, batch)',
     height: 640
   },
   heatmap: {

@@ -44,8 +44,17 @@ describe('ranges', () => {
     ];
     expect(previewSqnr(curve, { low: 0, high: 1.5 })).toBeCloseTo(25);
     expect(previewSqnr(curve, { low: 0, high: 3 })).toBeNull();
-    expect(optimum(curve)?.sqnr).toBe(30);
-    expect(optimum([])).toBeNull();
+    const own = { low: -0.6, high: 0.6, sqnr: null, curve, candidates: [] };
+    expect(optimum(own)?.sqnr).toBe(30);
+    expect(optimum({ ...own, curve: [] })).toBeNull();
+  });
+
+  it('call nothing the optimum that is below the layer’s own figure, or a candidate’s', () => {
+    const curve = [{ width: 0.5, low: -0.5, high: 0.5, sqnr: 30 }];
+    const own = { low: -0.6, high: 0.6, sqnr: 31, curve, candidates: [] };
+    expect(optimum(own)).toEqual({ low: -0.6, high: 0.6, sqnr: 31 });
+    const found = { low: -0.55, high: 0.5, sqnr: 32 };
+    expect(optimum({ ...own, candidates: [found, { ...found, sqnr: null }] })).toEqual(found);
   });
 
   it('tick every level where there is room and every 2ⁿth where not', () => {

@@ -26,9 +26,11 @@ class Statistics:
     nan: int
     inf: int
     counts: list[int]
-    """Histogram of the finite values over [minimum, maximum] in equal bins."""
+    """Histogram of the finite values in equal bins over [minimum, maximum]; without the zeros where `apart`."""
     sampled: bool = False
     """True if only a part of the values was looked at, to keep to the time allowed."""
+    apart: bool = False
+    """True if most values are zeros: beside their bin all others would be flat, so `zeros` alone says how many."""
 
 
 @dataclass(frozen=True)

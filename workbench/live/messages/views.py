@@ -62,8 +62,8 @@ VIEWS: dict[str, View] = {
             icon="M2 5h8.5v8.5H2zM4.5 2.5H13V11h-1.5V4h-7z",
             states=(TensorState, FlowState, ClashState),
             events=(SliceEvent, SelectEvent),
-            widgets={"tensor": ("TensorWidget",), "flow": ("FlowWidget", "flow")},
-            run="wb.live.show(x)  # a tensor",
+            widgets={"tensor": ("TensorWidget",), "flow": ("FlowWidget", "flow", "shapes")},
+            run="x = wb.rand(N=4, C=3)  # any tensor",
             selects="node",
         ),
         View(
@@ -81,7 +81,7 @@ VIEWS: dict[str, View] = {
             icon="M1.5 9h2.6v5H1.5zM5.1 5h2.6v9H5.1zM8.7 2h2.6v12H8.7zM12.3 7h2.2v7h-2.2z",
             states=(HistogramState,),
             events=(SelectEvent, SetRangeEvent, ResetRangeEvent, UndoEvent, RedoEvent),
-            widgets={"histogram": ("HistogramWidget", "histogram")},
+            widgets={"histogram": ("HistogramWidget", "observers", "histogram")},
             run="calibration = wb.quantization.Calibration(wb.quantization.prepare(model.eval()))",
             selects="observer",
         ),
@@ -92,7 +92,7 @@ VIEWS: dict[str, View] = {
             states=(GraphState,),
             events=(SelectEvent,),
             widgets={"graph": ("GraphWidget", "graph")},
-            run="wb.live.show(wb.graph.trace(model, batch))",
+            run="wb.widgets.graph(model, batch)",
             selects="node",
         ),
         View(
@@ -101,7 +101,7 @@ VIEWS: dict[str, View] = {
             icon="M2 2h3.4v3.4H2zM6.3 2h3.4v3.4H6.3zM11.3 2.7h2v2h-2zM2 6.3h3.4v3.4H2zM6.3 6.3h3.4v3.4H6.3zM10.6 6.3H14v3.4h-3.4zM2.7 11.3h2v2h-2zM6.3 10.6h3.4V14H6.3zM11.3 11.3h2v2h-2z",  # noqa: E501
             states=(HeatmapState,),
             events=(SampleEvent,),
-            widgets={"heatmap": ("HeatmapWidget", "heatmap")},
+            widgets={"heatmap": ("HeatmapWidget", "attribution", "heatmap")},
             run="wb.attribution.explain(model, batch)",
         ),
         View(
@@ -110,7 +110,7 @@ VIEWS: dict[str, View] = {
             icon="M2.5 11a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM5.5 7a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM3 3.5a1.3 1.3 0 1 0 2.6 0a1.3 1.3 0 1 0-2.6 0zM9 11.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0zM10.6 4.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0z",  # noqa: E501
             states=(ScatterState,),
             events=(SelectPointsEvent, SetMetricEvent),
-            widgets={"scatter": ("ScatterWidget", "scatter")},
+            widgets={"scatter": ("ScatterWidget", "projector", "scatter")},
             run="wb.embedding.Embedding(vectors, labels).project()",
             selects="points",
         ),

@@ -177,5 +177,5 @@ def _check_batch(input: Any, target: Any) -> str | None:
         if len(names) < 2:
             return names.pop() if names else None
         message = f"the batch is called {x.names[0]!r} in the input and {t.names[0]!r} in the target"
-        fix = f"target.rename({t.names[0]}={x.names[0]!r}), if they mean the same"
+        fix = f"target.rename({t.names[0]}={x.names[0]!r})  # if they mean the same"
     raise DimensionError(message, op="AdaptiveLogSoftmaxWithLoss", operands=operands, fix=fix)

@@ -114,7 +114,7 @@ def _batched(state: Any, input: Any) -> Any:
             f"the state's batch dim is {own!r}, the input's {given!r}.",
             op="cell",
             operands=(dims_of(input).operand("input", [0]), dims_of(state).operand("hx", [0])),
-            fix=f"hx.rename({own}={given!r}), if they mean the same",
+            fix=f"hx.rename({own}={given!r})  # if they mean the same",
         )
     return state
 

@@ -31,7 +31,8 @@ function statistics(values: Float32Array): Statistics {
     nan: values.filter(Number.isNaN).length,
     inf: values.filter(value => Math.abs(value) === Infinity).length,
     counts: histogram(finite, minimum, maximum, 40),
-    sampled: false
+    sampled: false,
+    apart: false
   };
 }
 
@@ -84,7 +85,7 @@ function digits(): Example {
       count: 50176,
       nbytes: 200704,
       requires_grad: true,
-      statistics: { ...statistics(values), zeros: 0.81 },
+      statistics: { ...statistics(values), zeros: 0.81, apart: true },
       picture: picture({
         kind: 'images',
         tiles: 16,

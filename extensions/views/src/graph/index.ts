@@ -63,7 +63,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       name: 'graph',
       css: GRAPH_CSS,
       emptySentence: 'A graph will be drawn here. Trace a model to get one:',
-      emptyCode: 'wb.widgets.graph(wb.graph.trace(model, images))'
+      emptyCode: 'wb.widgets.graph(model, images)'
     };
     super(root, host, identity, options);
     this.hand = new HandCamera(this.field, () => this.frame.request());

@@ -64,7 +64,7 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       name: 'heatmap',
       css: HEATMAP_CSS,
       emptySentence: 'What a model looks at will be drawn here, over its input. To ask it:',
-      emptyCode: 'wb.widgets.heatmap(wb.attribution.explain(model, images))'
+      emptyCode: 'wb.widgets.attribution(wb.attribution.explain(model, images))'
     };
     super(root, host, identity, options);
     this.sender = new Latest(event => this.send(event));
@@ -115,7 +115,8 @@ class HeatmapView extends Picture<HeatmapState, HeatmapViewEvent> {
       return;
     }
     const width = this.width;
-    const room = width >= 460 ? (width - 16 - 60) / 2 : width - 62;
+    // One above the other they must not be so large that a sidebar shows only one of them.
+    const room = width >= 460 ? (width - 16 - 60) / 2 : Math.min(width - 62, 230);
     const side = clamp(room, 80, 308);
     this.canvases.draw(this.tone, side, theme);
     replace(this.axes, chip(state.row_dim, theme.dark), chip(state.column_dim, theme.dark));

@@ -31,14 +31,19 @@ export function drawCurve(
     .filter(point => point.sqnr !== null)
     .map(point => [point.high - point.low, point.sqnr!] as const);
   const candidates = detail.candidates.filter(candidate => candidate.sqnr !== null);
+  const best = optimum(detail);
   const figures = [...points.map(point => point[1]), ...candidates.map(candidate => candidate.sqnr!)];
+  if (best) {
+    figures.push(best.sqnr);
+  }
   if (points.length < 2) {
     return;
   }
   const here = range.high - range.low;
   const widths = [
     ...points.map(point => point[0]),
-    ...candidates.map(candidate => candidate.high - candidate.low)
+    ...candidates.map(candidate => candidate.high - candidate.low),
+    ...(best ? [best.high - best.low] : [])
   ];
   const x = new Scale(Math.min(...widths), Math.max(...widths), LEFT, width - RIGHT);
   const least = Math.min(...figures);
@@ -105,8 +110,7 @@ export function drawCurve(
       )
     );
   });
-  const best = optimum(detail.curve);
-  if (best?.sqnr !== null && best) {
+  if (best) {
     svg.append(
       s(
         'circle',
@@ -119,7 +123,7 @@ export function drawCurve(
           'stroke-width': 1.5,
           'data-testid': 'wb-optimum'
         },
-        s('title', {}, `optimum of the curve: ${decibels(best.sqnr)}`)
+        s('title', {}, `optimum: ${decibels(best.sqnr)}`)
       )
     );
   }

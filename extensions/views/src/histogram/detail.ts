@@ -192,7 +192,7 @@ export class DetailPane {
     this.pair.toggleAttribute('data-single', hasCurve !== hasChannels);
     if (hasCurve) {
       drawCurve(this.curve, detail, range, Math.max(160, this.curveFigure.clientWidth), theme);
-      const best = optimum(detail.curve);
+      const best = optimum(detail);
       setText(
         this.curveText,
         best ? `optimum ${decibels(best.sqnr)} at ${figure(best.low)} to ${figure(best.high)}` : ''

@@ -58,12 +58,25 @@ export function previewSqnr(curve: readonly CurvePoint[], range: Range): number 
   return null;
 }
 
-/** The point of the curve with the best figure. */
-export function optimum(curve: readonly CurvePoint[]): CurvePoint | null {
-  return curve.reduce<CurvePoint | null>(
-    (best, point) => (point.sqnr !== null && (best?.sqnr ?? -Infinity) < point.sqnr ? point : best),
-    null
-  );
+/** A range with what it gives. */
+interface Judged extends Range {
+  readonly sqnr: number | null;
+}
+
+/**
+ * The best range that is known: of the curve, of the candidates, and the one in force, which lie between the points of
+ * the curve. So the layer's own figure is never above what is called the optimum.
+ */
+export function optimum(
+  detail: Judged & { readonly curve: readonly Judged[]; readonly candidates: readonly Judged[] }
+): (Range & { readonly sqnr: number }) | null {
+  let best: (Range & { readonly sqnr: number }) | null = null;
+  for (const { low, high, sqnr } of [...detail.curve, ...detail.candidates, detail]) {
+    if (sqnr !== null && sqnr > (best?.sqnr ?? -Infinity)) {
+      best = { low, high, sqnr };
+    }
+  }
+  return best;
 }
 
 /** Which levels of the quantization get a tick, so that ticks stay at least `least` pixels apart. */

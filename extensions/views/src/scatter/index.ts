@@ -44,7 +44,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       name: 'scatter',
       css: SCATTER_CSS,
       emptySentence: 'Embeddings will be drawn here as points. To project some:',
-      emptyCode: 'wb.widgets.scatter(wb.embedding.Embedding(activations, labels))'
+      emptyCode: 'wb.widgets.projector(wb.embedding.Embedding(activations, labels))'
     };
     super(root, host, identity, options);
     this.field = h(

@@ -137,7 +137,7 @@ export class TensorPicture implements Act<TensorState> {
         height: 20,
         viewBox: '0 0 132 20',
         role: 'img',
-        'aria-label': `histogram of the values from ${figure(minimum)} to ${figure(maximum)}`
+        'aria-label': `histogram of the values ${statistics.apart ? 'but zeros ' : ''}from ${figure(minimum)} to ${figure(maximum)}`
       });
       hist.append(s('path', { d: sparkPath(statistics.counts, 132, 20) }));
       children.push(
@@ -160,7 +160,11 @@ export class TensorPicture implements Act<TensorState> {
     const figures = [
       item('mean', figure(statistics.mean), exact(statistics.mean)),
       item('std', figure(statistics.std), exact(statistics.std)),
-      item('zeros', percent(statistics.zeros), exact(statistics.zeros)),
+      item(
+        'zeros',
+        percent(statistics.zeros) + (statistics.apart ? ', not in the bars' : ''),
+        exact(statistics.zeros)
+      ),
       item('NaN', grouped(nan), exact(nan), nan > 0),
       item('inf', grouped(inf), exact(inf), inf > 0)
     ];

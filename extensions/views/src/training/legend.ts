@@ -4,7 +4,8 @@ import { exact, figure, grouped } from '../common/numbers';
 import { middleOut } from '../common/text';
 import { writing, type Drawn } from './lines';
 
-const LONGEST_RUN = 16;
+/** Longer names than this lose their middle; the legend takes another line before that. */
+const LONGEST_RUN = 40;
 
 /** What a curve is called in a chart; `runs` is empty where nothing is compared. */
 export function labelOf({ line }: Drawn, runs: readonly string[]): string {

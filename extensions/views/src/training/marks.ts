@@ -145,9 +145,20 @@ export function drawSpikes(field: Field, spikes: readonly TrainingSpike[], taken
     );
     const words = grouped(spike.step);
     const wide = textWidth(words, 10) + 8;
-    const right = at + wide < width - RIGHT;
-    const span: Span = right ? [at - 5, at + wide] : [at - wide, at + 5];
-    if (taken.every(([from, to]) => span[1] < from || span[0] > to)) {
+    const others = bySize
+      .filter(one => one !== spike)
+      .map((one): Span => [x.at(one.step) - 5, x.at(one.step) + 5]);
+    const isFree = (span: Span): boolean =>
+      span[0] >= LEFT &&
+      span[1] < width - RIGHT &&
+      [...taken, ...others].every(([from, to]) => span[1] < from || span[0] > to);
+    const sides: readonly Span[] = [
+      [at - 5, at + wide],
+      [at - wide, at + 5]
+    ];
+    const span = sides.find(isFree);
+    if (span) {
+      const right = span === sides[0];
       taken.push(span);
       const place = { x: right ? at + 6 : at - 6, y: down - 1, 'text-anchor': right ? 'start' : 'end' };
       const look = { 'font-size': 10, 'font-weight': 600, fill: colour, ...halo(theme) };
