@@ -13,9 +13,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
 from workbench.torch import install, uninstall
+from workbench.torch.finder import is_installed
 
 IMPORTS = """
 import torch.nn as nn
@@ -101,6 +103,14 @@ def test_the_modules_are_the_workbenchs_own(torch: ModuleType) -> None:
     assert torch.nn is wb.nn and torch.nn.__spec__.name == "workbench.nn"
     assert isinstance(torch.nn.BatchNorm2d(2), _BatchNorm)
     assert wb.nn.modules.batchnorm.BatchNorm2d is wb.nn.BatchNorm2d
+    # Files of ours with PyTorch's names have what is in other files here.
+    assert torch.nn.modules.conv.ConvTranspose2d is wb.nn.ConvTranspose2d
+    assert torch.nn.modules.linear.NonDynamicallyQuantizableLinear is wb.nn.Linear
+    with pytest.raises(
+        AttributeError,
+        match=r"modules\.conv' has no attribute 'Conv2e': did you mean 'Conv2d'",
+    ):
+        torch.nn.modules.conv.Conv2e  # noqa: B018
     assert "torch" in torch.__name__ and torch.Tensor is wb.Tensor and torch.relu is wb.relu
 
 
@@ -108,6 +118,19 @@ def test_what_a_program_sets_is_its_own(torch: ModuleType) -> None:
     torch.load = "mine"
     assert wb.load is not torch.load
     assert importlib.import_module("torch").load == "mine"
+
+
+def test_a_notebook_loads_and_unloads_it(capsys: pytest.CaptureFixture[str]) -> None:
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "torch"}
+    shell = InteractiveShell()
+    shell.run_line_magic("load_ext", "workbench.torch")
+    shell.run_cell(
+        "import torch.nn.functional as F\nimport torch\nprint(F.relu(torch.tensor([-1.0, 2.0])).tolist())"
+    )
+    assert capsys.readouterr().out == "[0.0, 2.0]\n"
+    shell.run_line_magic("unload_ext", "workbench.torch")
+    assert "torch" not in sys.modules and not is_installed()
+    sys.modules.update(kept)
 
 
 def test_the_version_is_that_of_the_words(torch: ModuleType) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.base.absent import absent
 
-__all__ = ["CallableModule", "Gathered"]
+__all__ = ["Beyond", "CallableModule", "Gathered"]
 
 
 _MISSING = object()
@@ -22,6 +22,19 @@ class CallableModule(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module's own function."""
         return vars(self)["__call__"](*args, **kwargs)
+
+
+class Beyond:
+    """The ``__getattr__`` of a file that has all names of the room it is in, besides its own."""
+
+    def __init__(self, name: str, room: ModuleType) -> None:
+        self.name, self.room = name, room
+
+    def __call__(self, name: str) -> Any:
+        found = _MISSING if name.startswith("__") else getattr(self.room, name, _MISSING)
+        if found is _MISSING:
+            raise absent(name, self.name, dir(self.room))
+        return found
 
 
 class Gathered(ModuleType):

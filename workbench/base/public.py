@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.base.absent import NOTHING, absent
 from workbench.base.lazy import imported
-from workbench.base.module_types import Gathered
+from workbench.base.module_types import Beyond, Gathered
 
 __all__ = ["words"]
 
@@ -28,9 +28,15 @@ def words(
     """Return a module's ``__getattr__`` and ``__dir__``: what completion shows, and what is said of absent words.
 
     `offered` are names that the module has, `later` modules that are imported when they are first named, by their full
-    names. `files` are modules that PyTorch has there and this library has not: each has all that this module has.
+    names. `files` are modules that PyTorch has there: each has all that this module has, whether there is a
+    file of that name here or not, since PyTorch divides its rooms otherwise.
     `elsewhere` says of other words of PyTorch's what they are called here, or why there are none.
     """
+
+    for name in files:
+        file = sys.modules.get(f"{module}.{name}")
+        if file is not None:
+            vars(file).setdefault("__getattr__", Beyond(file.__name__, sys.modules[module]))
 
     def __getattr__(name: str) -> Any:
         if name in later:

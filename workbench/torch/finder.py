@@ -78,9 +78,9 @@ def _below(parent: Any, word: str, fullname: str) -> ModuleType | None:
         return Gathered(fullname, *own.sources)
     path = f"{own.__name__}.{word}"
     there = hasattr(own, "__path__") and importlib.util.find_spec(path) is not None
-    if word in getattr(own, "PYTORCH_FILES", ()):
-        # PyTorch divides its layers into files otherwise: any of the room's may be asked for in each.
-        return Gathered(fullname, *([imported(path)] if there else []), own)
+    if not there and word in getattr(own, "PYTORCH_FILES", ()):
+        # PyTorch divides its rooms into files otherwise: any of the room's names may be asked for in each.
+        return Gathered(fullname, own)
     found = imported(path) if there else getattr(own, word, None)
     return found if isinstance(found, ModuleType) else None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from workbench.base.absent import absent
 from workbench.base.dims import near_miss
 from workbench.base.errors import AbsentWordError, DeviceError, UnavailableError
 
@@ -142,6 +143,8 @@ def _is_ours(thing: Any) -> bool:
 
 
 def _unknown_attribute(name: str, thing: Any) -> str:
+    if isinstance(thing, ModuleType):
+        return _as_torch(str(absent(name, thing.__name__, dir(thing))))
     what = (
         f"type object {thing.__name__!r}" if isinstance(thing, type) else f"{type(thing).__name__!r} object"
     )

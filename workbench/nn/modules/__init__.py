@@ -160,6 +160,7 @@ _BatchNorm, _NormBase, _InstanceNorm = (
     instance_norm.InstanceNormNd,
 )
 _ConvNd, _ConvTransposeNd, _DropoutNd = conv.ConvNd, conv_transpose.ConvTransposeNd, dropout.DropoutNd
+NonDynamicallyQuantizableLinear = Linear
 _Loss, _WeightedLoss = loss.Loss, loss.WeightedLoss
 """What layers have in common, under PyTorch's names: programs ask whether a layer is one of these."""
 
