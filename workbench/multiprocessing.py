@@ -1,7 +1,6 @@
 """Python's `multiprocessing` under PyTorch's name.
 
-A tensor travels to another process as a copy of its numbers. Those of `Tensor.share_memory_` are seen by processes that
-are forked afterwards.
+A tensor travels to another process as a copy of its numbers; one of `Tensor.share_memory_` stays the same memory there.
 """
 
 from __future__ import annotations

@@ -16,8 +16,9 @@ import workbench as wb
 from tests.data import datasets
 from tests.data.processes import numbers, tensors
 from workbench import data
+from workbench.base.shared_memory import anonymous_memory
 from workbench.data import pool
-from workbench.data.shared_memory import SlotWriter, anonymous_memory
+from workbench.data.shared_memory import SlotWriter
 
 METHODS = ("fork", "spawn", "forkserver")
 

@@ -64,6 +64,8 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.fft": "as above",
         "scipy.sparse": "as above",
     },
+    "workbench.base.shared_memory": {"multiprocessing.reduction": "few tensors are given to other processes"},
+    "workbench.tensor.sharing": {"multiprocessing.reduction": "as above"},
     "workbench.base.files": {"fcntl": "only where the system is POSIX"},
     "workbench.base.renderer_lookup": {
         "?": "the one door through which a value finds the renderer above it, at the moment it is shown",
@@ -78,7 +80,6 @@ DECLARED: dict[str, dict[str, str]] = {
         "multiprocessing": "most loaders have no workers, and it takes as long as a room"
     },
     "workbench.data.pool": {"multiprocessing": "as above"},
-    "workbench.data.shared_memory": {"multiprocessing.reduction": "as above"},
     "workbench.data.worker": {"multiprocessing": "as above", "multiprocessing.connection": "as above"},
     "workbench.data.random_streams": {"numpy.random": "slow to import, and most programs never draw from it"},
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},

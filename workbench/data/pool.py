@@ -19,8 +19,9 @@ import numpy as np
 
 from workbench.base import deferred_interrupts
 from workbench.base.lazy import Lazy
+from workbench.base.shared_memory import Handle, anonymous_memory
 from workbench.data.fetch import describe
-from workbench.data.shared_memory import Handle, Slot, anonymous_memory, unpack
+from workbench.data.shared_memory import Slot, unpack
 from workbench.data.worker import (
     BATCH,
     BATCH_IN_SLOT,

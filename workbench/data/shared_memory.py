@@ -1,8 +1,7 @@
 """Memory that a loader shares with its workers: slots, each for one batch, used again and again.
 
-A slot is memory without a name (``memfd_create``; elsewhere a file that is already deleted): it is gone with the last
-process that has it, however that ends. A worker lets its slot grow where a batch is too large, and maps it anew; so
-does the loader when it reads how large the slot has become.
+A slot is memory without a name (`base.shared_memory`). A worker lets its slot grow where a batch is too
+large, and maps it anew; so does the loader when it reads how large the slot has become.
 
 A batch that travels is pickled without its arrays. Where an array stands in it, the pickle has the array's place in the
 slot, its shape, type and the names of its dims; the loader makes arrays of that which lie in the slot itself.
@@ -15,47 +14,21 @@ import math
 import mmap
 import os
 import pickle
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from workbench.base.lazy import Lazy
+from workbench.base.shared_memory import anonymous_memory
 from workbench.core.value import new
 from workbench.tensor import Tensor
 
-__all__ = ["Handle", "Slot", "SlotWriter", "anonymous_memory", "pack", "unpack"]
-
-reduction = Lazy("multiprocessing.reduction")
+__all__ = ["Slot", "SlotWriter", "pack", "unpack"]
 
 ALIGNMENT = 64
 PAGE = mmap.PAGESIZE
 INLINE = 4096
 """Structures of batches that are longer than this, such as long lists of texts, travel in the slot as well."""
-
-
-def anonymous_memory() -> int:
-    """Return the descriptor of new memory without a name, of no size yet."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("workbench-batch", os.MFD_CLOEXEC)
-    descriptor, path = tempfile.mkstemp(prefix="workbench-batch-")
-    os.unlink(path)
-    return descriptor
-
-
-class Handle:
-    """A file descriptor that travels to a process when that is started, by whatever method."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (reduction.DupFd(self.descriptor),)
-
-
-def _received(duplicate: Any) -> Handle:
-    return Handle(duplicate.detach())
 
 
 def _mapped(descriptor: int, size: int) -> np.ndarray[Any, Any]:

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from workbench.base.lazy import Lazy
+from workbench.base.shared_memory import Handle
 from workbench.data.fetch import Ended, Fetch, FetchIterable
 from workbench.data.random_streams import mixed, own_twister, start
-from workbench.data.shared_memory import INLINE, Handle, SlotWriter, pack
+from workbench.data.shared_memory import INLINE, SlotWriter, pack
 from workbench.kernels import set_num_threads
 
 __all__ = ["RESULT", "TASK", "Setup", "WorkerInfo", "get_worker_info", "work"]

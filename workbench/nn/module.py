@@ -121,6 +121,12 @@ class Module(Registry):
             parameter.requires_grad_(requires_grad)
         return self
 
+    def share_memory(self: Own) -> Own:
+        """Move parameters and buffers to memory that processes share: see `Tensor.share_memory_`."""
+        for value in (*self.parameters(), *self.buffers()):
+            value.share_memory_()
+        return self
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of the parameters, or set them to zero."""
         for parameter in self.parameters():

@@ -15,7 +15,7 @@ from workbench.core.bases import VALUE_FIELDS
 from workbench.core.lending import lend, share
 from workbench.core.value import Value
 
-__all__ = ["deep", "rebuild", "reduced", "shallow"]
+__all__ = ["deep", "parts", "rebuild", "reduced", "shallow"]
 
 _OF_THE_MOMENT = VALUE_FIELDS | {
     "_origin",
@@ -77,4 +77,10 @@ def reduced(self: Value, protocol: Any) -> tuple[Any, ...]:
         )
     if protocol >= 5:
         lend(self)  # the memory itself may be handed to who writes the pickle
-    return rebuild, (type(self), self.payload, self._names, self._requires_grad, _state(self))
+    cls, *rest = parts(self)
+    return rebuild, (cls, self.payload, *rest)
+
+
+def parts(self: Value) -> tuple[Any, ...]:
+    """Return what `rebuild` makes a tensor of, besides its numbers."""
+    return type(self), self._names, self._requires_grad, _state(self)

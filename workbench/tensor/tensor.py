@@ -30,7 +30,7 @@ from workbench.core.views import asks
 from workbench.ops.elementwise.filling import fill
 from workbench.ops.index import indexing as indexing
 from workbench.ops.shape import reshape as shapes
-from workbench.tensor import copying, gradients, interchange, naming
+from workbench.tensor import copying, gradients, interchange, naming, sharing
 from workbench.tensor.annotations import Spec
 from workbench.tensor.legacy_values import check_device, values_of
 from workbench.tensor.methods import Methods
@@ -228,6 +228,7 @@ class Tensor(Methods):
         interchange.element_size,
     )
     data_ptr, is_set_to = interchange.data_ptr, interchange.is_set_to
+    share_memory_, is_shared = sharing.share_memory_, sharing.is_shared
     shares_storage = interchange.shares_storage
     __array__, __array_ufunc__ = interchange.array, interchange.array_ufunc
     __array_function__ = interchange.array_function
