@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.ops import SPARSE as _FUNCTIONS
 
 __all__ = sorted(_FUNCTIONS)
 
 globals().update(_FUNCTIONS)
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -97,8 +97,16 @@ def test_bags_by_rows_with_weights_and_padding() -> None:
     [
         (lambda: nn.Embedding(3, 2, padding_idx=3), AssertionError, "must be within num_embeddings"),
         (lambda: nn.EmbeddingBag(3, 2, padding_idx=-4), AssertionError, "must be within num_embeddings"),
-        (lambda: nn.Embedding(3, 2, sparse=True), ValueError, "gradients are dense, with the same values"),
-        (lambda: nn.EmbeddingBag(3, 2, sparse=True), ValueError, "Leave sparse away"),
+        (
+            lambda: nn.Embedding(3, 2, sparse=True, scale_grad_by_freq=True)(wb.tensor([1])),
+            ValueError,
+            "not supported with sparse gradients",
+        ),
+        (
+            lambda: nn.EmbeddingBag(3, 2, sparse=True, mode="max")(wb.tensor([[1]])),
+            ValueError,
+            "leave sparse away",
+        ),
         (lambda: nn.Embedding(3, 2, _weight=wb.ones(2, 3)), AssertionError, "Shape of weight does not match"),
         (lambda: nn.Embedding.from_pretrained(wb.ones(3)), AssertionError, "expected to be 2-dimensional"),
         (lambda: nn.Embedding(-1, 2), ValueError, "num_embeddings must be a whole number, at least 0"),
@@ -118,3 +126,35 @@ def test_bad_settings_are_refused_in_words(
 def test_printed_forms() -> None:
     assert repr(nn.Embedding(5, 3, 0, max_norm=2.0)) == "Embedding(5, 3, padding_idx=0, max_norm=2.0)"
     assert repr(nn.EmbeddingBag(5, 3, mode="sum")) == "EmbeddingBag(5, 3, mode='sum')"
+
+
+@pytest.mark.parametrize("padding", [None, 2])
+def test_the_gradient_of_a_sparse_table_is_the_rows_that_were_picked(padding: int | None) -> None:
+    places = wb.tensor([[1, 2, 1], [4, 2, 2]])
+    factors = wb.randn(2, 3, 5)
+    found = []
+    for sparse in (False, True):
+        table = nn.Embedding(6, 5, padding_idx=padding, sparse=sparse)
+        with wb.no_grad():
+            table.weight.copy_(wb.arange(30.0).reshape(6, 5))
+        (table(places) * factors).sum().backward()
+        (table(places) * factors).pow(2).sum().backward()
+        found.append(table.weight.grad)
+    assert found[1].is_sparse
+    assert found[1].sparse_dim() == 1
+    np.testing.assert_allclose(found[1].to_dense().numpy(), found[0].numpy(), rtol=1e-5)
+    assert set(found[1].indices()[0].tolist()) == ({1, 2, 4} if padding is None else {1, 4})
+    assert "sparse=True" in repr(table)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_the_gradient_of_sparse_bags(mode: str) -> None:
+    found = []
+    for sparse in (False, True):
+        bag = nn.EmbeddingBag(6, 4, mode=mode, sparse=sparse, padding_idx=0)
+        with wb.no_grad():
+            bag.weight.copy_(wb.arange(24.0).reshape(6, 4))
+        bag(wb.tensor([1, 0, 2, 5, 5]), wb.tensor([0, 2, 2])).pow(2).sum().backward()
+        found.append(bag.weight.grad)
+    assert found[1].is_sparse
+    np.testing.assert_allclose(found[1].to_dense().numpy(), found[0].numpy(), rtol=1e-6)

@@ -136,3 +136,40 @@ def test_the_gradient_of_a_sparse_leaf_is_pytorchs() -> None:
         found.append(s.grad)
     assert found[0].is_sparse
     np.testing.assert_allclose(found[0].to_dense().numpy(), found[1].to_dense().numpy(), rtol=1e-12)
+
+
+SPARSE_STEPS: dict[str, dict[str, Any]] = {
+    "SGD": {"lr": 0.1}, "SGD maximizing": {"lr": 0.1, "maximize": True}, "Adagrad": {"lr": 0.1, "lr_decay": 0.01},
+    "SparseAdam": {"lr": 0.1, "betas": (0.8, 0.95)}, "SparseAdam maximizing": {"maximize": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bags", [False, True])
+@pytest.mark.parametrize("name", SPARSE_STEPS)
+def test_tables_learn_by_sparse_gradients(name: str, bags: bool) -> None:
+    found = []
+    for lib in (wb, torch):
+        kind = lib.nn.EmbeddingBag if bags else lib.nn.Embedding
+        words = {"mode": "sum"} if bags else {"padding_idx": 2}
+        table = kind(6, 3, sparse=True, **words).to(lib.float64)
+        with lib.no_grad():
+            table.weight.copy_(lib.arange(18.0).reshape(6, 3) / 10)
+        optimizer = getattr(lib.optim, name.split()[0])(table.parameters(), **SPARSE_STEPS[name])
+        places = lib.tensor([[1, 2, 1], [4, 2, 2]])
+        factors = lib.tensor(X)
+        for step in range(5):
+            optimizer.zero_grad()
+            y = table(places if step % 2 else places[:1] * 0 + 5)
+            (y @ factors).pow(2).sum().backward()
+            if step == 1:
+                places_of = table.weight.grad.coalesce().indices().tolist()
+            optimizer.step()
+        state = optimizer.state_dict()["state"].get(0, {})
+        found.append(
+            (table.weight.detach().numpy(), {key: np.asarray(one) for key, one in state.items()}, places_of)
+        )
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    assert found[0][2] == found[1][2]
+    for key, theirs in found[1][1].items():
+        if theirs is not None and theirs.dtype != object:
+            np.testing.assert_allclose(found[0][1][key], theirs, rtol=1e-9)

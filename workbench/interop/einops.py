@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.public import words
 from workbench.ops import FUNCTIONS
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
@@ -110,3 +111,6 @@ _registered: list[type] = []
 
 def _without(names: Sequence[str | None], axis: int) -> list[str | None]:
     return [None if i == axis else name for i, name in enumerate(names)]
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.base.public import words
 from workbench.tensor import Tensor
 
 __all__ = ["backend", "register"]
@@ -76,3 +77,6 @@ def register() -> None:
     from einx._src.frontend.backend import registry
 
     registry.register_on_import(NAME, NAME, backend)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

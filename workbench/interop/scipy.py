@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.base.errors import DTypeError
 from workbench.base.lazy import scipy_sparse
+from workbench.base.public import words
 from workbench.base.sparse_array import SparseArray
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
@@ -55,3 +56,6 @@ def to_scipy(tensor: Tensor) -> Any:
         rows = (found.values.copy(), found.index[1].copy(), found.starts.copy())
         return scipy_sparse.csr_array(rows, found.shape)
     return scipy_sparse.coo_array((found.values.copy(), tuple(found.index.copy())), found.shape)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

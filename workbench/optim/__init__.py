@@ -20,6 +20,7 @@ from workbench.optim.optimizer import (
 from workbench.optim.rmsprop import RMSprop
 from workbench.optim.rprop import Rprop
 from workbench.optim.sgd import SGD
+from workbench.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",
@@ -37,6 +38,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
@@ -57,6 +59,7 @@ PYTORCH_FILES = (
     "rmsprop",
     "rprop",
     "sgd",
+    "sparse_adam",
 )
 """Files that PyTorch has here."""
 

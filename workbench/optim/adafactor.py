@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.core.value import new
 from workbench.optim.optimizer import Group, Optimizer
-from workbench.optim.settings import check_rate, number
+from workbench.optim.settings import check_dense, check_rate, number
 
 __all__ = ["Adafactor"]
 
@@ -72,6 +72,7 @@ class Adafactor(Optimizer):
                 raise ValueError(f"{words} but is: {value}")
 
     def _step_group(self, group: Group) -> None:
+        check_dense(self, group["params"])
         moved = [one for one in group["params"] if one._grad is not None]
         # All of them before the first moves: a refusal leaves no step half done.
         for parameter in moved:

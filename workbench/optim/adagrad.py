@@ -85,6 +85,10 @@ class Adagrad(Elementwise):
     def _numbers(self, group: Group) -> tuple[Any, ...]:
         return settings_of(group, other=group["lr_decay"])
 
+    def _check_sparse(self, group: Group) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients: leave it 0")
+
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
         total = state["sum"]
         total += np.square(gradient)

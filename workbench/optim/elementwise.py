@@ -12,10 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.base.dtypes import get_default_dtype
+from workbench.base.sparse_array import SparseArray
+from workbench.core.sparse_rules import coalesce
+from workbench.core.tape import alias_off_tape
 from workbench.core.value import new
 from workbench.kernels.optimizers import STEP_RULES, optimizer_step
 from workbench.optim.optimizer import Group, Optimizer
-from workbench.optim.settings import number
+from workbench.optim.settings import check_dense, number
 
 __all__ = ["Elementwise", "settings_of"]
 
@@ -81,7 +84,36 @@ class Elementwise(Optimizer):
             odd = optimizer_step(self.rule, self.state, begun, keys, numbers, True) if begun else []
             left = [one for one in left if id(one) not in fresh] + odd
         for parameter in left:
-            self._step_plainly(parameter, group, id(parameter) in fresh)
+            if type(parameter._grad.payload) is SparseArray:
+                self._step_sparsely(parameter, group)
+            else:
+                self._step_plainly(parameter, group, id(parameter) in fresh)
+
+    def _step_sparsely(self, parameter: Any, group: Group) -> None:
+        """Move what a sparse gradient reaches: the rows that are there, each of which it has once."""
+        entry = self.state.get(parameter, {})
+        self._check_sizes(parameter, entry)
+        self._check_sparse(group)
+        found = coalesce(alias_off_tape(parameter._grad)).payload
+        if self.counts:
+            entry["step"].payload[...] += 1
+        rows = tuple(found.index)
+        values = [parameter, *(entry[key] for key in self._arrays(group) if key is not None)]
+        # Taken out by their places, they are copies: a row of a half is computed in float32, as all is.
+        own, *rest = (_to_compute_in(one.payload[rows]) for one in values)
+        keys = [key for key in self._arrays(group) if key is not None]
+        steps = {"step": float(entry["step"].payload)} if self.counts else {}
+        gradient = _to_compute_in(found.values)
+        gradient = -gradient if group.get("maximize") else gradient
+        self._move(own, gradient, {**dict(zip(keys, rest, strict=True)), **steps, "first": False}, group)
+        for value, computed in zip(values, (own, *rest), strict=True):
+            array = value.payload
+            array[rows] = computed.view(array.dtype) if array.dtype.kind == "c" else computed
+            value._version += 1
+
+    def _check_sparse(self, group: Group) -> None:
+        """Refuse a step by a sparse gradient, unless the rule leaves alone what has no gradient."""
+        check_dense(self, group["params"])
 
     def _begin(self, parameter: Any, group: Group) -> bool:
         """Make the state that a parameter lacks, and say whether there was any to make."""

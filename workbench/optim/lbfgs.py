@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.value import new
 from workbench.optim.line_search import strong_wolfe
@@ -85,6 +86,7 @@ class LBFGS(Optimizer):
             gradient = parameter._grad
             # Zeros for what has no gradient: places in the one long vector must stay those of the history.
             array = np.zeros_like(parameter.payload) if gradient is None else gradient.payload
+            array = array.dense() if type(array) is SparseArray else array
             parts.append(_flat(array))
         return np.concatenate(parts)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.core.value import new
 from workbench.optim.optimizer import Group, Optimizer
-from workbench.optim.settings import check_rate, number
+from workbench.optim.settings import check_dense, check_rate, number
 
 __all__ = ["Muon"]
 
@@ -82,6 +82,7 @@ class Muon(Optimizer):
             )
 
     def _step_group(self, group: Group) -> None:
+        check_dense(self, group["params"])
         moved = [one for one in group["params"] if one._grad is not None]
         for parameter in moved:
             if parameter.payload.dtype.kind == "c":

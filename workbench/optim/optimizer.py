@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from workbench.base.dims import near_miss
+from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.tape import Handle
 from workbench.optim import saving
@@ -219,7 +220,8 @@ class Optimizer:
             for parameter in group["params"]:
                 if parameter._grad is None:
                     continue
-                if set_to_none:
+                if set_to_none or type(parameter._grad.payload) is SparseArray:
+                    # Zeros of a sparse gradient have no places: there is none.
                     parameter._grad = None
                 else:
                     # Without its history: that of a gradient made with create_graph would be kept by its

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.sparse_array import SparseArray
 from workbench.tensor import Tensor
 
 __all__ = [
     "check_above_zero",
     "check_betas",
     "check_closure",
+    "check_dense",
     "check_moments",
     "check_not_nan",
     "check_not_negative",
@@ -104,6 +106,15 @@ def check_betas(settings: Mapping[str, Any]) -> None:
             raise ValueError(f"Tensor betas[{i}] must be 1-element")
         if not 0 <= _checked(f"betas[{i}]", beta) < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {number(beta)}; it must be in [0, 1)")
+
+
+def check_dense(optimizer: Any, parameters: Iterable[Tensor]) -> None:
+    """Refuse sparse gradients, before anything moves."""
+    if any(type(one._grad.payload) is SparseArray for one in parameters if one._grad is not None):
+        raise RuntimeError(
+            f"{type(optimizer).__name__} does not support sparse gradients, please consider SparseAdam instead: it "
+            "moves what has no gradient, too. SGD and Adagrad take them as well"
+        )
 
 
 def check_ways(settings: Mapping[str, Any]) -> None:

@@ -81,6 +81,13 @@ class SGD(Elementwise):
     def _state_keys(self, group: Group) -> tuple[frozenset[str], frozenset[str]]:
         return frozenset(), self.known  # momentum begins with the first step that finds none
 
+    def _check_sparse(self, group: Group) -> None:
+        if group["momentum"] or group["weight_decay"]:
+            raise RuntimeError(
+                "SGD takes sparse gradients without momentum and weight_decay, which move what has no gradient, too: "
+                "leave them 0"
+            )
+
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
         momentum = group["momentum"]
         if momentum:

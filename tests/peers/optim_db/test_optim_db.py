@@ -32,7 +32,8 @@ def test_schedule(label: str) -> None:
 
 def test_nothing_of_torch_is_left_out_but_what_is_declared() -> None:
     theirs = {name for name in torch.optim.__all__ if not name.startswith("_")}
-    assert theirs - set(optim.__all__) == {*KNOWN, *UNOFFERED}
+    assert theirs - set(optim.__all__) == set(UNOFFERED)
+    assert set(KNOWN) <= set(optim.__all__)  # they are there, and judged elsewhere
     modules = [(torch.optim.lr_scheduler, optim.lr_scheduler), (torch.optim.swa_utils, optim.swa_utils)]
     for their_module, module in modules:
         assert set(their_module.__all__) - set(module.__all__) == set()

@@ -42,11 +42,6 @@ class _Table(Module):
     ) -> None:
         super().__init__()
         require_size(0, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
-        if sparse:
-            raise ValueError(
-                f"{type(self).__name__}: sparse=True asks for gradients as sparse tensors, which there are none of: "
-                "gradients are dense, with the same values. Leave sparse away, and use any optimizer."
-            )
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = _row(padding_idx, num_embeddings)
@@ -84,6 +79,8 @@ class _Table(Module):
             parts.append(f"norm_type={self.norm_type}")
         if self.scale_grad_by_freq:
             parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        if self.sparse:
+            parts.append("sparse=True")
         return parts
 
 
@@ -113,8 +110,9 @@ class Embedding(_Table):
 
     Input […] of whole numbers, output […, embedding_dim]. The row `padding_idx` starts as 0 and gets no gradient.
     With `max_norm`, rows picked whose `norm_type`-norm is above it are scaled down to it, in place. With
-    `scale_grad_by_freq`, a row's gradient is divided by how often it is picked. Raises IndexError for a number without
-    a row, `DTypeError` for numbers that are not whole.
+    `scale_grad_by_freq`, a row's gradient is divided by how often it is picked. With `sparse` the gradient of the table
+    is a sparse tensor of the rows that were picked, which `SGD`, `Adagrad` and `SparseAdam` take. Raises IndexError for
+    a number without a row, `DTypeError` for numbers that are not whole.
 
     >>> import workbench as wb
     >>> Embedding(10, 3, padding_idx=0)(wb.tensor([[0, 4]], names=("N", "T"))).names
@@ -168,7 +166,13 @@ class Embedding(_Table):
     def forward(self, input: Any) -> Any:
         """Pick rows."""
         return functional.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
         )
 
     def extra_repr(self) -> str:
@@ -254,6 +258,7 @@ class EmbeddingBag(_Table):
             self.norm_type,
             self.scale_grad_by_freq,
             self.mode,
+            self.sparse,
             per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset,
             padding_idx=self.padding_idx,

@@ -8,13 +8,14 @@ import numpy as np
 
 from workbench.base.dims import Dims, new_name
 from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core import sparse_rules
 from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
-from workbench.core.value import dims_of
+from workbench.core.value import dims_of, new
 from workbench.ops.offer import offered
 
 SECOND = DTypeRule("as the table", None, lambda dtype, params: dtype, skip=1)
@@ -66,6 +67,49 @@ EMBEDDING = Op(
     bad=lambda: [
         BadInput((np.array([4]), grid(4, 3)), {}, DimensionIndexError, "index out of range in self"),
         BadInput((np.array([1]), grid(4)), {}, DimensionError, "'weight' must be 2-D"),
+    ],
+    properties=frozenset({"moves"}),
+)
+
+
+def _sparse_vjp(c: Call, g: Any) -> tuple[Any, ...]:
+    indices, weight = c.inputs
+    if not c.needs[1]:
+        return None, None
+    count, width = weight.payload.shape
+    if type(indices.payload) is not np.ndarray:  # traced or batched: places are not known
+        return None, ops.embedding_gradient(indices, g, count=count)
+    flat = indices.payload.reshape(-1).astype(np.int64)
+    rows = ops.reshape(g, sizes=(len(flat), width))
+    if c.params["padding"] is not None:
+        kept = np.flatnonzero(flat != c.params["padding"])
+        flat, rows = flat[kept], ops.embedding(new(kept), rows)
+    return None, sparse_rules.at(flat[None], rows, (count, width))
+
+
+EMBEDDING_SPARSE = Op(
+    name="embedding_sparse",
+    doc="Pick rows of a table by whole numbers; the gradient of the table is sparse, the rows that were picked.",
+    equation="y[…, d] = w[i[…], d]",
+    dims=lambda indices, weight, padding: _rows_dims(indices, weight),
+    rule="[…], [count, D] -> […, D]",
+    dtype=SECOND,
+    forward=lambda indices, weight, padding: _rows(indices, weight),
+    vjp=_sparse_vjp,
+    saves=Saves((0,), output=False),
+    cost=lambda dims, out, **params: 0.0,
+    samples=lambda: [
+        # Of whole numbers: a slope is a dense matrix, see tests/nn/test_embedding.py.
+        Sample(
+            (np.array([[0, 2], [2, 3]]), np.arange(12).reshape(4, 3)),
+            {"padding": 2},
+            names=(("N", "T"), None),
+        ),
+    ],
+    bad=lambda: [
+        BadInput(
+            (np.array([4]), grid(4, 3)), {"padding": None}, DimensionIndexError, "index out of range in self"
+        )
     ],
     properties=frozenset({"moves"}),
 )
@@ -191,8 +235,8 @@ def embedding(
     """Pick rows of `weight` [count, D] by whole numbers `input` […]: y = weight[input], […, D].
 
     The row `padding_idx` gets no gradient. With `max_norm`, rows picked whose `norm_type`-norm is above it are scaled
-    down in place first. With `scale_grad_by_freq`, a row's gradient is divided by how often it is picked. `sparse`
-    has no effect: gradients are dense.
+    down in place first. With `scale_grad_by_freq`, a row's gradient is divided by how often it is picked. With
+    `sparse` the gradient of `weight` is a sparse tensor of the rows that were picked.
 
     >>> import workbench as wb
     >>> wb.nn.functional.embedding(wb.tensor([1, 0]), wb.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -206,11 +250,17 @@ def embedding(
         # Refused before the table is written to.
         _rows_dims(dims_of(input), dims_of(weight))
         limit_norms(input, weight, max_norm, norm_type)
-    return picked(input, weight, padding, scale_grad_by_freq)
+    return picked(input, weight, padding, scale_grad_by_freq, sparse)
 
 
-def picked(indices: Any, weight: Any, padding: int | None, by_frequency: bool) -> Tensor:
+def picked(
+    indices: Any, weight: Any, padding: int | None, by_frequency: bool, sparse: bool = False
+) -> Tensor:
     """Return the rows; padding gets no gradient, and frequent rows a share of it."""
+    if sparse:
+        if by_frequency:
+            raise ValueError("embedding: scale_grad_by_freq is not supported with sparse gradients")
+        return ops.embedding_sparse(indices, weight, padding=padding)
     rows = ops.embedding(indices, weight)
     if padding is None and not by_frequency:
         return rows

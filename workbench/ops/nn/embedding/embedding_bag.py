@@ -117,7 +117,7 @@ def embedding_bag(
 
     `input` is [B, n], each row a bag, or one long row [n] with `offsets` [B], where each bag starts (with
     `include_last_offset` also where the last one ends). `per_sample_weights` weigh a sum. Rows at `padding_idx` do not
-    count; a bag without rows gives zeros.
+    count; a bag without rows gives zeros. With `sparse` the gradient of `weight` is a sparse tensor of picked rows.
 
     >>> import workbench as wb
     >>> table = wb.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -150,7 +150,9 @@ def embedding_bag(
     padding = check_padding(padding_idx, dims_of(weight).sizes[0])
     if max_norm is not None:
         limit_norms(input, weight, max_norm, norm_type)
-    rows = picked(input, weight, None, scale_grad_by_freq)
+    if sparse and mode == "max":
+        raise ValueError("embedding_bag: the mode 'max' has no sparse gradients: leave sparse away")
+    rows = picked(input, weight, padding if sparse else None, scale_grad_by_freq, sparse)
     # No index is -1: without padding all of them count.
     counted = ops.ne(input, -1 if padding is None else padding)
     if mode == "max":
