@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dtypes import int64
 from workbench.core.typing import Tensor
-from workbench.distributions import constraints
+from workbench.core.value import new
+from workbench.distributions import constraints, draws
 from workbench.distributions.distribution import Distribution
 from workbench.distributions.parameters import Categories
 from workbench.distributions.utils import bare
@@ -20,12 +23,31 @@ from workbench.tensor.type_queries import finfo
 __all__ = ["Categorical", "drawn_categories", "finite"]
 
 
+_FEW = 32
+"""Up to so many categories a draw is compared with every edge, which takes fewer calls than a search."""
+
+
+def _check_total(finite: bool) -> None:
+    if not finite:
+        raise ValueError("probability tensor contains either `inf`, `nan` or element < 0")
+
+
 def drawn_categories(probs: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """Draw categories [*sizes, batch…] for probabilities [batch…, K]."""
     probs = bare(probs)
     batch = tuple(probs.shape[:-1])
-    rows = probs.reshape(-1, probs.shape[-1])
+    if probs.shape[-1] <= _FEW:
+        share = draws.uniform((*sizes, *batch, 1), probs.double())
+        if isinstance(probs.payload, np.ndarray) and isinstance(share.payload, np.ndarray):
+            # What the ops below compute, without their price.
+            edges = np.cumsum(probs.payload, -1, np.float64)
+            _check_total(bool(np.isfinite(edges[..., -1]).all()))
+            return new(np.asarray((share.payload * edges[..., -1:] >= edges[..., :-1]).sum(-1)))
+        bounds = probs.double().cumsum(-1)
+        # As many edges as lie at or below the draw: one of probability 0 adds no width, and is never drawn.
+        return (share * bounds[..., -1:] >= bounds[..., :-1]).sum(-1)
     count = math.prod(sizes)
+    rows = probs.reshape(-1, probs.shape[-1])
     if count == 0 or rows.shape[0] == 0:
         return full((*sizes, *batch), 0, dtype=int64)
     return multinomial(rows, count, replacement=True).mT.reshape(*sizes, *batch)
@@ -79,8 +101,11 @@ class Categorical(Categories, Distribution):
         return drawn_categories(self.probs, sizes)
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        index, spread = broadcast_tensors(bare(value).long().unsqueeze(-1), bare(self.logits))
-        return self._named(spread.gather(-1, index[..., :1]).squeeze(-1), value)
+        index, spread = bare(value).long().unsqueeze(-1), bare(self.logits)
+        if tuple(value.shape) != self._batch_shape:
+            index, spread = broadcast_tensors(index, spread)
+            index = index[..., :1]
+        return self._named(spread.gather(-1, index).squeeze(-1), value)
 
     def entropy(self) -> Tensor:
         """-Σ p·ln p."""

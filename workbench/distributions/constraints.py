@@ -115,6 +115,11 @@ class Boolean(Constraint):
         return (value == 0) | (value == 1)
 
 
+def _whole(value: Tensor, inside: Tensor) -> Tensor:
+    """Return where values are whole and inside; those of a type of whole numbers are."""
+    return (value % 1 == 0) & inside if value.is_floating_point() else inside
+
+
 class IntegerInterval(Constraint):
     """Whole numbers from one bound to another, both included."""
 
@@ -125,7 +130,7 @@ class IntegerInterval(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
+        return _whole(value, (value >= self.lower_bound) & (value <= self.upper_bound))
 
 
 class IntegerLessThan(Constraint):
@@ -137,7 +142,7 @@ class IntegerLessThan(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
+        return _whole(value, value <= self.upper_bound)
 
 
 class IntegerGreaterThan(Constraint):
@@ -149,7 +154,7 @@ class IntegerGreaterThan(Constraint):
         self.lower_bound = lower_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)
+        return _whole(value, value >= self.lower_bound)
 
 
 class Real(Constraint):

@@ -179,6 +179,15 @@ class Distribution:
         new._batch_shape = sizes
         return new
 
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """Return the instance that `expand` of a subclass fills: PyTorch's word, by which programs write theirs."""
+        if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method, or leave both to Distribution.expand, which copies what there is"
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
     def _copied(self, instance: Any = None) -> Self:
         """Return a copy, or make `instance` one."""
         if instance is None:

@@ -31,7 +31,7 @@ class ExponentialFamily(Distribution):
 
     def _normalizer_and_slopes(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
         """Return θ, F(θ) and ∇F(θ), which are recorded where gradients are."""
-        recording = grad_enabled()
+        recording = grad_enabled() and any(one.requires_grad for one in self._natural_params)
         with enable_grad():
             params = [bare(one) for one in self._natural_params]
             # Leaves of their own, unless gradients are to go on to what the parameters were made of.

@@ -38,6 +38,8 @@ class Transform:
             raise ValueError(
                 f"cache_size must be 0 or 1, got {cache_size}: it says whether the last pair is kept"
             )
+        # A transform may be a module, too, which is to be made before anything is kept in it.
+        super().__init__()
         self._cache_size = cache_size
         self._pair: tuple[Tensor, Tensor] | None = None
 
@@ -71,7 +73,7 @@ class Transform:
         if self._cache_size == cache_size:
             return self
         new = copy.copy(self)
-        Transform.__init__(new, cache_size)
+        new._cache_size, new._pair = cache_size, None
         return new
 
     def __call__(self, x: Tensor) -> Tensor:
