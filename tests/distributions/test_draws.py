@@ -127,6 +127,30 @@ def test_entropy_is_that_of_draws(case: Case) -> None:
     assert (np.abs(entropy + logs.mean(0)) <= 7 * logs.std(0) / np.sqrt(MANY) + 1e-9).all()
 
 
+def test_correlations_of_lkj_draws_have_their_marginal_distribution() -> None:
+    wb.manual_seed(4)
+    for dim, eta in ((2, 0.7), (3, 1.5), (5, 1.0)):
+        factor = wb.distributions.LKJCholesky(dim, eta).sample((MANY,))
+        correlation = (factor @ factor.mT).numpy()
+        shape = eta + (dim - 2) / 2
+        judge = scipy.stats.beta(shape, shape, -1, 2)
+        for row in range(1, dim):
+            for column in range(row):
+                assert scipy.stats.kstest(correlation[:, row, column], judge.cdf).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_categories_come_as_often_as_they_are_likely(count: int) -> None:
+    weights = np.arange(count) % 3 + np.array([0.0, *[0.5] * (count - 2), 0.0])
+    wb.manual_seed(4)
+    drawn = wb.distributions.Categorical(tensor(np.stack([weights, weights[::-1]]))).sample((MANY,)).numpy()
+    for row, expected in enumerate((weights, weights[::-1])):
+        counts = np.bincount(drawn[:, row], minlength=count)
+        some = expected > 0
+        assert counts[~some].sum() == 0
+        assert scipy.stats.chisquare(counts[some], MANY * (expected / expected.sum())[some]).pvalue > 1e-5
+
+
 UNFIT = {
     "OneHotCategoricalStraightThrough": "its gradient is a stand-in",
     "Uniform": "its support moves with its parameters, which the density's gradient does not see",

@@ -51,7 +51,7 @@ class LKJCholesky(Distribution):
         step = arange(n - 1, dtype=eta.dtype)
         step = cat([zeros(1, dtype=eta.dtype), step])
         least = (eta + (n - 2) / 2).unsqueeze(-1)
-        share = Beta(step + 0.5, least - step / 2, validate_args=False).sample(sizes).unsqueeze(-1)
+        share = Beta((step + 1) / 2, least - step / 2, validate_args=False).sample(sizes).unsqueeze(-1)
         normal = draws.normal(self._extended_shape(sizes), eta).tril(-1)
         length = normal.square().sum(-1, keepdim=True).sqrt()
         rows = where(length == 0, 0.0, share.sqrt() * normal / where(length == 0, 1.0, length))
