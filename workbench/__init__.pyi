@@ -846,6 +846,9 @@ def geqrf(input: _Tensor, *, out: _Sequence[_Tensor] | None = None) -> _Reflecto
 def ger(input: _Tensor, vec2: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """All products of the values of two vectors: y[i, j] = a[i]·b[j]."""
 
+def get_device(input: _Tensor) -> _int:
+    """Return the number of the device that the values are on, -1 for the CPU."""
+
 def gradient(input: _Tensor, *, spacing: _Scalar | _Tensor | _Sequence[_Scalar | _Tensor] | None = 1, dim: _int | _str | _Sequence[_int | _str] | None = None, edge_order: _int = 1) -> _tuple[_Tensor, ...]:
     """Estimate the slope along each dim by differences: y_i = (x_{i+1} - x_{i-1}) / 2h inside."""
 
@@ -1769,8 +1772,11 @@ def vsplit(input: _Tensor, indices_or_sections: _Size | _Tensor) -> _tuple[_Tens
 def vstack(tensors: _Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor:
     """Put tensors below each other: along the first dim; vectors become rows."""
 
-def where(condition: _Tensor, input: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+@_overload
+def where(condition: _Tensor, *, out: _Sequence[_Tensor] | None = None) -> _tuple[_Tensor, ...]:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast."""
+@_overload
+def where(condition: _Tensor, input: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Multiply by a logarithm; 0 where the first is 0, whatever the logarithm."""

@@ -16,6 +16,7 @@ MADE = {
     # Places of values that were picked by their numbers.
     "argwhere": "a list of places",
     "nonzero": "a list of places",
+    "where": "of a condition alone, a list of places",
     "masked_select": "values from all dims in a row",
     "take": "values from all dims, picked by unnamed indices",
     "unique": "values from all dims in a row",

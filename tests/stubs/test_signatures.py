@@ -30,7 +30,8 @@ EVERY = [
 ]
 VARIADIC = {
     "align_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
-    "cartesian_prod", "chain_matmul", "contract", "einsum", "meshgrid", "sum_to_size", "to",
+    "cartesian_prod", "chain_matmul", "contract", "einsum", "meshgrid", "resize", "sum_to_size",
+    "to",
 }  # fmt: skip
 """Functions that take any number of tensors, sizes, names or targets one by one, in PyTorch as here."""
 

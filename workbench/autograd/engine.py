@@ -256,21 +256,43 @@ def _leading(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> set[int]:
 
 
 def backward(
-    tensor: Tensor,
-    gradient: Tensor | None = None,
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Accumulate the gradient of `tensor` into ``.grad`` of the leaves it was made from.
+    """Accumulate the gradients of one tensor, or of several (summed), into ``.grad`` of the leaves they were made from.
 
-    See `Tensor.backward`. With `create_graph` the gradient itself can be differentiated again.
+    `grad_tensors` are the gradients to start from, None for that of a single number. With `inputs` gradients gather in
+    these tensors alone, whether they are leaves or not. With `create_graph` the gradients themselves can be
+    differentiated again. `grad_variables` is an older word for `grad_tensors`. Raises `AutogradError` as
+    `Tensor.backward` does.
+
+    >>> import workbench as wb
+    >>> x = wb.tensor(3.0, requires_grad=True)
+    >>> wb.autograd.backward([x * 2, x * x])
+    >>> x.grad
+    tensor(8.)
     """
-    seed = _seed(tensor, gradient)
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    ends = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    given = _each(grad_tensors, len(ends))
+    seeds = [(end, _seed(end, one)) for end, one in zip(ends, given, strict=True)]
+    starts = None if inputs is None else _starts(inputs)
 
     def accumulate(leaf: Tensor, gradient: Tensor) -> None:
-        if leaf._borrowed:
+        if leaf._borrowed or (asked is not None and id(leaf) not in asked):
             return
-        gradient = _hooked(leaf, gradient)
+        if leaf._grad_fn is None:  # hooks on what was computed have run with its call
+            gradient = _hooked(leaf, gradient)
         before = leaf.grad
         if before is None:
             # The rule may have handed out its input, or memory that others see: a leaf owns its gradient.
@@ -295,11 +317,41 @@ def backward(
             hook(leaf)
 
     retain = create_graph if retain_graph is None else retain_graph
-    walk = _Walk(retain, accumulate, {}, None)
+    if starts is None:
+        asked, walk = None, _Walk(retain, accumulate, {}, None)
+    else:
+        asked = {id(one if one._grad_fn is not None else leaf_of(one)) for one in starts}
+        stops = {_key(one._grad_fn, one._output): one for one in starts if one._grad_fn is not None}
+        walk = _Walk(retain, accumulate, stops, _leading(ends, starts))
     shown = walk.shown
-    # The caller has the seed: no leaf may take it for its own memory.
-    shown[id(seed.payload)] = seed.payload
-    _walk([(tensor, seed)], walk, create_graph)
+    # The caller has the seeds: no leaf may take one for its own memory.
+    shown.update((id(seed.payload), seed.payload) for _, seed in seeds)
+    _walk(seeds, walk, create_graph)
+
+
+def _each(given: Any, count: int) -> tuple[Any, ...]:
+    """Return one gradient to start from for each of `count` outputs, None where none is given."""
+    several = (given,) if isinstance(given, Tensor) else (None,) * count if given is None else tuple(given)
+    if len(several) != count:
+        raise RuntimeError(f"got {count} tensors and {len(several)} gradients")
+    return several
+
+
+def _starts(inputs: Any) -> tuple[Tensor, ...]:
+    """Return in what gradients are to gather; refuse what asks for none."""
+    starts = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if not starts:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    _check_asking(starts)
+    return starts
+
+
+def _check_asking(starts: Sequence[Tensor]) -> None:
+    for i, value in enumerate(starts):
+        if not asks(value):
+            raise AutogradError(
+                f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it"
+            )
 
 
 def _hooked(leaf: Tensor, gradient: Any) -> Any:
@@ -382,11 +434,7 @@ def grad(
         (grad_outputs,) if isinstance(grad_outputs, Tensor) or grad_outputs is None else tuple(grad_outputs)
     )
     seeds = seeds + (None,) * (len(ends) - len(seeds))
-    for i, value in enumerate(starts):
-        if not asks(value):
-            raise AutogradError(
-                f"One of the differentiated Tensors (input {i}) does not require grad: call requires_grad_() on it"
-            )
+    _check_asking(starts)
     found: dict[int | tuple[int, int], Any] = {}
     leaves = {id(leaf_of(value)) for value in starts if value._grad_fn is None}
     stops = {_key(value._grad_fn, value._output): value for value in starts if value._grad_fn is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 from workbench.autograd import engine
@@ -19,6 +20,7 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -27,7 +29,8 @@ def grad(
 
     Gradients carry the names of their inputs. With `is_grads_batched` the first dim of each of `grad_outputs` counts
     directions, and so does that of the results. An input that the outputs do not depend on is an `AutogradError`,
-    unless `allow_unused`, which gives None there, or `materialize_grads`, which gives zeros.
+    unless `allow_unused`, which gives None there, or `materialize_grads`, which gives zeros. `only_inputs` is an older
+    word: it is always so that gradients gather nowhere else.
 
     >>> import workbench as wb
     >>> x = wb.tensor([1.0, 2.0], names=("C",), requires_grad=True)
@@ -37,6 +40,13 @@ def grad(
     (tensor([[2., 0.],
             [0., 4.]], names=(None, 'C')),)
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.devices import CPU, Device
 from workbench.base.secure import SecureStream
 
 __all__ = [
@@ -33,7 +34,15 @@ class Generator:
     numpy: Any
     """The stream, in the words of NumPy's generator."""
 
-    def __init__(self, seed: int | None = None, *, secure: bool = False) -> None:
+    device: Any = CPU
+    """All streams are drawn on the CPU, for whatever device."""
+
+    def __init__(self, seed: Any = None, *, secure: bool = False, device: Any = None) -> None:
+        # By position PyTorch has the device here, which says nothing of the stream.
+        if isinstance(seed, str) and seed.partition(":")[0] in ("cpu", "cuda", "mps", "xpu"):
+            device, seed = seed, None
+        if device is not None:
+            _check_cpu(Device(device))
         self.secure = secure
         if secure:
             if seed is not None:
@@ -93,6 +102,13 @@ class Generator:
         return "Generator(secure=True)" if self.secure else f"Generator(seed={self.initial_seed()})"
 
 
+def _check_cpu(device: Device) -> None:
+    if device.type != "cpu":
+        raise RuntimeError(
+            f"a generator draws on the CPU, and what it draws is moved to a device: got device={str(device)!r}"
+        )
+
+
 def _checked(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise TypeError(f"a seed is a whole number, got {seed!r}")
@@ -149,8 +165,20 @@ def set_rng_state(state: dict[str, Any]) -> None:
 
 
 @contextmanager
-def fork_rng() -> Iterator[None]:
-    """Give the default generator its present state back at the end of this block."""
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cpu",
+) -> Iterator[None]:
+    """Give the default generator its present state back at the end of this block, if `enabled`.
+
+    It is the only one: `devices` and `device_type` say nothing more.
+    """
+    if not enabled:
+        yield
+        return
     state = default_generator.get_state()
     try:
         yield

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DTypeError, NoNumbersError
+from workbench.base.foreign import mending
 from workbench.base.quantized_array import QuantizedArray
 from workbench.base.sparse_array import SparseArray
 from workbench.core import backend, sparse_rules, tape
@@ -176,7 +177,7 @@ def _check_operand(op: Op, place: int, value: Any) -> None:
     """Refuse what is no tensor where one is needed: not a number beside a tensor, nor an input that is done without."""
     if place == 0 or not (value is None or isinstance(value, _SCALARS)):
         raise TypeError(
-            f"{op.name}(): argument {place + 1} must be Tensor, not {type(value).__name__}: wb.tensor(...) makes one"
+            f"{op.name}(): argument {place + 1} must be Tensor, not {type(value).__name__}: {mending(value)}"
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from workbench.base.dtypes import as_dtype
+from workbench.base.foreign import mending
 from workbench.core import scope
 from workbench.core.value import Value
 from workbench.nn import conversion, hook_registration, state, traversal
@@ -329,5 +330,5 @@ def _refusal(error: AttributeError, caller: Module) -> Exception | None:
     if error.name not in ("payload", "_names") or isinstance(error.obj, Value):
         return None
     return TypeError(
-        f"{type(caller).__name__} takes tensors, got {type(error.obj).__name__}: wb.tensor(...) makes one"
+        f"{type(caller).__name__} takes tensors, got {type(error.obj).__name__}: {mending(error.obj)}"
     )

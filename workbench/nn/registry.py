@@ -6,10 +6,12 @@ of what is a parameter, a buffer or a module, in the order in which they came.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.nn.parameter import Buffer, Parameter
+from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
 from workbench.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ REGISTRATION: dict[str, dict[int, Watcher]] = {"parameter": {}, "buffer": {}, "m
 """Hooks of every registration in any module, by kind: ``hook(module, name, value)`` may return another value."""
 
 
+_OFFERED = {id(one) for offered in (FUNCTIONS, NN, LINALG, FFT, SPECIAL) for one in offered.values()}
+"""The functions that people call, as objects: they live as long as the package."""
+
+
 class Registry:
     """The part of `Module` that knows what is registered."""
 
@@ -30,6 +36,13 @@ class Registry:
     _buffer_names: dict[str, bool]
     """Names of buffers, and whether each is part of the state."""
     _module_names: dict[str, None]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        # PyTorch's functions are no methods, wherever they are kept: ``op = F.conv2d`` in a class stays the function.
+        for name, kept in tuple(cls.__dict__.items()):
+            if inspect.isfunction(kept) and id(kept) in _OFFERED:
+                setattr(cls, name, staticmethod(kept))
 
     def __init__(self) -> None:
         # Past our own `__setattr__`, which reads these very tables.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ops import METHODS, offers
-from workbench.tensor import new_like, random  # noqa: F401  what they offer is bound below
+from workbench.tensor import memory_words, new_like, random, storages  # noqa: F401  what they offer is bound below
 from workbench.tensor.operators import OPERATORS
 from workbench.tensor.tensor import Tensor
 

@@ -7,6 +7,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from builtins import tuple as _tuple
+from collections.abc import Callable as _Callable
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 from typing import Literal as _Literal
@@ -33,6 +34,8 @@ from workbench.ops.linalg.svd import OldSVDResult as _OldSVDResult
 from workbench.ops.reduce.extremes import MinMax as _MinMax
 from workbench.ops.reduce.extremes import ValuesIndices as _ValuesIndices
 from workbench.ops.reduce.histogram import Histogram as _Histogram
+from workbench.tensor.storages import TypedStorage as _TypedStorage
+from workbench.tensor.storages import UntypedStorage as _UntypedStorage
 from workbench.tensor.tensor import Tensor as _Tensor
 
 class Methods(Value):
@@ -139,6 +142,9 @@ class Methods(Value):
     def any(self, dim: _DimsLike | None = None, keepdim: _bool = False) -> _Tensor:
         """True where any value over the dims is non-zero."""
 
+    def apply_(self, callable: _Callable[[_Any], _Any]) -> _Tensor:
+        """Put ``callable(value)`` in the place of each value. It is slow, and for values on the CPU."""
+
     def arccos(self) -> _Tensor:
         """Angle in radians whose cosine is given."""
 
@@ -195,6 +201,9 @@ class Methods(Value):
 
     def as_strided(self, size: _Size, stride: _Size, storage_offset: _int | None = None) -> _Tensor:
         """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names."""
+
+    def as_strided_(self, size: _Size, stride: _Size, storage_offset: _int | None = None) -> _Tensor:
+        """In-place version of `as_strided`: this tensor's own dims change, its memory does not."""
 
     def as_strided_scatter(self, src: _Tensor, size: _Size, stride: _Size, storage_offset: _int | None = None) -> _Tensor:
         """A copy of `input` in which what `as_strided` shows is replaced by `src`."""
@@ -637,6 +646,9 @@ class Methods(Value):
     def ger(self, vec2: _Tensor) -> _Tensor:
         """All products of the values of two vectors: y[i, j] = a[i]·b[j]."""
 
+    def get_device(self) -> _int:
+        """Return the number of the device that the values are on, -1 for the CPU."""
+
     def greater(self, other: _Operand) -> _Tensor:
         """Greater."""
 
@@ -769,8 +781,14 @@ class Methods(Value):
     def is_nonzero(self) -> _bool:
         """Say whether the one value of a tensor is not 0. Raises where it has more or none."""
 
+    def is_pinned(self, device: _Any = None) -> _bool:
+        """Say whether the memory is pinned for a GPU's driver: it is not."""
+
     def is_same_size(self, other: _Tensor) -> _bool:
         """Say whether two tensors have the same sizes, whatever their types; their names must go together."""
+
+    def is_shared(self) -> _bool:
+        """Say whether other processes write into this memory: they do not."""
 
     def is_signed(self) -> _bool:
         """Say whether the type of the values has negative numbers."""
@@ -947,6 +965,9 @@ class Methods(Value):
     @property
     def mT(self) -> _Tensor:
         """The last two dims exchanged."""
+
+    def map_(self, tensor: _Tensor, callable: _Callable[[_Any, _Any], _Any]) -> _Tensor:
+        """Put ``callable(value, other)`` in the place of each value, `other` from a tensor that broadcasts to this one."""
 
     def masked_fill(self, mask: _Tensor, value: _Operand) -> _Tensor:
         """Put one number where `mask` is True: y = mask ? value : x. Names unify, sizes broadcast, the type stays."""
@@ -1148,6 +1169,9 @@ class Methods(Value):
     def permute(self, *order: _DimsLike, dims: _DimsLike | None = None) -> _Tensor:
         """The dims in another order, by position or by name: a view."""
 
+    def pin_memory(self, device: _Any = None) -> _Tensor:
+        """Raise RuntimeError: memory is pinned for a GPU's driver, and copies to a device work without."""
+
     def pinverse(self, rcond: _float = 1e-15) -> _Tensor:
         """Pseudoinverse of matrices; see `linalg.pinv`."""
 
@@ -1226,6 +1250,9 @@ class Methods(Value):
     def reciprocal_(self) -> _Tensor:
         """In-place version of `reciprocal`: the result goes into this tensor's memory."""
 
+    def record_stream(self, stream: _Any) -> None:
+        """Raise `DeviceError`: streams belong to GPUs, whose backend orders its own work."""
+
     def relu(self, inplace: _bool = False) -> _Tensor:
         """Rectified linear unit: y = max(x, 0). Names and sizes pass through; the gradient at 0 is 0."""
 
@@ -1255,6 +1282,12 @@ class Methods(Value):
 
     def reshape_as(self, other: _Tensor) -> _Tensor:
         """The same values under the sizes of `other`."""
+
+    def resize_(self, *size: _Any, memory_format: _MemoryFormat | None = None) -> _Tensor:
+        """Give this tensor other sizes: its memory is read anew row by row, and what is new in it nobody has set."""
+
+    def resize_as_(self, the_template: _Tensor, memory_format: _MemoryFormat | None = None) -> _Tensor:
+        """Give this tensor the sizes of another, as `resize_` does."""
 
     def resolve_conj(self) -> _Tensor:
         """Return a copy of a conjugate (`is_conj`), which changes with nothing else; any other tensor as it is."""
@@ -1304,11 +1337,17 @@ class Methods(Value):
     def select_scatter(self, src: _Tensor, dim: _Dim, index: _int) -> _Tensor:
         """A copy of `input` in which one entry of a dim is replaced by `src`."""
 
+    def set_(self, source: _Tensor | None = None, storage_offset: _int = 0, size: _tuple[_int, ...] | None = None, stride: _tuple[_int, ...] | None = None) -> _Tensor:
+        """Have this tensor share the memory of another, with its sizes or as `size` and `stride` say; with none be empty."""
+
     def sgn(self) -> _Tensor:
         """Sign; of a complex number, its direction: y = x/|x|, 0 at 0. Names pass through."""
 
     def sgn_(self) -> _Tensor:
         """In-place version of `sgn`: the result goes into this tensor's memory."""
+
+    def share_memory_(self) -> _Tensor:
+        """Return the tensor. Its memory is this process's own: workers of a `DataLoader`, and what is forked, see it as it was, and nothing written there comes back."""
 
     def short(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to int16; a tensor of that type is returned as it is. Names and sizes pass through."""
@@ -1393,6 +1432,9 @@ class Methods(Value):
 
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> _Tensor:
         """Short-time Fourier transform of [T] or [N, T]: the spectrum of every stretch of `n_fft` values."""
+
+    def storage(self) -> _TypedStorage:
+        """Return the memory that this tensor is a view of, as values."""
 
     def storage_offset(self) -> _int:
         """How many values stand before the first one in the memory that the tensor is a part of."""
@@ -1558,6 +1600,9 @@ class Methods(Value):
 
     def unsqueeze_(self, dim: _int, name: _str | None = None) -> _Tensor:
         """In-place version of `unsqueeze`: this tensor's own dims change, its memory does not."""
+
+    def untyped_storage(self) -> _UntypedStorage:
+        """Return the memory that this tensor is a view of, as bytes."""
 
     def values(self) -> _Tensor:
         """Return the values that are there, [n, …dense dims]; gradients go through them."""

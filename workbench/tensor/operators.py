@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from workbench.base.dtypes import as_dtype
+from workbench.base.foreign import called
 from workbench.base.symbolic_size import SymbolicNumber
 from workbench.core.op import ops
 from workbench.core.value import Value, new
@@ -17,6 +19,7 @@ from workbench.ops.elementwise import copying as e
 __all__ = ["OPERATORS", "PLAIN", "operand"]
 
 _SCALARS = (float, int, bool, complex)
+_NEVER_EQUAL = (str, bytes, dict, set, type, types.FunctionType, types.ModuleType)
 PLAIN: set[type] = set(_SCALARS)
 """Types of operands that ops take as they are."""
 
@@ -33,15 +36,25 @@ def operand(other: Any) -> Any:
         return other if other.scope.active else other.hint  # the graph keeps its expression
     if isinstance(other, int):
         return int(other)  # a member of an enumeration, or the like
-    raise TypeError(
-        f"unsupported operand of type {type(other).__name__!r} for a Tensor: give a tensor or a number"
-    )
+    raise TypeError(f"unsupported operand of type {called(other)} for a Tensor: give a tensor or a number")
 
 
 def _forward(op: Any) -> Any:
     # The test comes first: this is part of every addition.
     def operator(self: Any, other: Any) -> Any:
         return op(self, other if type(other) in PLAIN else operand(other))
+
+    return operator
+
+
+def _comparing(op: Any) -> Any:
+    # What is neither a tensor nor a number equals none: Python says so where it gets no answer, as for ``x == None``.
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) in PLAIN:
+            return op(self, other)
+        return (
+            NotImplemented if other is None or isinstance(other, _NEVER_EQUAL) else op(self, operand(other))
+        )
 
     return operator
 
@@ -79,8 +92,10 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     },
     **{
         f"__{sign}__": _forward(op)
-        for sign, op in {"eq": e.EQ, "ne": e.NE, "lt": e.LT, "le": e.LE, "gt": e.GT, "ge": e.GE}.items()
+        for sign, op in {"lt": e.LT, "le": e.LE, "gt": e.GT, "ge": e.GE}.items()
     },
+    "__eq__": _comparing(e.EQ),
+    "__ne__": _comparing(e.NE),
     "__neg__": _alone(e.NEG),
     "__abs__": _alone(e.ABS),
     "__invert__": _alone(e.BITWISE_NOT),

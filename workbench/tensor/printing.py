@@ -182,7 +182,7 @@ def _suffix(tensor: Any) -> list[str]:
     if backend_of(tensor.payload) is not None:
         parts.append(f"device={str(device_of(tensor.payload))!r}")
     # The types that a literal would give are left out, as in PyTorch.
-    literal = (float,) if math.prod(tensor.payload.shape) == 0 else (float, complex, int, bool)
+    literal = (float,) if hint(math.prod(tensor.payload.shape)) == 0 else (float, complex, int, bool)
     if tensor.dtype not in map(as_dtype, literal):
         parts.append(f"dtype=workbench.{tensor.dtype.name}")
     if tensor._names is not None:

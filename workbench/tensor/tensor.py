@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from workbench.base import renderer_lookup
 from workbench.base.devices import Device
-from workbench.base.dims import Names, check_names, dim_index
+from workbench.base.dims import Names, check_names, dim_index, near_miss
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import DTypeError
 from workbench.base.memory_formats import Layout, sparse_coo, sparse_csr, strided
@@ -40,7 +40,7 @@ from workbench.tensor.printing import tensor_repr
 __all__ = ["BACKWARD", "Tensor"]
 
 BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
-"""``BACKWARD(tensor, gradient, retain_graph, create_graph)``: what `Tensor.backward` does."""
+"""``BACKWARD(tensors, gradients, retain_graph, create_graph, None, inputs)``: what `Tensor.backward` does."""
 
 
 class Tensor(Methods):
@@ -202,6 +202,16 @@ class Tensor(Methods):
         """Number of values."""
         return dims_of(self).numel
 
+    if not TYPE_CHECKING:  # a type checker would take every word for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # Asked only for what is nowhere else. Words that begin with an underscore are what libraries look for.
+            near = None if name.startswith("_") else near_miss(name, dir(type(self)))
+            hint = f": did you mean {near!r}?" if near else ""
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self
+            )
+
     def __repr__(self) -> str:
         return tensor_repr(self)
 
@@ -290,9 +300,13 @@ class Tensor(Methods):
         return self._grad_fn if asks(self) else None
 
     def backward(
-        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
     ) -> None:
-        """Accumulate the gradient of this tensor into ``.grad`` of the leaves it was made from.
+        """Accumulate the gradient of this tensor into ``.grad`` of the leaves it was made from, or of `inputs` alone.
 
         Raises `AutogradError` where there is nothing to differentiate, or where what was saved is gone or changed.
 
@@ -302,7 +316,7 @@ class Tensor(Methods):
         >>> x.grad
         tensor([2., 4.])
         """
-        BACKWARD(self, gradient, retain_graph, create_graph)
+        BACKWARD(self, gradient, retain_graph, create_graph, None, inputs)
 
     requires_grad_, retain_grad = gradients.requires_grad_, gradients.retain_grad
     register_hook = gradients.register_hook
@@ -349,9 +363,9 @@ class Tensor(Methods):
         """Set every value to 0."""
         return self.fill_(0)
 
-    def copy_(self, source: Any) -> Tensor:
-        """Copy values in; sizes broadcast, types are cast."""
-        value = source if isinstance(source, Tensor) else new(np.asarray(source))
+    def copy_(self, src: Any, non_blocking: bool = False) -> Tensor:
+        """Copy values in; sizes broadcast, types are cast. `non_blocking` changes nothing here."""
+        value = src if isinstance(src, Tensor) else new(np.asarray(src))
         here, there = self.payload, value.payload
         if type(here) is np.ndarray:
             check_sources(here, (value,), "copy_")

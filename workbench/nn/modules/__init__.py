@@ -194,9 +194,11 @@ __all__ = [
 
 PYTORCH_FILES = (
     "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
-    "fold", "instancenorm", "lazy", "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling",
+    "fold", "instancenorm", "lazy", "linear", "loss", "normalization", "padding", "pixelshuffle", "pooling",
     "rnn", "sparse", "transformer", "upsampling",
 )  # fmt: skip
 """Files that PyTorch has here. It divides the layers otherwise: each has the names of all."""
 
-__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)
+__getattr__, __dir__ = words(
+    __name__, __all__, files=PYTORCH_FILES, later={"module": "workbench.nn.modules.module"}
+)

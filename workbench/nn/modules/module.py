@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.nn.hooks import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -25,3 +26,5 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+__getattr__, __dir__ = words(__name__, __all__)

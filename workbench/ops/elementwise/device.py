@@ -108,3 +108,15 @@ def to(
     if memory_format is not None:
         return in_format("to", result, memory_format, copy=alone)
     return ops.clone(input) if alone else result
+
+
+@offered()
+def get_device(input: Tensor) -> int:
+    """Return the number of the device that the values are on, -1 for the CPU.
+
+    >>> import workbench as wb
+    >>> wb.ones(2).get_device()
+    -1
+    """
+    where = device_of(input.payload)
+    return -1 if where.type == "cpu" else where.index or 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -162,15 +162,27 @@ NAN_TO_NUM = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor: ...
 @offered("workbench", out="exact")
-def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor:
+def where(
+    condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """Choose from two operands by a condition: y = condition ? a : b. Names of all three unify, sizes broadcast.
+
+    With a condition alone return where it holds, as ``nonzero(as_tuple=True)`` does.
 
     >>> import workbench as wb
     >>> x = wb.tensor([-1.0, 2.0])
     >>> wb.where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
+    if input is None or other is None:
+        if input is not other:
+            raise TypeError("where() takes a condition alone, or two operands beside it: one is missing")
+        return condition.nonzero(as_tuple=True)
     if not isinstance(input, Value) and not isinstance(other, Value):
         input = new(np.asarray(input, promote((input, other))))
     return WHERE(condition, _beside(input, other), _beside(other, input))
@@ -186,7 +198,8 @@ def _beside(value: Any, other: Any) -> Any:
 @offered("Tensor", name="where")
 def _where_method(self: Tensor, condition: Tensor, other: Tensor | Scalar) -> Tensor:
     """Keep the values where `condition` is True, and take those of `other` elsewhere: y = condition ? x : other."""
-    return where(condition, self, other)
+    chosen: Tensor = where(condition, self, other)
+    return chosen
 
 
 @offered(aliases=["clip"], out=True, in_place=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
-from workbench.base.dtypes import half_width
+from workbench.base.dtypes import dtype_of, half_width
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.numbers import fitted, number
 from workbench.base.symbolic_size import SymbolicSize, plain, whole
@@ -51,7 +52,7 @@ _PLAIN = {int, type(None)}
 def _length(part: slice, size: int) -> int:
     """Return how many of `size` entries a slice shows."""
     # Told first, without a question about a size that may be one of a trace.
-    if part == slice(None):
+    if part.start is None and part.stop is None and part.step is None:
         return size
     if _PLAIN.issuperset((type(size), type(part.start), type(part.stop), type(part.step))):
         return len(range(*part.indices(size)))
@@ -225,7 +226,9 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
     entries: list[Any] = []
     for one in key if isinstance(key, tuple) else (key,):
         if one is None or one is Ellipsis or isinstance(one, slice | bool | np.bool_):
-            entries.append(bool(one) if isinstance(one, np.bool_) else one)
+            entries.append(
+                bool(one) if isinstance(one, np.bool_) else _edges(one) if isinstance(one, slice) else one
+            )
         elif hasattr(one, "__index__") and not isinstance(one, Value | np.ndarray):
             entries.append(whole(one))
         else:
@@ -261,6 +264,27 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
                 axis += 1
                 position += 1
     return tuple(shown), tuple(dims), picks
+
+
+def _given_by_tensors(part: slice) -> bool:
+    return isinstance(part.stop, Value) or isinstance(part.start, Value) or isinstance(part.step, Value)
+
+
+def _edges(part: slice) -> slice:
+    """Return a slice of plain numbers for one whose ends are tensors; refuse ends that are no whole numbers."""
+    if not _given_by_tensors(part):
+        return part
+    ends = []
+    for end in (part.start, part.stop, part.step):
+        if isinstance(end, Value):
+            if end.payload.dtype.kind not in "iu" or math.prod(end.payload.shape) != 1:
+                raise TypeError(
+                    "slice indices must be whole numbers, or a tensor with one: got a tensor with shape "
+                    f"{list(end.payload.shape)} and {dtype_of(end.payload)!r}. x[index] picks values by a tensor"
+                )
+            end = int(numbers(end).item())
+        ends.append(end)
+    return slice(*ends)
 
 
 def _one_number(one: Any) -> bool:
@@ -391,7 +415,7 @@ def getitem(input: Any, key: Any) -> Tensor:
     (('N', 'C'), ('N', 'C', 'T'), (0, 3, 5))
     """
     # One integer or one slice, as in a loop over rows, needs no reading.
-    if type(key) is int or type(key) is slice:
+    if type(key) is int or (type(key) is slice and not _given_by_tensors(key)):
         return ops.index(input, key=(key,))
     shown, dims, picks = split_key(dims_of(input), key)
     if not picks:

@@ -349,7 +349,7 @@ def _rows_first(input: Any) -> Any:
     return input if order == sorted(order) else ops.permute(input, dim=tuple(order))
 
 
-@offered()
+@offered(inplace_view=True)
 def as_strided(input: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
     """The memory of a tensor seen with sizes and strides (in values) given by hand: a view without names.
 
