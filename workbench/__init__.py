@@ -107,9 +107,9 @@ from workbench.base.random import (
     seed,
     set_rng_state,
 )  # fmt: skip
-from workbench.base.size import Size
 from workbench.base.symbolic_size import SymbolicSize as SymInt
 from workbench.core.backend import Backend, register_backend
+from workbench.core.size import Size
 from workbench.func import vmap
 from workbench.kernels import get_num_threads, set_num_threads
 from workbench.lab.extension import labextension_paths as _jupyter_labextension_paths  # noqa: F401

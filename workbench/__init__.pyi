@@ -118,10 +118,10 @@ from workbench.base.random import initial_seed as initial_seed
 from workbench.base.random import manual_seed as manual_seed
 from workbench.base.random import seed as seed
 from workbench.base.random import set_rng_state as set_rng_state
-from workbench.base.size import Size as Size
 from workbench.base.symbolic_size import SymbolicSize as SymInt
 from workbench.core.backend import Backend as Backend
 from workbench.core.backend import register_backend as register_backend
+from workbench.core.size import Size as Size
 from workbench.func import vmap as vmap
 from workbench.kernels import get_num_threads as get_num_threads
 from workbench.kernels import set_num_threads as set_num_threads

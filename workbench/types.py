@@ -7,8 +7,8 @@ from typing import IO, Any, TypeAlias
 
 from workbench.base.devices import Device as _Device
 from workbench.base.public import words
-from workbench.base.size import Size
 from workbench.base.symbolic_size import SymbolicSize as SymInt
+from workbench.core.size import Size
 from workbench.tensor import Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor"]

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from workbench.base.dims import Dims, broadcast
-from workbench.base.size import Size
 from workbench.core.dispatch import no_grad
+from workbench.core.size import Size
 from workbench.distributions import constraints
 from workbench.distributions.utils import holds, lazy_property, with_names
 from workbench.tensor import Tensor

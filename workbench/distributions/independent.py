@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from workbench.base.size import Size
+from workbench.core.size import Size
 from workbench.core.typing import Tensor
 from workbench.distributions import constraints
 from workbench.distributions.distribution import Distribution

@@ -8,8 +8,8 @@ import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.errors import DimensionError, DTypeError
-from workbench.base.size import Size
 from workbench.base.sizes import check_memory
+from workbench.core.size import Size
 from workbench.core.value import Value
 
 __all__ = ["check_device", "values_of"]

@@ -15,7 +15,6 @@ from workbench.base.errors import DTypeError
 from workbench.base.memory_formats import Layout, sparse_coo, sparse_csr, strided
 from workbench.base.numbers import fitted
 from workbench.base.seams import Seam
-from workbench.base.size import Size
 from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.backend import device_of
@@ -24,6 +23,7 @@ from workbench.core.labels import labels_of_view
 from workbench.core.op import ops
 from workbench.core.origins import note_line
 from workbench.core.overlap import check_sources
+from workbench.core.size import Size
 from workbench.core.tape import Node
 from workbench.core.value import dims_of, new, use_type
 from workbench.core.views import asks

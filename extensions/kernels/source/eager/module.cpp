@@ -96,7 +96,7 @@ PyMethodDef functions[] = {
 
 bool add_eager(PyObject* module) {
     import_array1(false);
-    return eager::intern_words() && eager::add_values(module) && eager::add_ops(module) &&
+    return eager::intern_words() && eager::add_values(module) && eager::add_ops(module) && eager::add_size(module) &&
            PyModule_AddFunctions(module, eager::functions) == 0;
 }
 

@@ -156,6 +156,7 @@ bool prepare(Op* op);
 bool whole(PyObject* owner, const char* name, int& out);
 
 bool add_ops(PyObject* module);
+bool add_size(PyObject* module);
 
 // --------------------------------------------------------------------------------------------------- core
 

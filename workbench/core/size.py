@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-__all__ = ["Size"]
+from workbench.kernels.loader import native
+
+__all__ = ["PlainSize", "Size"]
 
 
-class Size(tuple[int, ...]):
+class PlainSize(tuple[int, ...]):
     """Sizes of dims: a tuple in every respect, which knows how many values a tensor of them has.
 
-    >>> Size([2, 3]).numel(), Size([2, 3]) == (2, 3), Size([2, 3]) + (4,), Size([2, 3])[1:].numel()
+    What is cut out of one, or put together of several, is one again.
+
+    >>> import workbench as wb
+    >>> size = wb.Size([2, 3])
+    >>> size.numel(), size == (2, 3), size + (4,), size[1:].numel()
     (6, True, (2, 3, 4), 3)
     """
 
@@ -22,10 +28,10 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
 
     def __radd__(self, other: Any) -> Size:
-        return Size(tuple(other) + tuple(self))
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> Size:
         return Size(tuple.__mul__(self, times))
@@ -41,4 +47,11 @@ class Size(tuple[int, ...]):
         return Size(found) if isinstance(key, slice) else found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Size, (tuple(self),)
+        return Size, (list(self),)
+
+
+if TYPE_CHECKING:
+    Size = PlainSize
+else:
+    # The same, compiled: x.shape[0] is asked for everywhere.
+    Size = getattr(native, "Size", PlainSize)
