@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,36 @@ torch: Any = pytest.importorskip("torch")
 
 DTYPES = ["float64", "float32"]
 
+
+@pytest.mark.parametrize(
+    "module", ["", ".constraints", ".transforms", ".utils", ".kl", ".constraint_registry"]
+)
+def test_every_name_of_pytorchs_is_there(module: str) -> None:
+    ours, theirs = (importlib.import_module(f"{one}.distributions{module}") for one in ("workbench", "torch"))
+    assert [name for name in theirs.__all__ if not hasattr(ours, name)] == []
+
+
+def test_every_file_of_pytorchs_is_there() -> None:
+    for found in pkgutil.iter_modules(torch.distributions.__path__):
+        theirs = importlib.import_module(f"torch.distributions.{found.name}")
+        ours = importlib.import_module(f"workbench.distributions.{found.name}")
+        assert [name for name in theirs.__all__ if not hasattr(ours, name)] == [], found.name
+
+
+@pytest.mark.parametrize("name", [name for name in torch.distributions.__all__ if name[0].isupper()])
+def test_every_class_takes_what_pytorchs_takes(name: str) -> None:
+    ours, theirs = (inspect.signature(getattr(one.distributions, name)) for one in (wb, torch))
+    assert list(ours.parameters) == list(theirs.parameters)
+    assert [one.default for one in ours.parameters.values()] == [
+        one.default for one in theirs.parameters.values()
+    ]
+
+
 ELSEWHERE = {
+    (
+        "Binomial",
+        "second gradient",
+    ): "PyTorch's has |logit| in it: at a logit of 0 its second derivative is that of a kink",
     ("Kumaraswamy", "mode"): "PyTorch takes the logarithm of a negative number: it is NaN everywhere",
     (
         "Weibull",
@@ -131,6 +163,36 @@ def test_gradients_of_densities(case: Case) -> None:
         found.append([one.detach() * 0 if one.grad is None else one.grad for one in wanted])
     for ours, theirs in zip(*found, strict=True):
         _same(ours, theirs, "float64", what="gradient", rough=ROUGH.get(case.name, 1e-9))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if any(leaves(case)) and (case.name, "second gradient") not in ELSEWHERE],
+    ids=identify,
+)
+def test_second_gradients_of_densities(case: Case) -> None:
+    found = []
+    for library, make in zip((wb, torch), _makers("float64"), strict=True):
+        kept: dict[int, Any] = {}
+
+        def leaf(array: Any, make: Any = make, kept: dict[int, Any] = kept) -> Any:
+            return kept.setdefault(id(array), make(array).requires_grad_())
+
+        # Twice as steep somewhere, so that no two places cancel.
+        d = build(library, case, leaf, validate_args=False)
+        total = (d.log_prob(make(case.values)) ** 2).sum()
+        wanted = [kept[id(case.parameters[name])] for name in leaves(case)]
+        slopes = library.autograd.grad(total, wanted, create_graph=True, allow_unused=True)
+        steep = sum((slope**2).sum() for slope in slopes if slope is not None)
+        found.append(library.autograd.grad(steep, wanted, allow_unused=True))
+    for ours, theirs in zip(*found, strict=True):
+        if theirs is None:
+            assert ours is None or not ours.any()
+            continue
+        scale = max(1.0, float(theirs.abs().max()))
+        _same(
+            ours / scale, theirs / scale, "float64", what="second gradient", rough=ROUGH.get(case.name, 1e-8)
+        )
 
 
 # -------------------------------------------------------------------------------------------- divergences
