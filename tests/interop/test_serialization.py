@@ -186,6 +186,38 @@ def test_quantized_tensors_come_back() -> None:
         assert named.names == ("N",)
 
 
+def test_sparse_tensors_come_back() -> None:
+    x = wb.sparse_coo_tensor([[0, 2, 0], [1, 0, 1]], [1.0, 2.0, 3.0], (3, 2), names=("N", "C"))
+    blocks = wb.eye(3).to_sparse(1)
+    for value in (x, x.coalesce(), x.to_sparse_csr(), blocks, wb.zeros(2, 2).to_sparse()):
+        back, named = there_and_back([value, wb.ones(K=2)])
+        assert (back.layout, back.names, back.shape) == (value.layout, value.names, value.shape)
+        assert back.to_dense().tolist() == value.to_dense().tolist()
+        assert back.values().tolist() == value.values().tolist()
+        assert named.names == ("K",)
+        if back.is_sparse:
+            assert back.is_coalesced() == value.is_coalesced()
+
+
+def test_sparse_tensors_that_are_made_up_are_refused() -> None:
+    file = io.BytesIO()
+    wb.save(wb.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,)), file)
+    with zipfile.ZipFile(file) as archive:
+        entries = {one.filename: archive.read(one) for one in archive.infolist()}
+    place = next(name for name in entries if entries[name] == np.array([0, 1]).tobytes())
+    for index in ([0, 5], [-1, 0]):
+        changed = io.BytesIO()
+        with zipfile.ZipFile(changed, "w") as made:
+            for name, content in entries.items():
+                made.writestr(zipfile.ZipInfo(name), np.array(index).tobytes() if name == place else content)
+        changed.seek(0)
+        with pytest.raises(wb.WeightsError, match=r"a sparse tensor: .*found"):
+            wb.load(changed)
+    layout = b"ctorch.serialization\n_get_layout\n" + text("torch.sparse_bsr") + b"\x85R"
+    assert "laid out in a way" in said_of(layout)
+    assert "no values and places" in said_of(b"ctorch._utils\n_rebuild_sparse_tensor\n(K\1K\1tR")
+
+
 def test_where_tensors_lie_is_asked() -> None:
     value = [wb.ones(2), wb.ones(3)]
     asked = []

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from workbench.ops import METHODS
 
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
@@ -289,6 +290,34 @@ def test_what_there_is_no_rule_for_is_refused_in_words(function: Callable[[Any],
         function(x)
     assert any(one in str(caught.value) for one in words.split("|")), str(caught.value)
     check(x, DENSE)
+
+
+def test_each_method_is_right_or_refuses() -> None:
+    """Whatever looks into a payload by itself would take values and places for numbers."""
+    wrong, right = [], 0
+    skipped = {"bernoulli", "coalesce", "sparse_mask", "cuda"}
+    for name, method in METHODS.items():
+        if name.endswith("_") or name in skipped or not callable(method):
+            continue
+        for others in ((), (1,), (coo(),), (Y,)):
+            try:
+                found = method(coo(), *others)
+            except (TypeError, RuntimeError, ValueError):
+                continue
+            except AttributeError:
+                assert others and type(others[0]) is int, name  # in the place of a second tensor
+                continue
+            if not isinstance(found, wb.Tensor) or name in {"indices", "values", "_indices", "_values"}:
+                continue
+            expected = method(
+                coo().to_dense(), *(one.to_dense() if isinstance(one, wb.Tensor) else one for one in others)
+            )
+            if not name.startswith("new"):
+                right += 1
+                if not np.allclose(found.to_dense().numpy(), expected.to_dense().numpy(), equal_nan=True):
+                    wrong.append((name, others))
+    assert not wrong
+    assert right > 50
 
 
 @pytest.mark.parametrize(

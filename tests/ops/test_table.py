@@ -28,6 +28,7 @@ def test_record_is_complete(op: Op) -> None:
     assert list(op.samples())
     for rule in (op.vjp, op.quantized):
         assert callable(rule) or (isinstance(rule, Absent) and len(rule.reason) > 10)
+    assert op.sparse is None or callable(op.sparse) or len(op.sparse.reason) > 10
 
 
 @pytest.mark.parametrize("op", table(), ids=lambda op: op.name)

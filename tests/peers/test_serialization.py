@@ -228,3 +228,18 @@ def test_random_states_go_over() -> None:
     assert state["torch"].tolist() == torch.get_rng_state().tolist()
     np.random.RandomState(2).set_state(state["numpy"])
     assert pickle.dumps(torch.load(saved(wb, {"rng": wb.get_rng_state()}), weights_only=False)["rng"])
+
+
+@pytest.mark.filterwarnings("ignore:Sparse :UserWarning", "ignore:.*beta state:UserWarning")
+def test_sparse_tensors_go_both_ways() -> None:
+    def made(lib: Any) -> list[Any]:
+        x = lib.sparse_coo_tensor(lib.tensor([[0, 2, 0], [1, 0, 1]]), lib.tensor([1.0, 2.0, 3.0]), (3, 2))
+        return [x, x.coalesce(), x.coalesce().to_sparse_csr(), lib.eye(3).to_sparse(1)]
+
+    for there, back in ((wb, torch), (torch, wb)):
+        words = {"weights_only": True} if back is torch else {}
+        for ours, theirs in zip(made(there), back.load(saved(there, made(there)), **words), strict=True):
+            assert str(ours.layout).split(".")[1] == str(theirs.layout).split(".")[1]
+            assert ours.to_dense().tolist() == theirs.to_dense().tolist()
+            if ours.is_sparse:
+                assert ours.is_coalesced() == theirs.is_coalesced()

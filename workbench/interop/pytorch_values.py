@@ -14,7 +14,9 @@ from workbench.base.devices import Device
 from workbench.base.dims import MAXIMUM_DIMS, check_names
 from workbench.base.dtypes import DIFFERENTIABLE, DType, as_dtype
 from workbench.base.errors import DimensionError, QuantizationError, WeightsError, short
+from workbench.base.memory_formats import Layout, sparse_coo, sparse_csr, strided
 from workbench.base.quantized_array import QScheme, QuantizedArray
+from workbench.base.sparse_array import SparseArray
 from workbench.core.value import labelled, new
 from workbench.interop import pickled_objects
 from workbench.interop.pickled import Function, Kind, Rules, is_nothing
@@ -25,6 +27,7 @@ from workbench.nn import Parameter
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 from workbench.tensor.interchange import plain
+from workbench.tensor.sparse import sparse_coo_tensor, sparse_csr_tensor
 
 __all__ = ["CODES", "STORAGES", "Bytes", "Place", "Storage", "TensorRules"]
 
@@ -334,6 +337,35 @@ def _quantized(
     return new(payload)
 
 
+def _layout(word: Any) -> Layout:
+    found = {f"torch.{one.name}": one for one in (strided, sparse_coo, sparse_csr)}
+    if not isinstance(word, str) or word not in found:
+        raise WeightsError(f"a tensor is laid out in a way that is not read: {short(word)}")
+    return found[word]
+
+
+def _sparse(layout: Any, data: Any) -> Tensor:
+    """Return a sparse tensor of values and places, which must lie within its sizes."""
+    if not isinstance(data, tuple) or not all(isinstance(one, Tensor) for one in data[:2]):
+        raise WeightsError("a sparse tensor is made of no values and places")
+    try:
+        if layout is sparse_coo and len(data) in (3, 4):
+            return _in_order(sparse_coo_tensor(*data[:3]))
+        if layout is sparse_csr and len(data) == 4:
+            return sparse_csr_tensor(*data)
+    except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+        raise WeightsError(f"a sparse tensor: {error}") from None
+    raise WeightsError("a sparse tensor is laid out in a way that is not read")
+
+
+def _in_order(value: Tensor) -> Tensor:
+    """Return a tensor that is coalesced where its places are in order: what a file says of that is not asked."""
+    found = value.payload
+    if found.count and np.any(np.diff(found.flat()) <= 0):
+        return value
+    return new(SparseArray(found.index, found.values, found.shape, True))
+
+
 def _known() -> dict[str, Any]:
     functions: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
         "torch._utils._rebuild_tensor": (_rebuild, (4,)),
@@ -342,6 +374,8 @@ def _known() -> dict[str, Any]:
         "torch._utils._rebuild_parameter": (_parameter, (3,)),
         "torch._utils._rebuild_parameter_with_state": (_parameter, (4,)),
         "torch._utils._rebuild_qtensor": (_quantized, (7,)),
+        "torch._utils._rebuild_sparse_tensor": (_sparse, (2,)),
+        "torch.serialization._get_layout": (_layout, (1,)),
     }
     known: dict[str, Any] = {name: Function(name, *made) for name, made in functions.items()}
     known |= {f"torch.{name}": Kind(f"torch.{name}", dtype) for name, dtype in STORAGES.items()}
@@ -352,7 +386,10 @@ def _known() -> dict[str, Any]:
     return known | PLAIN | NUMPY | pickled_objects.OBJECTS
 
 
-_REBUILT = {f"torch._utils._rebuild_{kind}" for kind in ("tensor", "tensor_v2", "tensor_v3", "qtensor")}
+_REBUILT = {
+    f"torch._utils._rebuild_{kind}"
+    for kind in ("tensor", "tensor_v2", "tensor_v3", "qtensor", "sparse_tensor")
+}
 """Functions that make a tensor."""
 
 _KNOWN = _known()

@@ -19,6 +19,7 @@ from workbench.base.devices import Device
 from workbench.base.dtypes import DType, dtype_of
 from workbench.base.errors import NoNumbersError, UninitializedError, WeightsError
 from workbench.base.quantized_array import QScheme, QuantizedArray
+from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.value import dims_of
 from workbench.interop.pickle_writing import PickleWriter, Write, write_ordered
@@ -79,11 +80,14 @@ class _Tensors:
 
     def _plain(self, w: PickleWriter, value: Tensor, requires_grad: bool) -> None:
         try:
-            payload = dispatch.numbers(value)
+            sparse = isinstance(value.payload, SparseArray)
+            payload = value.payload if sparse else dispatch.numbers(value)
         except (NoNumbersError, UninitializedError) as error:
             raise w.refuse(str(error)) from None
         if isinstance(payload, QuantizedArray):
             self._quantized(w, payload)
+        elif isinstance(payload, SparseArray):
+            self._sparse(w, payload)
         elif isinstance(payload, np.ndarray):
             self._array(w, "_rebuild_tensor_v2", payload, dtype_of(payload), str(value.device))
             self._end(w, requires_grad)
@@ -92,6 +96,22 @@ class _Tensors:
         said = dims_of(value).labels
         if any(said):
             self.names[str(self._made - 1)] = {"dims": list(said), "named": value._names is not None}
+
+    def _sparse(self, w: PickleWriter, payload: SparseArray) -> None:
+        """Write values and their places, each as a tensor of its own."""
+        w.name("torch._utils", "_rebuild_sparse_tensor")
+        w.parts.append(b"(")
+        w.call("torch.serialization", "_get_layout", f"torch.{payload.layout.name}")
+        w.parts.append(b"(")
+        places = [payload.index] if payload.starts is None else [payload.starts, payload.index[1]]
+        for one in (*places, payload.values):
+            self._array(w, "_rebuild_tensor_v2", one, dtype_of(one), "cpu")
+            self._end(w, False)
+        w.write(payload.shape)
+        if payload.starts is None:
+            w.write(payload.coalesced)
+        w.parts.append(b"ttR")
+        self._made += 1
 
     def _end(self, w: PickleWriter, requires_grad: bool) -> None:
         """Write the end of a tensor: whether it asks for a gradient, and that it has no hooks."""
