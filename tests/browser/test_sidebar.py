@@ -34,6 +34,12 @@ def test_sections_take_the_height_of_what_they_hold_and_those_with_nothing_a_lin
         if view != "shapes":
             expect(section(lab, view).get_by_test_id("wb-empty-code")).to_be_visible()
             assert height(section(lab, view)) < 40, view
+            copy = section(lab, view).get_by_role("button", name="Copy this code").bounding_box()
+            panel = section(lab, view).bounding_box()
+            assert copy is not None and panel is not None
+            assert copy["x"] + copy["width"] <= panel["x"] + panel["width"], (
+                f"{view}: the button is out of sight"
+            )
     # Shapes follows the cells without being told.
     expect(section(lab, "shapes").get_by_test_id("wb-title")).to_have_text("batch", timeout=60 * SECOND)
     lab.run_cell(1)
@@ -83,3 +89,34 @@ def test_cell_sidebar_and_tab_show_one_sample_say_one_age_and_have_one_menu(lab:
     menus = [menu_of(lab, place) for place in (cell, side, tab)]
     assert menus[0] == menus[1] == menus[2]
     assert menus[0][:2] == ["Open at the side", "Open in a tab"]
+
+
+COLOURS = """node => {
+  const view = node.closest('.wb-graph');
+  const dot = view.querySelector('[data-testid=wb-legend] i').style.backgroundColor;
+  const probe = document.createElement('i');
+  const drawn = [...node.querySelectorAll('[fill]')].map(one => {
+    probe.style.backgroundColor = one.getAttribute('fill');
+    return probe.style.backgroundColor;
+  });
+  return [dot, drawn];
+}"""
+
+
+def test_graphs_in_and_out_of_sight_are_drawn_anew_in_another_theme(lab: Lab) -> None:
+    lab.new([CELLS["start"] + CELLS["graph"], "print('x\\n' * 60)", CELLS["graph"]])
+    lab.run_all()
+    try:
+        for theme in ("Dark", "Light"):
+            lab.command("apputils:change-theme", {"theme": f"JupyterLab {theme}"})
+            for index in (0, 2):
+                graph = lab.cell(index).get_by_test_id("wb-graph")
+                expect(graph).to_have_attribute("data-theme", theme.lower())
+                node = graph.get_by_test_id("wb-node").filter(has_text="conv2d")
+                expect(node).to_have_count(1)
+                lab.page.wait_for_function(
+                    f"node => {{ const [dot, drawn] = ({COLOURS})(node); return drawn.includes(dot); }}",
+                    arg=node.element_handle(),
+                )
+    finally:
+        lab.command("apputils:change-theme", {"theme": "JupyterLab Light"})  # other tests share the settings

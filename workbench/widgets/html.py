@@ -106,7 +106,8 @@ def statistics_line(found: Statistics) -> str:
     parts = []
     if found.minimum is not None and found.maximum is not None:
         parts.append(f"{figure(found.minimum)} {_spark(found.counts)} {figure(found.maximum)}")
-        parts.append(f"mean {figure(found.mean)} · std {figure(found.std)}")
+        parts.append(f"mean {figure(found.mean)}")
+        parts.append(f"std {figure(found.std)}")
     # As after a relu: their bin would leave nothing to see of the others.
     apart = ", not in the bars" if found.apart else ""
     parts.append(f"zeros {percent(found.zeros)}{apart}")
@@ -115,7 +116,9 @@ def statistics_line(found: Statistics) -> str:
         parts.append(f'<b style="color:rgb{NAN}">{text}</b>' if count else text)
     if found.sampled:
         parts.append(f'<span style="{QUIET}">from a sample</span>')
-    return f"<div>{' · '.join(parts)}</div>"
+    # A figure and its name stay on one line where the place is narrow.
+    whole = (f'<span style="white-space:nowrap">{part}</span>' for part in parts)
+    return f"<div>{' · '.join(whole)}</div>"
 
 
 def _spark(counts: Sequence[int]) -> str:

@@ -157,3 +157,10 @@ export function parse(text: string): { readonly value: number } | { readonly pro
   }
   return { value };
 }
+
+/** `1st`, `2nd`, `3rd`, `11th`. */
+export function ordinal(value: number): string {
+  const ending =
+    value % 100 >= 11 && value % 100 <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th');
+  return `${value}${ending}`;
+}

@@ -53,6 +53,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private shape = '';
   private planted = '';
   private fitted = false;
+  /** What puts the newest layout and colours into the scene. */
+  private unpainted: (() => void) | null = null;
   /** Whether a person has asked for the whole graph, however small. */
   private whole = false;
   /** What the camera was placed for. */
@@ -154,6 +156,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (!layout || width === 0) {
       return;
     }
+    this.unpainted?.();
+    this.unpainted = null;
     this.settle(layout, { width, height, inspecting: this.main.hasAttribute('data-inspect') });
     const marks = {
       selected: this.selected,
@@ -281,7 +285,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     }
     const items = [...layout.boxes.values()].map(box => box.item);
     const colouring = makeColouring(this.colourBy, [...tree.nodes.values()], items, theme.dark, theme.paper);
-    this.scene.reset(layout, colouring, theme.dark);
+    // Not cleared before it is drawn anew: until then, and in a place that has no size for a moment, the old one stays.
+    this.unpainted = () => this.scene.reset(layout, colouring, theme.dark);
     replace(this.legend, ...colouring.legend.map(entry => h('span', {}, dot(entry.colour), entry.text)));
     this.inspect();
     this.frame.request();

@@ -2,7 +2,7 @@
 import type { Candidate, ObserverDetail } from '../protocol';
 import { categoryColour } from '../common/colours';
 import { s } from '../common/dom';
-import { figure, percent, si } from '../common/numbers';
+import { figure, ordinal, percent, si } from '../common/numbers';
 import { clamp, Scale, ticks, tickText } from '../common/scales';
 import type { Theme } from '../common/theme';
 import { clipped, levels, whyNot, type Range } from './range';
@@ -251,7 +251,7 @@ function drawLevels({ across, over, height, theme, state }: Ground): void {
     const lines = inside.map(at => `M${at.toFixed(1)} ${TOP + 8}V${base}`).join('');
     over.append(s('path', { d: lines, stroke: theme.ink, 'stroke-opacity': 0.16, fill: 'none' }));
   }
-  const words = every === 1 ? `${count + 1} levels` : `${count + 1} levels, every ${every}th ticked`;
+  const words = every === 1 ? `${count + 1} levels` : `${count + 1} levels, every ${ordinal(every)} ticked`;
   over.append(
     s('text', { x: across.to, y: base + 16, 'text-anchor': 'end', 'font-size': 10, fill: theme.quiet }, words)
   );

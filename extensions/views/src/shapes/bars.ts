@@ -3,7 +3,7 @@ import { dimensionColour, inkOn, translucent } from '../common/colours';
 import { s } from '../common/dom';
 import { dimensionText, type Named } from '../common/parts';
 import { si } from '../common/numbers';
-import { textWidth } from '../common/text';
+import { shorten, textWidth } from '../common/text';
 
 /** Height of a bar in pixels. */
 export const BAR_HEIGHT = 20;
@@ -89,7 +89,8 @@ export function bar(
       fill: filled ? inkOn(colour) : 'currentColor',
       opacity: marks.reduced ? 0.6 : 1
     },
-    barText(dim)
+    // Squeezed bars do not hold their whole label; the title has it.
+    shorten(barText(dim), Math.max(length - 4, 22))
   );
   if (marks.contracted) {
     // The label stays readable over the hatching.

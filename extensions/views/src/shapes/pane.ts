@@ -1,7 +1,7 @@
 /** The pictures inside the tensor cell: a grid of images or a heatmap, with a cursor and a readout. */
 import type { Picture as PictureState } from '../protocol';
 import { h, Listeners, replace, type Child } from '../common/dom';
-import { exact, figure } from '../common/numbers';
+import { exact, figure, ordinal } from '../common/numbers';
 import { chip, dimensionText, type Named } from '../common/parts';
 import {
   bitmap,
@@ -54,12 +54,6 @@ function axis(dim: Named, theme: Theme, vertical: boolean): HTMLElement {
   );
   element.style.setProperty('--wb-dim', chip(dim, theme.dark).style.getPropertyValue('--wb-dim'));
   return element;
-}
-
-function ordinal(value: number): string {
-  const ending =
-    value % 100 >= 11 && value % 100 <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th');
-  return `${value}${ending}`;
 }
 
 /** Images side by side, or one heatmap with named axes. */
