@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from typing import Any
 
 import pytest
+from tqdm import std
 
 from tests.train.parts import loader, trainer
 from workbench.base import renderer_lookup
@@ -78,3 +80,8 @@ def test_a_notebook_keeps_the_bar_with_the_figures_beside_it(
     monkeypatch.setattr(renderer_lookup, "display_again", lambda thing: None)
     trainer(progress=True).fit(loader(), loader())
     assert re.search(rf"epoch 1/1: 100%\|.*\| 4/4 \[.*{FIGURES}\]", capsys.readouterr().out)
+
+
+def test_bars_are_text_in_notebooks_too() -> None:
+    bar = importlib.import_module("workbench.train.callbacks.progress_bar")
+    assert bar.tqdm is std.tqdm, "a bar of widgets is an error in a notebook that is opened again"

@@ -7,7 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tqdm.auto import tqdm
+# Its bars of text, in notebooks too: those made of widgets are not saved with a notebook, which shows an error in the
+# place of each when it is opened again, and in a narrow cell they overlap.
+from tqdm.std import tqdm
 
 from workbench.base import renderer_lookup
 from workbench.base.number_format import si
