@@ -10,6 +10,7 @@ tensor(-0.3750)
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.distributions import (
     constraints,
     kl_between_families,  # noqa: F401  enters its pairs
@@ -99,3 +100,5 @@ __all__ = [
     "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints",
     "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms", "utils",
 ]  # fmt: skip
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from workbench import linalg
+from workbench.base.public import words
 from workbench.core.typing import Tensor
 from workbench.distributions.utils import bare, every
 from workbench.ops.shape.join import cat as _joined
@@ -448,3 +449,5 @@ half_open_interval = HalfOpenInterval
 multinomial = Multinomial
 cat = Cat
 stack = Stack
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
+from workbench.base.public import words
 from workbench.core.dispatch import enable_grad
 from workbench.core.value import Abstract
 from workbench.ops.elementwise.filling import where
@@ -223,3 +224,6 @@ def expm1_share(value: Tensor) -> Tensor:
     series = 1 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24 + x * (1 / 120 + x / 720))))
     away = where(near, 1.0, value)
     return where(near, series, away.expm1() / away)
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.base.public import words
 from workbench.distributions.transforms.base import ComposeTransform, Transform, identity_transform
 from workbench.distributions.transforms.elementwise import (
     AbsTransform,
@@ -32,3 +33,5 @@ __all__ = [
     "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
     "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
 ]  # fmt: skip
+
+__getattr__, __dir__ = words(__name__, __all__)
