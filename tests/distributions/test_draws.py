@@ -55,12 +55,17 @@ def test_densities_and_moments_are_scipys(case: Case) -> None:
             np.testing.assert_allclose(found.numpy()[finite], np.asarray(expected)[finite], rtol=1e-9)
 
 
+@pytest.mark.parametrize("draw", ["sample", "rsample"])
 @pytest.mark.parametrize("case", KNOWN, ids=identify)
-def test_draws_are_scipys(case: Case) -> None:
+def test_draws_are_scipys(case: Case, draw: str) -> None:
     d = build(wb, case, tensor)
+    if draw == "rsample" and not d.has_rsample:
+        with pytest.raises(NotImplementedError, match="write sample"):
+            d.rsample()
+        return
     judge = case.scipy(scipy.stats, **parameters(case))  # type: ignore[misc]
     wb.manual_seed(7)
-    drawn = d.sample((MANY,)).numpy()
+    drawn = getattr(d, draw)((MANY,)).numpy()
     if case.name == "VonMises":
         # SciPy's angles go around from their mean.
         loc = case.parameters["loc"]

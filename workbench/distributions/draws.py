@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.core.op import ops
+from workbench.core.stack import grad_enabled
 from workbench.core.typing import Tensor
 from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.noise import noise
@@ -44,13 +45,19 @@ def _share(sizes: Sequence[int]) -> Tensor:
     return drawn.clamp(2.0**-54)
 
 
+def _gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
+    if grad_enabled():
+        return ops.gammaincinv(concentration, _share(sizes))
+    return ops.standard_gamma(concentration.expand(tuple(sizes)), seed=seed_from())
+
+
 def standard_gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
     """Return draws from gamma distributions of rate 1, differentiable in the concentration.
 
-    A draw is the quantile of an even one: its gradient is that of the quantile where the even draw stays.
+    Where gradients are recorded a draw is the quantile of an even one: its gradient is that of the quantile where the
+    even draw stays. Elsewhere it is drawn by rejection, in a tenth of the time.
     """
-    wide = ops.to(concentration, dtype=_WIDE)
-    drawn: Tensor = ops.to(ops.gammaincinv(wide, _share(sizes)), dtype=concentration.payload.dtype)
+    drawn: Tensor = ops.to(_gamma(sizes, concentration.double()), dtype=concentration.payload.dtype)
     return drawn.clamp(float(finfo(drawn.dtype).tiny))
 
 
@@ -59,6 +66,5 @@ def log_standard_gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
 
     With z from Gamma(a + 1) and u from (0, 1), z·u^(1/a) is from Gamma(a) (Marsaglia and Tsang 2000).
     """
-    wide: Tensor = ops.to(concentration, dtype=_WIDE)
-    raised: Tensor = ops.gammaincinv(wide + 1, _share(sizes))
-    return raised.log() + _share(sizes).log() / wide
+    wide = concentration.double()
+    return _gamma(sizes, wide + 1).log() + _share(sizes).log() / wide

@@ -1,4 +1,4 @@
-"""Draws that no quantile gives cheaply: whole numbers and angles, each op decided by a seed.
+"""Draws that no quantile gives cheaply: whole numbers, angles and gamma draws, each op decided by a seed.
 
 The seed starts a stream of its own, from which one number after the other is drawn; how many that takes depends on the
 parameters. So the default stream gives one number for the seed, and a graph draws what the function would draw. Under
@@ -16,7 +16,7 @@ from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves
 
-__all__ = ["BINOMIAL", "POISSON", "VON_MISES"]
+__all__ = ["BINOMIAL", "POISSON", "STANDARD_GAMMA", "VON_MISES"]
 
 _WHOLE = Absent("what is drawn is a whole number, which does not follow small changes of the parameters")
 
@@ -105,6 +105,35 @@ VON_MISES = Op(
     dtype=FLOAT,
     forward=_von_mises,
     vjp=Absent("angles are drawn by rejection, which is no smooth function of the concentration"),
+    saves=Saves((), output=False),
+    samples=lambda: [
+        Sample((grid(3, 4, low=0.3, high=9.0),), {"seed": 3}, names=(("N", "C"),)),
+        Sample((grid(low=0.3, high=9.0),), {"seed": 4}),
+    ],
+    properties=frozenset({"same"}),
+)
+
+
+def _standard_gamma(concentration: Any, *, seed: int) -> Any:
+    stream = np.random.default_rng(seed)
+    wide = np.asarray(concentration, np.float64)
+    nothing = ~((wide >= 0) & np.isfinite(wide))
+    drawn = stream.standard_gamma(np.where(nothing, 0.0, wide))
+    return _rounded(np.where(nothing, np.nan, drawn), concentration)
+
+
+STANDARD_GAMMA = Op(
+    name="standard_gamma",
+    doc="Draws from gamma distributions of rate 1.",
+    equation="p(y) = y^(a-1) e^-y / Γ(a)",
+    reference="Marsaglia and Tsang 2000",
+    dims=lambda concentration, seed: concentration,
+    rule="names and sizes pass through",
+    dtype=FLOAT,
+    forward=_standard_gamma,
+    vjp=Absent(
+        "it is drawn by rejection, which is not smooth in the concentration: gammaincinv of even draws is"
+    ),
     saves=Saves((), output=False),
     samples=lambda: [
         Sample((grid(3, 4, low=0.3, high=9.0),), {"seed": 3}, names=(("N", "C"),)),
