@@ -120,12 +120,14 @@ from workbench.tensor.external_memory import as_tensor, asarray, from_dlpack, fr
 from workbench.tensor.factories import (
     empty,
     empty_like,
+    empty_strided,
     eye,
     from_numpy,
     full,
     full_like,
     ones,
     ones_like,
+    scalar_tensor,
     tensor,
     zeros,
     zeros_like,
@@ -147,7 +149,7 @@ from workbench.tensor.random import (
     randn_like,
     randperm,
 )  # fmt: skip
-from workbench.tensor.ranges import arange, linspace, logspace
+from workbench.tensor.ranges import arange, linspace, logspace, range
 from workbench.tensor.sparse import sparse_coo_tensor, sparse_csr_tensor
 from workbench.tensor.type_queries import finfo, iinfo, is_tensor, numel, result_type
 
@@ -177,6 +179,7 @@ newaxis = None
 """In an index: a new dim of size 1."""
 __all__ += ["asarray", "finfo", "from_dlpack", "frombuffer", "iinfo", "is_tensor", "numel", "result_type"]
 __all__ += ["set_printoptions"]
+__all__ += ["empty_strided", "range", "scalar_tensor"]
 __all__ += [
     "Size", "SymInt", "clear_autocast_cache", "dtype", "get_autocast_cpu_dtype", "get_autocast_dtype",
     "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "set_autocast_cache_enabled",

@@ -136,6 +136,7 @@ from workbench.tensor.printing import set_printoptions as set_printoptions
 from workbench.tensor.ranges import arange as arange
 from workbench.tensor.ranges import linspace as linspace
 from workbench.tensor.ranges import logspace as logspace
+from workbench.tensor.ranges import range as range
 from workbench.tensor.sparse import sparse_coo_tensor as sparse_coo_tensor
 from workbench.tensor.sparse import sparse_csr_tensor as sparse_csr_tensor
 from workbench.tensor.type_queries import finfo as finfo
@@ -294,6 +295,12 @@ def all(input: _Tensor, dim: _DimsLike | None = None, keepdim: _bool = False, *,
 def allclose(input: _Tensor, other: _Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Say whether all values of two are nearly equal, see `isclose`."""
 
+def alpha_dropout(input: _Tensor, p: _float, train: _bool) -> _Tensor:
+    """Set values to selu's floor with probability `p`, keeping mean 0 and variance 1, if `train`."""
+
+def alpha_dropout_(input: _Tensor, p: _float, train: _bool) -> _Tensor:
+    """In-place version of `alpha_dropout`: the result goes into this tensor's memory."""
+
 def amax(input: _Tensor, dim: _DimsLike | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Largest value over dims; the gradient is shared evenly between ties."""
 
@@ -435,8 +442,14 @@ def baddbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _Scalar =
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
     """Return a triangle: w_n = 1 - |2n / (N - 1) - 1|, where N is one more than the length if `periodic`."""
 
+def batch_norm(input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> _Tensor:
+    """Normalise each channel over the batch, as `nn.functional.batch_norm` does. `cudnn_enabled` says nothing here."""
+
 def bernoulli(input: _Tensor, p: _float | None = None, *, generator: _Generator | None = None) -> _Tensor:
     """Return 1 with the probability that stands in `input` (or with `p`), else 0. Dims, names and type stay."""
+
+def bilinear(input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
+    """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o]."""
 
 def binary_cross_entropy_with_logits(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', pos_weight: _Tensor | None = None) -> _Tensor:
     """Cross entropy of scores of yes, whose probability is σ(x): -(p·t·ln σ(x) + (1 - t)·ln(1 - σ(x)))·weight."""
@@ -702,6 +715,12 @@ def divide(input: _Operand, other: _Operand, *, rounding_mode: _str | None = Non
 def dot(input: _Tensor, tensor: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Dot product of two vectors, without conjugation: y = Σ_i a[i]·b[i]."""
 
+def dropout(input: _Tensor, p: _float, train: _bool) -> _Tensor:
+    """Set each value to 0 with probability `p` and scale the rest by 1 / (1 - p), if `train`."""
+
+def dropout_(input: _Tensor, p: _float, train: _bool) -> _Tensor:
+    """In-place version of `dropout`: the result goes into this tensor's memory."""
+
 def dsplit(input: _Tensor, indices_or_sections: _Size | _Tensor) -> _tuple[_Tensor, ...]:
     """Cut the third dim at indices or into equal parts."""
 
@@ -716,6 +735,9 @@ def empty(*size: _Size, names: _Sequence[_str | None] | None = None, dtype: _DTy
 
 def empty_like(input: _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return memory as it is, with the dims, names, type and device of `input`."""
+
+def empty_strided(size: _Sequence[_int], stride: _Sequence[_int], *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
+    """Return memory as it is, whose entries lie so many values apart along each dim."""
 
 def eq(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Equal."""
@@ -770,6 +792,12 @@ def fake_quantize_per_channel_affine(input: _Tensor, scale: _Tensor | _float, ze
 
 def fake_quantize_per_tensor_affine(input: _Tensor, scale: _Tensor | _float, zero_point: _Tensor | _int, quant_min: _int, quant_max: _int) -> _Tensor:
     """Round to the numbers that codes can stand for: y = (clamp(rne(x·(1/s)) + z, qmin, qmax) - z)·s."""
+
+def feature_alpha_dropout(input: _Tensor, p: _float, train: _bool) -> _Tensor:
+    """`alpha_dropout` of whole channels of [N, C, …], if `train`."""
+
+def feature_alpha_dropout_(input: _Tensor, p: _float, train: _bool) -> _Tensor:
+    """In-place version of `feature_alpha_dropout`: the result goes into this tensor's memory."""
 
 def fill(input: _Tensor, value: _Operand) -> _Tensor:
     """As many values as there were, all of them one number: y = value. Names and sizes pass through."""
@@ -941,6 +969,9 @@ def index_select(input: _Tensor, dim: _Dim, index: _Tensor, *, out: _Tensor | No
 
 def inner(input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Dot products along the last dims of two tensors: y[i…, j…] = Σ_k a[i…, k]·b[j…, k]."""
+
+def instance_norm(input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> _Tensor:
+    """Normalise each channel of each sample, as `nn.functional.instance_norm` does."""
 
 def int_repr(input: _Tensor) -> _Tensor:
     """Return a copy of the codes of a quantized tensor as plain integers."""
@@ -1493,6 +1524,9 @@ def rsqrt_(input: _Tensor) -> _Tensor:
 def rsub(input: _Tensor, other: _Operand, *, alpha: _Scalar = 1) -> _Tensor:
     """Subtract from the other: y = b - alpha·a. Names unify from the right, sizes broadcast."""
 
+def scalar_tensor(s: _Scalar, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
+    """Return a number as a tensor without dims, of the default type unless `dtype` says otherwise."""
+
 def scatter(input: _Tensor, dim: _Dim, index: _Tensor, src: _Operand | None = None, *, value: _Scalar | None = None, reduce: _str | None = None, out: _Tensor | None = None) -> _Tensor:
     """A copy of `input` in which the value at each index along `dim` is replaced by one of `src`, or by a number."""
 
@@ -1655,7 +1689,7 @@ def tanh(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def tanh_(input: _Tensor) -> _Tensor:
     """In-place version of `tanh`: the result goes into this tensor's memory."""
 
-def tensor(data: _Any, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, names: _Sequence[_str | None] | None = None, requires_grad: _bool = False) -> _Tensor:
+def tensor(data: _Any, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, names: _Sequence[_str | None] | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> _Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
 
 def tensor_split(input: _Tensor, indices_or_sections: _Size | _Tensor, dim: _Dim = 0) -> _tuple[_Tensor, ...]:
@@ -1741,6 +1775,15 @@ def unique_consecutive(input: _Tensor, return_inverse: _bool = False, return_cou
 
 def unravel_index(indices: _Tensor, shape: _Size) -> _tuple[_Tensor, ...]:
     """Places in a tensor of sizes `shape` from places in its values in a row: one tensor of indices a dim."""
+
+def unsafe_chunk(input: _Tensor, chunks: _int, dim: _Dim = 0) -> _tuple[_Tensor, ...]:
+    """Cut a dim into at most `chunks` parts of equal size, the last one smaller: a tuple of views."""
+
+def unsafe_split(tensor: _Tensor, split_size_or_sections: _Size, dim: _Dim = 0) -> _tuple[_Tensor, ...]:
+    """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views."""
+
+def unsafe_split_with_sizes(input: _Tensor, split_sizes: _Sequence[_int], dim: _Dim = 0) -> _tuple[_Tensor, ...]:
+    """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
 
 def unsqueeze(input: _Tensor, dim: _int, name: _str | None = None) -> _Tensor:
     """Put a new dim of size 1 at position `dim`, under `name` if given: a view."""

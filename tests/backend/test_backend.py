@@ -44,6 +44,7 @@ MAKERS: dict[str, tuple[Any, ...]] = {
     "blackman_window": (4,),
     "empty": (2,),
     "empty_like": (wb.zeros(2),),
+    "empty_strided": ((2,), (1,)),
     "eye": (2,),
     "fftfreq": (4,),
     "full": ((2,), 0.5),
@@ -64,6 +65,7 @@ MAKERS: dict[str, tuple[Any, ...]] = {
     "randn_like": (wb.zeros(2),),
     "randperm": (2,),
     "rfftfreq": (4,),
+    "scalar_tensor": (3.0,),
     "tensor": ([1.0],),
     "tril_indices": (2, 2),
     "triu_indices": (2, 2),
@@ -80,7 +82,10 @@ def _takes_a_device(function: Any) -> bool:
 def test_every_function_that_takes_a_device_is_known_here() -> None:
     found = {name for room in (wb, wb.fft) for name in dir(room) if _takes_a_device(getattr(room, name))}
     # What DLPack gives lies where it lies: tests/tensor. The default device is made nowhere.
-    assert found - {"from_dlpack", "get_device_module", "set_default_device"} == set(MAKERS)
+    # What is sparse has tests of its own, and `range` is an older `arange`, which warns.
+    elsewhere = {"from_dlpack", "get_device_module", "set_default_device"}
+    elsewhere |= {"range", "sparse_coo_tensor", "sparse_csr_tensor"}
+    assert found - elsewhere == set(MAKERS)
 
 
 @pytest.mark.usefixtures("toy")

@@ -235,3 +235,50 @@ def test_to_takes_its_words_in_every_order() -> None:
         x.cuda("cpu")
     with pytest.raises(wb.DeviceError):
         x.to("nowhere")
+
+
+# ---------------------------------------------------------------------------------- further factories
+
+
+def test_memory_with_strides_by_hand() -> None:
+    x = wb.empty_strided((2, 3), (1, 2))
+    assert x.shape == (2, 3) and x.stride() == (1, 2) and x.dtype is wb.float32
+    y = wb.ones(1, dtype=wb.int64).new_empty_strided((2, 2), (1, 2))
+    assert y.dtype is wb.int64 and y.stride() == (1, 2) and wb.empty_strided((0, 2), (2, 1)).shape == (0, 2)
+    for stride in ((1,), (1, -2)):
+        with pytest.raises(wb.DimensionError, match="one step that is not negative for each dim"):
+            wb.empty_strided((2, 3), stride)
+
+
+def test_a_number_as_a_tensor() -> None:
+    assert wb.scalar_tensor(3).dtype is wb.float32 and wb.scalar_tensor(3, dtype=wb.int64).item() == 3
+
+
+def test_a_range_has_its_end() -> None:
+    with pytest.warns(UserWarning, match="use arange"):
+        assert wb.range(1, 2, 0.5).tolist() == [1.0, 1.5, 2.0]
+    with (
+        pytest.warns(UserWarning, match="use arange"),
+        pytest.raises(ValueError, match="inconsistent with step sign"),
+    ):
+        wb.range(2, 1)
+
+
+def test_the_switch_for_training_by_position() -> None:
+    x = wb.ones(2, 3, 4)
+    assert wb.dropout(x, 0.5, False).tolist() == x.tolist() == wb.alpha_dropout(x, 0.5, False).tolist()
+    assert (
+        wb.dropout_(x.clone(), 1.0, True).sum() == 0 and wb.feature_alpha_dropout(x, 0.5, False).sum() == 24
+    )
+    y = wb.randn(4, 3)
+    norm = wb.nn.functional.batch_norm(y, None, None, training=True)
+    assert wb.batch_norm(y, None, None, None, None, True, 0.1, 1e-5, True).tolist() == norm.tolist()
+    z = wb.randn(2, 3, 5)
+    norm = wb.nn.functional.instance_norm(z)
+    assert wb.instance_norm(z, None, None, None, None, True, 0.1, 1e-5, True).tolist() == norm.tolist()
+
+
+def test_words_that_python_keeps_for_itself() -> None:
+    assert 1.0 <= wb.zeros(3).uniform_(**{"from": 1.0, "to": 2.0}).min().item() < 2.0
+    with pytest.raises(RuntimeError, match="pin_memory=True requires an accelerator"):
+        wb.tensor([1.0], pin_memory=True)

@@ -159,9 +159,9 @@ def get_rng_state() -> dict[str, Any]:
     return default_generator.get_state()
 
 
-def set_rng_state(state: dict[str, Any]) -> None:
+def set_rng_state(new_state: dict[str, Any]) -> None:
     """Let the default generator go on from a place that `get_rng_state` returned."""
-    default_generator.set_state(state)
+    default_generator.set_state(new_state)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from workbench.base import dlpack
 from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
 from workbench.base.dtypes import as_dtype, get_default_dtype, promote
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.memory_formats import check_pinned
 from workbench.base.numbers import check_range, fitted, number
 from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
@@ -25,11 +26,12 @@ from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
 from workbench.ops.shape import creation
 from workbench.ops.shape.creation_words import creating, like, said
+from workbench.ops.shape.movement import see
 from workbench.tensor.tensor import Tensor
 
 __all__ = [
-    "array_by_protocol", "empty", "empty_like", "eye", "finish", "from_numpy", "full", "full_like", "ones", "ones_like",
-    "scalar", "settled", "sizes_of", "tensor", "zeros", "zeros_like",
+    "array_by_protocol", "empty", "empty_like", "empty_strided", "eye", "finish", "from_numpy", "full", "full_like",
+    "ones", "ones_like", "scalar", "scalar_tensor", "settled", "sizes_of", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -53,6 +55,7 @@ def tensor(
     device: DeviceLike | None = None,
     names: Sequence[str | None] | None = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Return a tensor with a copy of `data`: numbers, nested lists, an array or a tensor.
 
@@ -63,6 +66,8 @@ def tensor(
     tensor([[1, 2],
             [3, 4]], names=('N', 'C'))
     """
+    if pin_memory:
+        check_pinned("tensor", pin_memory)
     if isinstance(data, Tensor):
         names = data._names if names is None else names
         data = data.detach().cpu().numpy(force=True)
@@ -419,3 +424,37 @@ def eye(
     if OPEN and creation.is_symbolic(n, m):
         return settled(creation.eye(n, n if m is None else m, target), names, False, device)
     return finish(np.eye(n, m, dtype=np.float32).astype(target), names, False, device)
+
+
+@creating(out=False)
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor:
+    """Return memory as it is, whose entries lie so many values apart along each dim.
+
+    >>> empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    sizes, _ = sizes_of("empty_strided", (tuple(size),), None, {})
+    if len(stride) != len(sizes) or any(step < 0 for step in stride):
+        raise DimensionError(
+            f"empty_strided: give one step that is not negative for each dim, got {list(stride)} for {list(size)}",
+            op="empty_strided",
+        )
+    reach = 1 + sum((one - 1) * step for one, step in zip(sizes, stride, strict=True) if one)
+    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    return finish(see(np.empty(max(reach, 0), target), 0, sizes, tuple(stride)), None, False, device)
+
+
+@creating(out=False)
+def scalar_tensor(s: Scalar, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
+    """Return a number as a tensor without dims, of the default type unless `dtype` says otherwise.
+
+    >>> scalar_tensor(3)
+    tensor(3.)
+    """
+    return tensor(s, dtype=get_default_dtype() if dtype is None else dtype, device=device)

@@ -1,4 +1,4 @@
-"""Words about a tensor's memory: resized, taken from another, shared with processes, changed entry by entry."""
+"""Words about a tensor's memory: resized, taken from another, changed entry by entry."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ from workbench.ops.shape.strided import contiguous_strides
 if TYPE_CHECKING:
     from workbench.tensor.tensor import Tensor
 
-__all__ = [
-    "apply_", "is_pinned", "is_shared", "map_", "pin_memory", "record_stream", "resize_", "resize_as_",
-    "set_", "share_memory_",
-]  # fmt: skip
+__all__ = ["apply_", "is_pinned", "map_", "pin_memory", "record_stream", "resize_", "resize_as_", "set_"]
 
 
 def _check_own(op: str, self: Tensor) -> np.ndarray[Any, Any]:
@@ -165,24 +162,6 @@ def _changed(self: Tensor, op: str, function: Callable[..., Any], others: tuple[
         return new(np.array(found, arrays[0].dtype).reshape(shape), self._names)
 
     return write(self, op, changed)
-
-
-@offered("Tensor")
-def share_memory_(self: Tensor) -> Tensor:
-    """Return the tensor. Its memory is this process's own: workers of a `DataLoader`, and what is forked, see it as it
-    was, and nothing written there comes back.
-
-    >>> import workbench as wb
-    >>> wb.ones(2).share_memory_().is_shared()
-    False
-    """
-    return self
-
-
-@offered("Tensor")
-def is_shared(self: Tensor) -> bool:
-    """Say whether other processes write into this memory: they do not."""
-    return False
 
 
 @offered("Tensor")

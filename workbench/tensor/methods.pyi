@@ -787,9 +787,6 @@ class Methods(Value):
     def is_same_size(self, other: _Tensor) -> _bool:
         """Say whether two tensors have the same sizes, whatever their types; their names must go together."""
 
-    def is_shared(self) -> _bool:
-        """Say whether other processes write into this memory: they do not."""
-
     def is_signed(self) -> _bool:
         """Say whether the type of the values has negative numbers."""
 
@@ -1118,6 +1115,9 @@ class Methods(Value):
     def new_empty(self, *size: _Size, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, **options: _Any) -> _Tensor:
         """Return memory as it is, of the type and on the device of this tensor."""
 
+    def new_empty_strided(self, size: _Sequence[_int], stride: _Sequence[_int], *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False) -> _Tensor:
+        """Return memory as it is, of the type and on the device of this tensor, with strides given by hand."""
+
     def new_full(self, size: _Size, fill_value: _Scalar | _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, **options: _Any) -> _Tensor:
         """Return one value everywhere, of the type and on the device of this tensor."""
 
@@ -1345,9 +1345,6 @@ class Methods(Value):
 
     def sgn_(self) -> _Tensor:
         """In-place version of `sgn`: the result goes into this tensor's memory."""
-
-    def share_memory_(self) -> _Tensor:
-        """Return the tensor. Its memory is this process's own: workers of a `DataLoader`, and what is forked, see it as it was, and nothing written there comes back."""
 
     def short(self, memory_format: _MemoryFormat | None = None) -> _Tensor:
         """Cast to int16; a tensor of that type is returned as it is. Names and sizes pass through."""
@@ -1594,6 +1591,15 @@ class Methods(Value):
         """The values without those equal to the one before them, or with `dim` the entries along it; see `unique`."""
     @_overload
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _Dim | None = None) -> _Tensor | _tuple[_Tensor, ...]: ...
+
+    def unsafe_chunk(self, chunks: _int, dim: _Dim = 0) -> _tuple[_Tensor, ...]:
+        """Cut a dim into at most `chunks` parts of equal size, the last one smaller: a tuple of views."""
+
+    def unsafe_split(self, split_size_or_sections: _Size, dim: _Dim = 0) -> _tuple[_Tensor, ...]:
+        """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views."""
+
+    def unsafe_split_with_sizes(self, split_sizes: _Sequence[_int], dim: _Dim = 0) -> _tuple[_Tensor, ...]:
+        """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
 
     def unsqueeze(self, dim: _int, name: _str | None = None) -> _Tensor:
         """Put a new dim of size 1 at position `dim`, under `name` if given: a view."""

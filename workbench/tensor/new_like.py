@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
@@ -11,7 +12,7 @@ from workbench.tensor import factories
 from workbench.tensor.legacy_values import check_device, values_of
 from workbench.tensor.tensor import Tensor
 
-__all__ = ["new", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"]
+__all__ = ["new", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]
 
 
 def _like(self: Tensor, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -133,3 +134,22 @@ def new(self: Tensor, *data: Any, device: DeviceLike | None = None) -> Tensor:
     """
     check_device("new", device, str(self.device))
     return factories.finish(values_of("new", data, self.dtype.numpy), None, False, self.device)
+
+
+@offered("Tensor")
+@creating(out=False)
+def new_empty_strided(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor:
+    """Return memory as it is, of the type and on the device of this tensor, with strides given by hand.
+
+    >>> import workbench as wb
+    >>> wb.tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    return factories.empty_strided(size, stride, **_like(self, {"dtype": dtype, "device": device}))

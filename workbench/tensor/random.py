@@ -325,6 +325,8 @@ def _refilled(name: str, doc: str) -> Callable[..., Tensor]:
     draw = DRAWS[name]
 
     def method(self: Tensor, *arguments: Any, generator: Generator | None = None, **keywords: Any) -> Tensor:
+        if "from" in keywords:  # PyTorch's word, which Python's grammar leaves to dicts
+            keywords["from_"] = keywords.pop("from")
         drawn = noise(name, self.shape, self.payload.dtype, *arguments, generator=generator, **keywords)
         return write(self, name, lambda old: drawn)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from workbench.ops.shape.creation_words import creating
 from workbench.tensor.factories import finish, scalar, settled
 from workbench.tensor.tensor import Tensor
 
-__all__ = ["arange", "linspace", "logspace"]
+__all__ = ["arange", "linspace", "logspace", "range"]
 
 
 @creating()
@@ -136,3 +137,35 @@ def logspace(
     low, high, count, target = _ends("logspace", start, end, steps, dtype)
     powers = np.power(float(scalar("logspace", "base", base)), np.linspace(low, high, plain(count)))
     return finish(powers.astype(target), names, False, device)
+
+
+@creating()
+def range(
+    start: float = 0,
+    end: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor:
+    """Return start, start + step, … up to end, which is the last: `arange`, which stops before it, is today's word.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     range(1, 3)
+    tensor([1., 2., 3.])
+    """
+    warnings.warn(
+        "range is deprecated, since it ends otherwise than Python's: use arange, which produces values in [start, end)",
+        UserWarning,
+        stacklevel=3,
+    )
+    low, high = (0, start) if end is None else (start, end)
+    if step == 0 or (high - low) / step < 0:
+        raise ValueError(
+            f"range: upper bound and lower bound inconsistent with step sign: from {low} to {high} by {step}"
+        )
+    count = math.floor((high - low) / step) + 1
+    check_memory("range", (count,))
+    target = as_dtype(float if dtype is None else dtype).numpy
+    return finish((low + np.arange(count) * step).astype(target), None, False, device)

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.devices import CPU, Device
 from workbench.base.dtypes import DType
 from workbench.base.errors import DeviceError
+from workbench.base.shared_memory import shared_memory_of
 from workbench.core import dispatch
 from workbench.core.lending import lend
 from workbench.ops import offered
@@ -52,8 +53,8 @@ class UntypedStorage:
         return int(self._memory.__array_interface__["data"][0])
 
     def is_shared(self) -> bool:
-        """Say whether other processes write here: they do not."""
-        return False
+        """Say whether the memory is one that processes share."""
+        return shared_memory_of(self._memory) is not None
 
     def tolist(self) -> list[Any]:
         """Return the entries as Python's numbers."""

@@ -15,7 +15,7 @@ from workbench.ops.linalg.matrices import column
 from workbench.ops.offer import offered
 
 
-@offered("nn.functional")
+@offered("workbench", "nn.functional")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Products of two vectors under a stack of matrices: y[…, o] = Σ_ij x₁[…, i]·w[o, i, j]·x₂[…, j] + b[o].
 

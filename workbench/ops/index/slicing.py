@@ -190,7 +190,7 @@ def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, .
 _PARTS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
 
-@offered(words={"split_size": "split_size_or_sections"})
+@offered(aliases=["unsafe_split"], words={"split_size": "split_size_or_sections"})
 def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into parts of a size (the last may be smaller), or of the sizes listed: a tuple of views.
 
@@ -217,7 +217,7 @@ def split(tensor: Tensor, split_size_or_sections: Size, dim: Dim = 0) -> tuple[T
 offered("workbench")(copying(split))
 
 
-@offered()
+@offered(aliases=["unsafe_split_with_sizes"])
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into parts of the given sizes, which together are all of it: a tuple of views."""
     at = _dim(input, dim, "split_with_sizes")
@@ -237,7 +237,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: Dim = 0) ->
 offered("workbench")(copying(split_with_sizes))
 
 
-@offered()
+@offered(aliases=["unsafe_chunk"])
 def chunk(input: Tensor, chunks: int, dim: Dim = 0) -> tuple[Tensor, ...]:
     """Cut a dim into at most `chunks` parts of equal size, the last one smaller: a tuple of views."""
     if chunks <= 0:
