@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.lazy import scipy_sparse
 from workbench.base.sparse_array import SparseArray
 from workbench.core.dtype_rules import PROMOTE
@@ -30,6 +30,12 @@ def _gradient_at(pattern: SparseArray, g: Any) -> Any:
     if is_sparse(g) and g.payload.same_places(pattern):
         return values_of(g)
     return at_places(to_dense(g) if is_sparse(g) else g, new(pattern))
+
+
+def _no_batch(batch: Any) -> Any:
+    raise DTypeError(
+        "sparse tensors have no batch dim: make them outside of vmap, or multiply by a dense batch of matrices"
+    )
 
 
 def _coo(index: Any, values: Any, size: tuple[int, ...], coalesced: bool) -> SparseArray:
@@ -57,6 +63,7 @@ SPARSE_COO = Op(
         Sample((np.array([[0, 2, 0], [1, 0, 1]]), np.array([3, 4, 5])), {"size": (3, 2), "coalesced": False}),
         Sample((np.array([[0, 2]]), np.arange(6).reshape(2, 3)), {"size": (4, 3), "coalesced": True}),
     ],
+    batch=_no_batch,
     properties=frozenset({"moves"}),
 )
 
@@ -86,6 +93,7 @@ SPARSE_CSR = Op(
     samples=lambda: [
         Sample((np.array([0, 1, 3]), np.array([2, 0, 1]), np.array([3, 4, 5])), {"size": (2, 3)})
     ],
+    batch=_no_batch,
     properties=frozenset({"moves"}),
 )
 
