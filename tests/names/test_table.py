@@ -14,6 +14,7 @@ import workbench as wb
 from workbench import DimensionError, Tensor
 from workbench.base.dims import Dims
 from workbench.base.quantized_array import QuantizedArray
+from workbench.base.sparse_array import SparseArray
 from workbench.core import Op, Sample, table
 from workbench.core.dispatch import apply
 from workbench.core.op import ops
@@ -43,6 +44,10 @@ MADE = {
     "histc": "bins are new",
     "histogram": "bins are new",
     "sample_at": "samples along a dim are new places",
+    "sparse_coo": "places and values have no names of dims; the factory puts the names on",
+    "sparse_csr": "places and values have no names of dims; the factory puts the names on",
+    "sparse_values": "the dim of values is new",
+    "sparse_product": "rows are those of the places; the rule of matmul puts the names on",
     # Two dims of a matrix are of one kind, and a tensor has a name once.
     "cdist": "rows and columns may both be points of one name",
     "matmul": "an operand without names has none to give",
@@ -85,7 +90,10 @@ MADE = {
 
 
 def counts(sample: Sample) -> list[int | None]:
-    return [one.ndim if isinstance(one, np.ndarray | QuantizedArray) else None for one in sample.inputs]
+    return [
+        one.ndim if isinstance(one, np.ndarray | QuantizedArray | SparseArray) else None
+        for one in sample.inputs
+    ]
 
 
 def namings(sample: Sample) -> Iterator[tuple[tuple[str, ...] | None, ...]]:
