@@ -7,7 +7,7 @@ from workbench.core import Absent, Op, table
 from workbench.lab import operations
 from workbench.lab.operations import Row
 
-RULES = ["vjp", "jvp", "batch", "quantized", "kernel"]
+RULES = ["vjp", "jvp", "batch", "quantized", "sparse", "kernel"]
 
 
 @pytest.fixture(scope="module")

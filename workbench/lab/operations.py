@@ -17,6 +17,7 @@ from workbench.autograd.forward import derivation, elementwise, linear, transpos
 from workbench.core import Absent, Op, table
 from workbench.core.batching import along, one_by_one, rule_for
 from workbench.core.batching import elementwise as elementwise_batch
+from workbench.core.sparse_rules import derived
 
 __all__ = ["Row", "detail", "report", "rows"]
 
@@ -35,6 +36,7 @@ _LEGEND = {
     "batch": "what vmap does. ✓ has a rule of its own; `one by one` calls the op for each entry; `or` where it "
     "depends on the call",
     "quantized": "works on quantized values as they are",
+    "sparse": "what is done to sparse values. ✓ has a rule of its own; `values` where the op leaves 0 as it is",
     "kernel": "has compiled code here; NumPy computes all others",
 }
 
@@ -75,8 +77,11 @@ def rows(ops: Iterable[Op]) -> list[Row]:
     found = []
     for op in sorted(ops, key=lambda one: one.name):
         rules = {name: getattr(op, name) for name in _rules()}
+        rules["sparse"] = derived(op) if op.sparse is None else op.sparse
         reasons = {name: rule.reason for name, rule in rules.items() if isinstance(rule, Absent)}
         held = {name: _LACKING if name in reasons else _HELD for name in rules}
+        if op.sparse is None and "sparse" not in reasons:
+            held["sparse"] = "values"
         if "estimate" in op.properties and op.vjp:
             held["vjp"] = _ESTIMATE
         marks = {
