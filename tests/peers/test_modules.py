@@ -437,7 +437,7 @@ def test_names_are_complete() -> None:
         for name in vars(tnn.Module)
         if not name.startswith("_") and name not in ("T_destination", "call_super_init", "dump_patches")
     }
-    assert public - set(dir(nn.Module)) == {"compile", "ipu", "mtia", "share_memory", "xpu"}
+    assert public - set(dir(nn.Module)) == {"compile", "ipu", "mtia", "xpu"}
     assert set(tutils.__all__) - set(utils.__all__) == {
         "convert_conv2d_weight_memory_format",
         "convert_conv3d_weight_memory_format",
