@@ -1615,7 +1615,7 @@ def split_with_sizes_copy(input: _Tensor, split_sizes: _Sequence[_int], dim: _Di
     """As `split_with_sizes`, with memory of its own instead of a view."""
 
 def spmm(mat1: _Tensor, mat2: _Tensor) -> _Tensor:
-    """Product of a sparse matrix and a dense or sparse one: y[i, j] = Σ_k a[i, k]·b[k, j]."""
+    """Product of two matrices, sparse or dense: y[i, j] = Σ_k a[i, k]·b[k, j]."""
 
 def sqrt(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Square root."""

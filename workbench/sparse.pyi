@@ -15,7 +15,7 @@ def log_softmax(input: _Tensor, dim: _Dim, *, dtype: _DTypeLike | None = None) -
     """Logarithm of `softmax` along a sparse dim, over the values that are there."""
 
 def mm(mat1: _Tensor, mat2: _Tensor) -> _Tensor:
-    """Product of a sparse matrix and a dense or sparse one: y[i, j] = Σ_k a[i, k]·b[k, j]."""
+    """Product of two matrices, sparse or dense: y[i, j] = Σ_k a[i, k]·b[k, j]."""
 
 def softmax(input: _Tensor, dim: _Dim, *, dtype: _DTypeLike | None = None) -> _Tensor:
     """Shares along a sparse dim of the values that are there: exp(x) / Σ exp(x). What is not there counts as -inf."""

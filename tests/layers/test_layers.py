@@ -40,6 +40,7 @@ ORDER = [
         "random",
         "types",
         "utils",
+        "_utils",
         "version",
         "xpu",
     },

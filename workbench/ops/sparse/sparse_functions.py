@@ -228,7 +228,7 @@ def _nnz(input: Tensor) -> int:
 @offered("sparse")
 @offered("workbench", name="spmm")
 def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """Product of a sparse matrix and a dense or sparse one: y[i, j] = Σ_k a[i, k]·b[k, j].
+    """Product of two matrices, sparse or dense: y[i, j] = Σ_k a[i, k]·b[k, j].
 
     The gradient of a sparse matrix is one at its places: no matrix of all places is made.
 
@@ -237,8 +237,6 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     tensor([[1.],
             [2.]])
     """
-    if not (is_sparse(mat1) or is_sparse(mat2)):
-        raise DTypeError("sparse.mm: one of the matrices is sparse: to_sparse() makes one so")
     for one in (mat1, mat2):
         if len(dims_of(one).sizes) != 2:
             raise DimensionError(f"sparse.mm takes matrices, got {list(dims_of(one).sizes)}", op="mm")
