@@ -15,7 +15,6 @@ Draw = Callable[[np.random.Generator], Any]
 
 REVISIONS = {
     "eriklindernoren/PyTorch-GAN": "36d3c77e5ff20ebe0aeefd322326a134a279b93e",
-    "facebookresearch/detr": "29901c51d7fe8712168b8d0d64351170bc0f83e0",
     "graykode/nlp-tutorial": "d05e31ec81d56d70c1db89b99ab07e948f7ebc11",
     "hyunwoongko/transformer": "63286547b9cd174a6cfc204832271814d685181f",
     "jadore801120/attention-is-all-you-need-pytorch": "132907dd272e2cc92e3c10e6c4e783a87ff8893d",
@@ -30,7 +29,6 @@ REVISIONS = {
     "pytorch/examples": "77f55b912142e11fcfdf5b530231fb9c52f181e8",
     "rtqichen/torchdiffeq": "657943acefa826ef04c025ebeb1ff5e9d60dc268",
     "tkipf/pygcn": "1600b5b748b3976413d1e307540ccc62605b4d6d",
-    "vsitzmann/siren": "4df34baee3f0f9c8f351630992c1fe1f69114b5f",
     "yunjey/pytorch-tutorial": "0500d3df5a2a8080ccfccbc00aca0eacc21818db",
 }
 """The revision of each repository that is run."""
@@ -188,7 +186,11 @@ PROGRAMS = [
     _gan("stargan", "stargan", lambda found: found.GeneratorResNet((3, 32, 32), 1, 5), numbers(1, 3, 32, 32),
          numbers(1, 5)),
     _gan("context_encoder", "context_encoder", lambda found: found.Discriminator(), numbers(2, 3, 32, 32)),
-    Program("pygcn", "tkipf/pygcn", module="pygcn.models", make=lambda found: found.GCN(6, 8, 3, 0.0),
+    Program("torchdiffeq", "rtqichen/torchdiffeq", script="examples/ode_demo.py",
+            arguments=("--niters", "20", "--data_size", "100")),
+    _script("pytorch-tutorial/linear_regression", "yunjey/pytorch-tutorial",
+            "tutorials/01-basics/linear_regression/main.py"),
+    Program("pygcn", "tkipf/pygcn", module="pygcn.models", make=lambda found: found.GCN(6, 8, 3, 0.0), rate=1e-4,
             inputs=(numbers(5, 6), numbers(5, 5))),
     Program("TCN", "locuslab/TCN", "TCN", module="tcn",
             make=lambda found: found.TemporalConvNet(4, [6, 6], dropout=0.0), inputs=(numbers(2, 4, 12),)),

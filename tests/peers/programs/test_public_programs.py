@@ -53,7 +53,7 @@ def results(missing: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
         "workbench in float64": ["--double"],
     }
     # The order of a set of words is part of what some programs do.
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "MPLBACKEND": "Agg"}
     found: dict[str, dict[str, Any]] = {}
     for name, flags in runs.items():
         runner = ["-m", "workbench.torch"] if name.startswith("workbench") else []
