@@ -106,6 +106,8 @@ for n in (1, 2, 3):
         spatial(f"{kind}{n}d", n, *arguments, **affine)
     spatial(f"Dropout{n}d", n, alone=n != 2)  # of three dims Dropout2d takes the first for N, as PyTorch does
     spatial(f"BatchNorm{n}d", n, 4, alone=False)
+    if n == 2:  # of any number of dims
+        spatial("SyncBatchNorm", n, 4, alone=False)
     spatial(f"LazyBatchNorm{n}d", n, alone=False)
     batch = SPATIAL[n]
     pair = [batch, Given(batch, whole)]
@@ -279,6 +281,7 @@ case("MultiheadAttention", 4, 2, add_bias_kv=True, kdim=4, vdim=5, given=[STEPS,
      out=(tuple(STEPS), ("N", "T", "S")), unnamed=("bias_k", "bias_v"), placed="NTS")  # fmt: skip
 
 NOT_CALLED = {
+    "DataParallel": "does what its module does",
     "Module": "has no forward of its own",
     "ModuleDict": "has no forward of its own",
     "ModuleList": "has no forward of its own",

@@ -9,9 +9,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
+import pytest
 
 import workbench as wb
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 SPACES: dict[str, tuple[Any, Any]] = {
     "torch": (torch, wb),

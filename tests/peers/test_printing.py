@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import workbench as wb
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 TYPES = [
     "float32", "float64", "float16", "bfloat16", "complex64", "complex128", "int64", "int32", "int16", "int8", "uint8",

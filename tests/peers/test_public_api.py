@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.peers.public_api import SPACES, has, names_of, pairs, parameters
 from workbench.core.words import words_of
+
+# First of all: where it is missing, the module below cannot be imported.
+pytest.importorskip("torch", reason="PyTorch is not installed")
+from tests.peers.public_api import SPACES, has, names_of, pairs, parameters
 
 INSIDE = "inside of PyTorch: its compilers, schemas, storages, guards and helpers of its own files"
 VENDORS = "kernels of one maker's library, called past the functions that choose them"

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.peers.test_pytorch_files import TYPES, check_same
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+# After that: where it is missing, the module cannot be imported.
+from tests.peers.test_pytorch_files import TYPES, check_same  # noqa: E402
 
 OPTIMIZERS: dict[str, dict[str, Any]] = {
     "ASGD": {}, "Adadelta": {}, "Adafactor": {}, "Adagrad": {}, "Adam": {"amsgrad": True}, "AdamW": {}, "Adamax": {},

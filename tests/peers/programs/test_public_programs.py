@@ -132,6 +132,6 @@ def test_the_comparison_can_fail() -> None:
     line = [1.0, 0.5, 0.25]
     assert agree(line, line, line)
     assert not agree(line, line, [1.0, 0.5, 0.2501])
-    assert agree(line, [1.0, 0.500001, 0.2501], [1.0, 0.50002, 0.26])
+    assert agree(line, [1.0, 0.500001, 0.2501], [1.0, 0.50002, 0.252])
     assert not agree(line, [1.0, 0.500001, 0.2501], [1.0, 0.6, 0.26])
     assert not agree(line, line, [1.0, math.nan, 0.25])
