@@ -349,7 +349,7 @@ class Foreign(tn.Module):
 
 class Missing(tn.Module):
     def forward(self, x: Any) -> Any:
-        return x.coalesce()
+        return x.to_mkldnn()
 
 
 class Open(tn.Module):
@@ -365,7 +365,7 @@ class Open(tn.Module):
             "Branching: torch.fx cannot trace its forward, and there is no such layer here: TraceError",
         ),
         (Foreign, "its forward calls .*relu, for which there is no function here"),
-        (Missing, "its forward calls Tensor.coalesce, which our tensors do not have"),
+        (Missing, "its forward calls Tensor.to_mkldnn, which our tensors do not have"),
         (Open, "its forward takes any number of arguments"),
         (lambda: tn.LazyLinear(3), "it has no sizes yet: call it once first"),
         (lambda: torch.jit.script(tn.Linear(1, 1)), "it is compiled"),
