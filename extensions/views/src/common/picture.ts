@@ -41,6 +41,8 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   private late: { readonly state: S; readonly buffers: readonly DataView[] } | null = null;
   /** What is said of a state that cannot be drawn: the next one that can takes it back. */
   private complaint = '';
+  /** Frames in a row that could draw nothing. */
+  private skipped = 0;
 
   constructor(
     protected readonly root: HTMLElement,
@@ -196,8 +198,25 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
 
   private redraw(): void {
     // Outside of the page nothing has a size.
-    if (this.state !== null && this.element.isConnected && !this.press.holds) {
+    if (!this.element.isConnected) {
+      this.onceMore();
+    } else if (this.state !== null && !this.press.holds) {
+      const before = this.skipped;
       this.focus.during(() => this.draw());
+      if (this.skipped === before) {
+        this.skipped = 0;
+      }
+    }
+  }
+
+  /**
+   * Asks for the next frame, too, where this one can draw nothing. A page that takes a view out and puts it back within
+   * a frame tells nobody of another size; one that leaves it out says when it is there again.
+   */
+  protected onceMore(): void {
+    this.skipped += 1;
+    if (this.skipped === 1) {
+      this.frame.request();
     }
   }
 

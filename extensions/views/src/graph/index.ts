@@ -153,7 +153,11 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     const width = this.field.clientWidth;
     const height = this.field.clientHeight;
     const { layout } = this.folds;
-    if (!layout || width === 0) {
+    if (!layout) {
+      return;
+    }
+    if (width === 0) {
+      this.onceMore();
       return;
     }
     this.unpainted?.();
