@@ -45,10 +45,14 @@ TRIED = """() => [...window.testNotebook().content.widgets].every(({ outputArea 
 
 
 class Wire:
-    """What the page sends to its kernels; `heard` sees each question for the widgets' comms, and may keep it back."""
+    """What goes between the page and its kernels.
+
+    `heard` sees each question for the widgets' comms, and may keep it back; of the kernel's state, `deaf` words are lost.
+    """
 
     def __init__(self, lab: Lab) -> None:
         self.asked = 0
+        self.deaf = 0
         self.heard: Callable[[int, WebSocketRoute, Callable[[], None]], None] = lambda number, page, go: go()
         lab.page.route_web_socket(CHANNELS, self._connect)
 
@@ -63,7 +67,15 @@ class Wire:
             else:
                 server.send(message)
 
+        def pass_back(message: str | bytes) -> None:
+            data = message.encode() if isinstance(message, str) else message
+            if self.deaf and b'"execution_state"' in data:
+                self.deaf -= 1
+            else:
+                page.send(message)
+
         page.on_message(pass_on)
+        server.on_message(pass_back)
 
 
 @pytest.fixture
@@ -119,6 +131,39 @@ def test_a_connection_that_opens_again_while_the_file_is_read_loses_no_view(lab:
 def test_a_question_that_is_lost_with_the_connection_loses_no_view(lab: Lab, saved: str) -> None:
     wire = Wire(lab)
     wire.heard = lambda number, page, go: page.close(code=3001) if number == 1 else go()
+    lab.start()
+    lab.open(saved)
+    expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")
+    expect_views(lab)
+
+
+def test_a_kernel_that_owes_an_answer_is_asked_again(lab: Lab, saved: str) -> None:
+    wire = Wire(lab)
+
+    def lose(number: int, page: WebSocketRoute, go: Callable[[], None]) -> None:
+        if number == 1:
+            page.close(code=3001)
+        elif number > 2:
+            go()
+
+    wire.heard = lose
+    lab.start()
+    lab.open(saved)
+    expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")
+    expect_views(lab)
+
+
+def test_a_kernel_whose_state_is_not_known_is_asked(lab: Lab, saved: str) -> None:
+    wire = Wire(lab)
+
+    def lose(number: int, page: WebSocketRoute, go: Callable[[], None]) -> None:
+        if number == 1:
+            page.close(code=3001)
+            wire.deaf = 4
+        else:
+            go()
+
+    wire.heard = lose
     lab.start()
     lab.open(saved)
     expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")

@@ -35,7 +35,8 @@ export interface Waiting {
 export class Restoring {
   private readonly waiting = new Set<Waiting>();
   private manager: Manager | null = null;
-  private loading = false;
+  /** The round that is under way. */
+  private round: Promise<void> | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly context: DocumentRegistry.IContext<INotebookModel>) {
@@ -82,19 +83,21 @@ export class Restoring {
       this.waiting.delete(output);
       output.again();
     }
-    if ([...this.waiting].some(output => this.isSaved(output.id))) {
+    if (!this.round && [...this.waiting].some(output => this.isSaved(output.id))) {
       void this.load(manager, { loadKernel: false, loadNotebook: true });
     }
+    this.arm();
   };
 
   /** One round of the manager, which says `restored` at its end; what comes meanwhile waits for that. */
   private async load(manager: Manager, from?: { loadKernel: boolean; loadNotebook: boolean }): Promise<void> {
-    if (!this.loading) {
-      this.loading = true;
-      try {
-        await manager.restoreWidgets(this.context.model, from);
-      } finally {
-        this.loading = false;
+    const round = manager.restoreWidgets(this.context.model, from);
+    this.round = round;
+    try {
+      await round;
+    } finally {
+      if (this.round === round) {
+        this.round = null;
       }
     }
   }
@@ -106,20 +109,28 @@ export class Restoring {
   }
 
   /**
-   * Looks once more when the kernel has been idle for a while. A busy kernel answers when its cell ends, and may
-   * have the models itself: nothing is taken from the file before it has answered.
+   * Looks again when the kernel has had time for an answer. A busy kernel answers when its cell ends, and may have
+   * the models itself: nothing is taken from the file before it has answered. One that is idle and owes an answer
+   * never gives it: a question, an answer or a word of the kernel's state is lost with a connection that breaks, and
+   * then the state stays unknown and a round has no end.
    */
   private arm(): void {
     const { session } = this.context.sessionContext;
-    const idle = session?.kernel?.connectionStatus === 'connected' && session.kernel.status === 'idle';
-    const wanted = idle && this.waiting.size > 0 && this.manager?.restoredStatus === false;
+    const { connectionStatus, status } = session?.kernel ?? {};
+    const free = connectionStatus === 'connected' && (status === 'idle' || status === 'unknown');
+    const wanted = free && this.waiting.size > 0 && (this.round !== null || this.manager?.restoredStatus === false);
     if (!wanted) {
       this.disarm();
     } else if (this.timer === null) {
       this.timer = setTimeout(() => {
+        const lost = this.round !== null;
         this.timer = null;
-        if (this.manager && !this.manager.restoredStatus) {
+        this.round = null;
+        if (this.manager?.restoredStatus === false) {
           void this.load(this.manager);
+          this.arm();
+        } else if (lost) {
+          this.refresh();
         }
       }, PATIENCE);
     }
