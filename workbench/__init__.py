@@ -15,12 +15,11 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from workbench import (
+    _start,  # noqa: F401
     autograd,
-    data,
     fft,
     kernels,
     linalg,
-    models,
     names,
     nn,
     optim,
@@ -204,6 +203,7 @@ _LATER = (
     "compiler",
     "cpu",
     "cuda",
+    "data",
     "distributed",
     "distributions",
     "embedding",
@@ -214,6 +214,7 @@ _LATER = (
     "interop",
     "jit",
     "live",
+    "models",
     "mps",
     "multiprocessing",
     "onnx",

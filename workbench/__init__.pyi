@@ -43,11 +43,9 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from workbench import autograd as autograd
-from workbench import data as data
 from workbench import fft as fft
 from workbench import kernels as kernels
 from workbench import linalg as linalg
-from workbench import models as models
 from workbench import names as names
 from workbench import nn as nn
 from workbench import optim as optim
@@ -151,6 +149,7 @@ from workbench import backends as backends
 from workbench import compiler as compiler
 from workbench import cpu as cpu
 from workbench import cuda as cuda
+from workbench import data as data
 from workbench import distributed as distributed
 from workbench import distributions as distributions
 from workbench import embedding as embedding
@@ -161,6 +160,7 @@ from workbench import hub as hub
 from workbench import interop as interop
 from workbench import jit as jit
 from workbench import live as live
+from workbench import models as models
 from workbench import mps as mps
 from workbench import multiprocessing as multiprocessing
 from workbench import onnx as onnx

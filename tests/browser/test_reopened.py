@@ -47,7 +47,8 @@ TRIED = """() => [...window.testNotebook().content.widgets].every(({ outputArea 
 class Wire:
     """What goes between the page and its kernels.
 
-    `heard` sees each question for the widgets' comms, and may keep it back; of the kernel's state, `deaf` words are lost.
+    `heard` sees each question for the widgets' comms, and may keep it back; of the kernel's state, `deaf` words
+    are lost.
     """
 
     def __init__(self, lab: Lab) -> None:

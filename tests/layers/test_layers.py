@@ -65,7 +65,10 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.fft": "as above",
         "scipy.sparse": "as above",
     },
-    "workbench.base.shared_memory": {"multiprocessing.reduction": "few tensors are given to other processes"},
+    "workbench.base.shared_memory": {
+        "multiprocessing.reduction": "few tensors are given to other processes",
+        "tempfile": "only where a system has no memory without a name",
+    },
     "workbench.tensor.sharing": {"multiprocessing.reduction": "as above"},
     "workbench.base.files": {"fcntl": "only where the system is POSIX"},
     "workbench.base.renderer_lookup": {

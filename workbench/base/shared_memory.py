@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,14 @@ from workbench.base.lazy import Lazy
 __all__ = ["Handle", "SharedMemory", "anonymous_memory", "shared_memory_of"]
 
 reduction = Lazy("multiprocessing.reduction")
+tempfile = Lazy("tempfile")
 
 
 def anonymous_memory() -> int:
     """Return the descriptor of new memory without a name, of no size yet."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("workbench", os.MFD_CLOEXEC)
+    descriptor: int
     descriptor, path = tempfile.mkstemp(prefix="workbench-")
     os.unlink(path)
     return descriptor

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -97,21 +98,11 @@ def _with_parameters(function: Any, words: Mapping[str, str]) -> Callable[..., A
     code = function.__code__
     count = code.co_argcount
     names, only = code.co_varnames[:count], code.co_varnames[count : count + code.co_kwonlyargcount]
-    given = ", ".join((*names, *(f"{one}={one}" for one in only)))
-    asked = " or ".join(f"{word} is not _not_given" for word in words)
-    listed = ", ".join(f"{word!r}: {word}" for word in words)
-    kept = ", ".join(f"{one!r}: {one}" for one in only)
-    lines = (
-        f"def {function.__name__}({', '.join((*names, '*', *only, *words))}):",
-        f"    if {asked}:",
-        f"        return _otherwise(({', '.join(names)},), {{{kept}}}, {{{listed}}})",
-        f"    return _function({given})",
-    )
 
-    def otherwise(by_place: tuple[Any, ...], by_name: dict[str, Any], other: dict[str, Any]) -> Any:
+    def otherwise(by_place: tuple[Any, ...], kept: tuple[Any, ...], other: tuple[Any, ...]) -> Any:
         defaults = dict(zip(names[::-1], (function.__defaults__ or ())[::-1], strict=False))
-        found = {**dict(zip(names, by_place, strict=True)), **by_name}
-        for word, value in other.items():
+        found = {**dict(zip(names, by_place, strict=True)), **dict(zip(only, kept, strict=True))}
+        for word, value in zip(words, other, strict=True):
             if value is _NOT_GIVEN:
                 continue
             own = words[word]
@@ -124,10 +115,36 @@ def _with_parameters(function: Any, words: Mapping[str, str]) -> Callable[..., A
         operands = [found.pop(one) for one in names]
         return function(*operands, **found)
 
-    room = {"_function": function, "_otherwise": otherwise, "_not_given": _NOT_GIVEN}
-    exec("\n".join(lines), room)
-    call: Any = room[function.__name__]
+    written = _written(len(names), only, len(words)).replace(
+        co_name=function.__name__, co_qualname=function.__qualname__, co_varnames=(*names, *only, *words)
+    )
+    call: Any = types.FunctionType(
+        written, {"_function": function, "_otherwise": otherwise, "_not_given": _NOT_GIVEN}, function.__name__
+    )
     functools.update_wrapper(call, function)
     call.__defaults__ = function.__defaults__
     call.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **dict.fromkeys(words, _NOT_GIVEN)}
     return call  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _written(count: int, only: tuple[str, ...], words: int) -> types.CodeType:
+    """Return the code of a function of so many parameters, whose names are put in later.
+
+    Some hundred functions share a few dozen of these: to compile one for each took an eighth of the import.
+    """
+    names = [f"_p{i}" for i in range(count)]
+    others = [f"_w{i}" for i in range(words)]
+    given = ", ".join((*names, *(f"{one}={one}" for one in only)))
+    asked = " or ".join(f"{one} is not _not_given" for one in others)
+    groups = (f"({', '.join(group)}{',' if len(group) == 1 else ''})" for group in (names, only, others))
+    lines = (
+        f"def _written({', '.join((*names, '*', *only, *others))}):",
+        f"    if {asked}:",
+        f"        return _otherwise({', '.join(groups)})",
+        f"    return _function({given})",
+    )
+    room: dict[str, Any] = {}
+    exec("\n".join(lines), room)
+    code: types.CodeType = room["_written"].__code__
+    return code

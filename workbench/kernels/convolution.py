@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from workbench.kernels._arrays import is_floats
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+
 __all__ = ["PackedConv2d", "implementation", "pack_conv2d"]
 
-Floats = npt.NDArray[np.float32]
 Pair = tuple[int, int]
 
 

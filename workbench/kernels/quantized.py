@@ -6,18 +6,21 @@ even; fake quantization rounds before it adds the zero point. Sums of products a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels._arrays import MEDIUM, is_medium
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Codes = npt.NDArray[np.uint8]
+
 __all__ = ["PackedQuantizedConv2d", "PackedQuantizedLinear"]
 
-Codes = npt.NDArray[np.uint8]
 Pair = tuple[int, int]
 
 _UINT8 = np.dtype(np.uint8)
