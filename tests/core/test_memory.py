@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -94,6 +95,27 @@ CASES = {
 }
 
 
+def kinds_of_cycles() -> Counter[str]:
+    """Collect cycles, and return how many objects of which types they were."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+    finally:
+        gc.set_debug(0)
+    kinds = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.garbage)
+    gc.garbage.clear()
+    gc.collect()
+    return kinds
+
+
+def test_cycles_are_counted() -> None:
+    gc.collect()
+    ring: list[object] = []
+    ring.append(ring)
+    del ring
+    assert kinds_of_cycles()["builtins.list"] == 1
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_calls_leave_nothing_behind(name: str) -> None:
     step, count = globals()[name](), CASES[name]
@@ -107,13 +129,13 @@ def test_calls_leave_nothing_behind(name: str) -> None:
         objects, before = len(gc.get_objects()), tracemalloc.get_traced_memory()[0]
         for _ in range(count):
             step()
-        cycles = gc.collect()
+        kinds = kinds_of_cycles()
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
         gc.enable()
     assert after - before < 20_000, f"{after - before} bytes are left of {count} calls"
-    assert cycles < 50, f"{cycles} objects of {count} calls were freed by the collector of cycles only"
+    assert kinds.total() < 50, f"of {count} calls only the collector of cycles freed {kinds.most_common(8)}"
     assert len(gc.get_objects()) - objects < 50
 
 
