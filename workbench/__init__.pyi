@@ -24,6 +24,7 @@ from workbench.core.typing import Operand as _Operand
 from workbench.core.typing import Scalar as _Scalar
 from workbench.core.typing import Shape as _Shape
 from workbench.core.typing import Size as _Size
+from workbench.ops.elementwise.powers import MantissaExponent as _MantissaExponent
 from workbench.ops.linalg.lu import LUFactors as _LUFactors
 from workbench.ops.linalg.lu import LUFactorsWithInfo as _LUFactorsWithInfo
 from workbench.ops.linalg.lu import PLU as _PLU
@@ -846,6 +847,9 @@ def frac(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 
 def frac_(input: _Tensor) -> _Tensor:
     """In-place version of `frac`: the result goes into this tensor's memory."""
+
+def frexp(input: _Tensor, *, out: _Sequence[_Tensor] | None = None) -> _MantissaExponent:
+    """Split into mantissa and exponent: x = mantissa · 2^exponent with 0.5 ≤ |mantissa| < 1."""
 
 def from_numpy(array: _np.ndarray[_Any, _Any], *, names: _Sequence[_str | None] | None = None) -> _Tensor:
     """Return a tensor that shares the memory of `array`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.base.public import words
+from workbench.ops.elementwise.powers import MantissaExponent
 from workbench.ops.linalg.cholesky import CholeskyWithInfo
 from workbench.ops.linalg.eigen import EighResult, EigResult
 from workbench.ops.linalg.ldl import LDLFactors, LDLFactorsWithInfo
@@ -17,8 +18,8 @@ from workbench.ops.reduce.histogram import Histogram
 
 __all__ = [
     "PLU", "CholeskyWithInfo", "EigResult", "EighResult", "Histogram", "InverseWithInfo", "LDLFactors",
-    "LDLFactorsWithInfo", "LUFactors", "LUFactorsWithInfo", "LstsqResult", "MinMax", "OldSVDResult", "QRResult",
-    "Reflectors", "SVDResult", "SlogdetResult", "SolutionWithInfo", "TriangularSolution", "ValuesIndices",
+    "LDLFactorsWithInfo", "LUFactors", "LUFactorsWithInfo", "LstsqResult", "MantissaExponent", "MinMax", "OldSVDResult",
+    "QRResult", "Reflectors", "SVDResult", "SlogdetResult", "SolutionWithInfo", "TriangularSolution", "ValuesIndices",
 ]  # fmt: skip
 
 __getattr__, __dir__ = words(__name__, __all__)

@@ -53,7 +53,7 @@ ABSENT: dict[str, dict[str, str]] = {
         SPELT: "as_strided_ celu_ detach_ detach_copy fill_ resize_as_ rrelu rrelu_ selu_ threshold_ zero_ "
         "frobenius_norm "
         "nuclear_norm view_as_*_copy unique_dim vander",
-        OPEN: "empty_permuted empty_quantized frexp from_file hash_tensor histogramdd lobpcg nonzero_static",
+        OPEN: "empty_permuted empty_quantized from_file hash_tensor histogramdd lobpcg nonzero_static",
     },
     "Tensor": {
         INSIDE: "const_data_ptr grad_dtype module_load name output_nr index slice_inverse is_distributed storage_type "
@@ -63,7 +63,7 @@ ABSENT: dict[str, dict[str, str]] = {
         SPARSE: "ccol_indices row_indices *_sparse_ smm sparse_* sspaddmm to_padded_tensor to_sparse_*",
         TYPES: "chalf",
         OLD: "eig lstsq solve symeig resize resize_as",
-        OPEN: "dim_order frexp hash_tensor nonzero_static",
+        OPEN: "dim_order hash_tensor nonzero_static",
     },
     "nn": {INSIDE: "Container factory_kwargs", OPEN: "LinearCrossEntropyOptions"},
     "nn.functional": {

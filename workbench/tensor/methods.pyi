@@ -24,6 +24,7 @@ from workbench.core.typing import Operand as _Operand
 from workbench.core.typing import Scalar as _Scalar
 from workbench.core.typing import Size as _Size
 from workbench.core.value import Value
+from workbench.ops.elementwise.powers import MantissaExponent as _MantissaExponent
 from workbench.ops.linalg.lu import LUFactors as _LUFactors
 from workbench.ops.linalg.lu import LUFactorsWithInfo as _LUFactorsWithInfo
 from workbench.ops.linalg.matrix_functions import SlogdetResult as _SlogdetResult
@@ -621,6 +622,9 @@ class Methods(Value):
 
     def frac_(self) -> _Tensor:
         """In-place version of `frac`: the result goes into this tensor's memory."""
+
+    def frexp(self) -> _MantissaExponent:
+        """Split into mantissa and exponent: x = mantissa · 2^exponent with 0.5 ≤ |mantissa| < 1."""
 
     def gather(self, dim: _Dim, index: _Tensor, *, sparse_grad: _bool = False) -> _Tensor:
         """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j]."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.base.dtypes import complex128, float64
+from workbench.base.errors import DTypeError
 from workbench.base.numbers import wrapped
-from workbench.core.families import binary, unary
-from workbench.core.op import Saves, ops
+from workbench.core.families import NOT_DIFFERENTIABLE, binary, unary
+from workbench.core.op import DTypeRule, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Tensor
 from workbench.core.value import Value
@@ -167,3 +168,50 @@ def ldexp(input: Tensor, other: Operand) -> Tensor:
     tensor([ 4., 24.])
     """
     return ops.mul(input, POW(2.0, other))
+
+
+class MantissaExponent(NamedTuple):
+    """The two parts of numbers in base 2."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
+def _float_only(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind in "biuc":
+        raise DTypeError(
+            f"frexp() only supports floating-point dtypes, got {dtype}: cast it first, input.float()"
+        )
+    return dtype
+
+
+FREXP_EXPONENT = unary(
+    "frexp_exponent",
+    "The exponent in base 2: how often to halve a number until its magnitude is in [0.5, 1).",
+    "y = ⌊log₂|x|⌋ + 1; 0 for 0, infinity and NaN",
+    lambda x: np.frexp(x)[1],
+    NOT_DIFFERENTIABLE,
+    dtype=DTypeRule("int32 of a floating one", _float_only, lambda dtype, params: np.dtype(np.int32)),
+    reference="ISO C99 7.12.6.4",
+)
+
+
+@offered(out="exact")
+def frexp(input: Tensor) -> MantissaExponent:
+    """Split into mantissa and exponent: x = mantissa · 2^exponent with 0.5 ≤ |mantissa| < 1.
+
+    Names and sizes pass through. The mantissa has the input's type and its gradient, g · 2^-exponent; the exponent is
+    int32. 0, infinity and NaN are their own mantissas, of exponent 0. Raises DTypeError for integers and complex
+    numbers (ISO C99 7.12.6.4).
+
+    >>> import workbench as wb
+    >>> wb.frexp(wb.tensor([6.0, -0.1]))
+    MantissaExponent(mantissa=tensor([ 0.7500, -0.8000]), exponent=tensor([ 3, -3], dtype=workbench.int32))
+    """
+    exponent = FREXP_EXPONENT(input)
+    # In two steps: a single factor for the smallest numbers is beyond the type's range.
+    whole = ops.neg(ops.to(exponent, dtype=input.payload.dtype))
+    half = ops.floor(ops.mul(whole, 0.5))
+    for part in (half, ops.sub(whole, half)):
+        input = ops.mul(input, POW(2.0, part))
+    return MantissaExponent(input, exponent)
