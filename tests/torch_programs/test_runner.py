@@ -110,6 +110,14 @@ LACKING = {
     "torch.cuda.current_device()": "cuda.current_device needs a GPU, and there is none that CuPy can use here",
     "import not_there.at_all": "needs the package 'not_there', which is not installed here",
     "torch.zeros(2).flattten()": "'Tensor' object has no attribute 'flattten' here: did you mean 'flatten'?",
+    "torch.sparse.FloatTensor(2, 2)": (
+        "module 'torch.sparse' has no attribute 'FloatTensor': "
+        "wb.sparse_coo_tensor(indices, values, size, dtype=wb.float32) makes one"
+    ),
+    "torch.save(torch.nn.Linear(2, 3), 'model.pt')": (
+        "at the top: a workbench.nn.modules.linear.Linear is not saved whole, as reading it would run its code: "
+        "save its state_dict()"
+    ),
     "torch.hub.load('a/b', 'c')": "hub.load: needs a network",
     "import urllib.request as r; r.urlopen('http://127.0.0.1:9')": "needs a network, and could not reach it",
 }

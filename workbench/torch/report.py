@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.base.absent import absent
 from workbench.base.dims import near_miss
-from workbench.base.errors import AbsentWordError, DeviceError, UnavailableError
+from workbench.base.errors import AbsentWordError, DeviceError, UnavailableError, WeightsError
 
 __all__ = ["lacking", "report_to"]
 
@@ -22,6 +22,7 @@ Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 COMMAND = str(Path(__file__).with_name("command.py"))
 WORKBENCH = str(Path(__file__).parent.parent)
 
+FILES = os.path.join(WORKBENCH, "interop", "")
 PYTHON = str(Path(traceback.__file__).parent)
 
 _NETWORK = {
@@ -91,13 +92,21 @@ def lacking(error: BaseException) -> str | None:
         return _unknown_import(error)
     if isinstance(error, AbsentWordError):
         return _as_torch(str(error))
-    if isinstance(error, UnavailableError | DeviceError):
+    if isinstance(error, UnavailableError | DeviceError) or _of_a_file(error):
         return _line(error)
     if isinstance(error, AttributeError) and error.name and _is_ours(error.obj):
         return _unknown_attribute(error.name, error.obj)
     if any((one.__module__, one.__name__) in _NETWORK for one in type(error).__mro__):
         return f"needs a network, and could not reach it: {_line(error)}"
     return None
+
+
+def _of_a_file(error: BaseException) -> bool:
+    """Say whether it is a file's own fault, or what may not be in one: no line of the program's is to blame then."""
+    if not isinstance(error, WeightsError):
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename.startswith(FILES) for frame in frames)
 
 
 def _line(error: object) -> str:
