@@ -75,15 +75,15 @@ class RelaxedBernoulli(TransformedDistribution):
 
     @property
     def temperature(self) -> Tensor:
-        """τ."""
+        """The temperature τ."""
         return self.base_dist.temperature
 
     @property
     def logits(self) -> Tensor:
-        """Ln p/(1-p)."""
+        """The logits ln p/(1 - p)."""
         return self.base_dist.logits
 
     @property
     def probs(self) -> Tensor:
-        """P."""
+        """The probability p of a 1."""
         return self.base_dist.probs

@@ -80,7 +80,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     @property
     def temperature(self) -> Tensor:
-        """τ."""
+        """The temperature τ."""
         return self.base_dist.temperature
 
     @property
