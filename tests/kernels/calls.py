@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tests.kernels.judge import Call
@@ -189,6 +190,17 @@ _LISTED: dict[str, Callable[[], list[Call]]] = {
     "layer_norm": lambda: [
         ((floats(9, 5, 37), floats(5, 37), floats(5, 37)), {"count": 2, "eps": 1e-5}),
         ((floats(300, 19),), {"count": 1, "eps": 1e-5}),
+    ],
+    "batch_norm": lambda: [((floats(9, 70, 7, 5), floats(70), floats(70)), {"eps": 1e-5})],
+    "batch_norm_gradient": lambda: [
+        ((floats(9, 70, 7, 5), floats(7, 9, 70, 5).transpose(1, 2, 0, 3), *(np.abs(floats(70)),) * 3), {}),
+    ],
+    "batch_norm_inference": lambda: [
+        ((floats(9, 70, 7, 5), floats(70), np.abs(floats(70)), floats(70), floats(70)), {"eps": 1e-5}),
+    ],
+    "to": lambda: [
+        ((floats(40, 70),), {"dtype": np.dtype(ml_dtypes.bfloat16)}),
+        ((floats(40, 70).astype(ml_dtypes.bfloat16),), {"dtype": np.dtype(np.float32)}),
     ],
     "sum": lambda: [((floats(2, *(1,) * 6, 3, 5, 2),), {"dim": (0, 7), "keepdim": True})],
     "sort": lambda: [((places(9, 40, 70),), {"dim": 0, "descending": True})],

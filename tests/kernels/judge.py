@@ -16,6 +16,7 @@ from workbench import kernels
 from workbench.base.quantized_array import QuantizedArray
 from workbench.kernels import (
     _arrays,
+    casts,
     elementwise,
     index,
     matmul,
@@ -34,7 +35,8 @@ __all__ = [
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 THRESHOLDS = ("LARGE", "MEDIUM", "_SMALLEST", "_SMALLEST_BATCH", "_WORTH_A_CALL", "_FEW")
 CHOOSING = (
-    _arrays, elementwise, index, matmul, normalization, parametric_elementwise, quantized, reduce, sorting, statistics,
+    _arrays, casts, elementwise, index, matmul, normalization, parametric_elementwise, quantized, reduce, sorting,
+    statistics,
 )  # fmt: skip
 """The modules that leave what is small to NumPy."""
 

@@ -32,9 +32,9 @@ ELSEWHERE = {
 """Kernels of which `test_layouts_beside_ops` judges the layouts: codes, observers, running statistics."""
 DTYPES = ("float64", "float16", "bfloat16", "int64", "int32", "int16", "uint8", "int8", "bool", "complex64")
 SIXTEEN_BITS = ("float16", "bfloat16")
-MOVERS = {"gather", "pick"}
-"""Kernels that take 16-bit numbers, because they move values and compute nothing. All others are written in float32:
-NumPy computes in 16 bits, and `tests/peers/op_db` holds that to PyTorch."""
+MOVERS = {"gather", "pick", "to"}
+"""Kernels that take 16-bit numbers, because they move values and compute nothing, or cast. All others are written in
+float32; those of `test_bfloat16` are asked before. `tests/peers/op_db` holds what computes in 16 bits to PyTorch."""
 
 
 FEW_DIGITS = dict.fromkeys(("batch_norm", "group_norm", "layer_norm"), 0.0001)

@@ -235,7 +235,7 @@ def run(
         out = kernel(*own, **params)
         if half is None:
             return out
-        dtypes = op.dtype.result(half, params)
+        dtypes = op.dtype.results(half, params)
         if not isinstance(out, tuple):
             return _to(out, dtypes, backend, device)
         dtypes = dtypes if isinstance(dtypes, tuple) else (dtypes,) * len(out)

@@ -20,6 +20,7 @@ import numpy as np
 from workbench.base.dims import Names
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import apply, common_dtype, infer_dims, without_numbers
+from workbench.core.dtype_rules import mixed_types
 from workbench.core.op import Op, ops
 from workbench.core.tape import alias
 from workbench.core.value import UNNAMED, Abstract, Value, dims_of, new
@@ -329,7 +330,10 @@ def _cast(op: Op, inputs: tuple[Any, ...], hidden: list[Any]) -> list[Any]:
                 break
     else:
         return hidden
-    target = common_dtype(op, [value.payload if isinstance(value, Value) else value for value in inputs])
+    payloads = [value.payload if isinstance(value, Value) else value for value in inputs]
+    if mixed_types(op, payloads) is not None:
+        return hidden
+    target = common_dtype(op, payloads)
     return hidden[:skip] + [
         ops.to(value, dtype=target) if isinstance(value, Value) and value.payload.dtype != target else value
         for value in hidden[skip:]

@@ -23,7 +23,7 @@ from workbench.base.quantized_array import QuantizedArray
 from workbench.base.sparse_array import SparseArray
 from workbench.core import backend, sparse_rules, tape
 from workbench.core.bases import APPLY, eager
-from workbench.core.dtype_rules import cast, common_dtype, compute, narrowed, settled
+from workbench.core.dtype_rules import cast, common_dtype, compute, mixed_types, narrowed, settled
 from workbench.core.mirrors import mirror
 from workbench.core.op import Absent, Op
 from workbench.core.outcome import infer_dims, names_in, names_of
@@ -140,10 +140,14 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         dims = infer_dims(op, inputs, params)
         names = names_in(dims) if op.outputs == 1 else None
     half = None
-    if not settled(op, arrays):
-        arrays, half = cast(op, arrays)
     kernel = op.kernel
-    if kernel is not None and kernel.accepts(*arrays, **params):
+    if not settled(op, arrays):
+        half_kernel = op.half_kernel
+        if half_kernel is not None and half_kernel.accepts(*arrays, **params):
+            kernel = half_kernel
+        else:
+            arrays, half = cast(op, arrays)
+    if kernel is not None and (kernel is op.half_kernel or kernel.accepts(*arrays, **params)):
         out = kernel.run(*arrays, **params)
     else:
         with np.errstate(all="ignore"):  # infinities and NaN are values like others
@@ -240,7 +244,8 @@ def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> 
     """Follow the rules of `op` and compute nothing: the results have dims and a type, no numbers."""
     dims: Any = infer_dims(op, inputs, params)
     arrays = [value.payload if isinstance(value, Value) else value for value in inputs]
-    dtype = _kept(op, arrays) or op.dtype.result(common_dtype(op, arrays), params)
+    common = mixed_types(op, arrays) or common_dtype(op, arrays)
+    dtype = _kept(op, arrays) or op.dtype.results(common, params)
     if op.outputs == 1:
         return new(Abstract(dims.sizes, dtype), names_in(dims))
     dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * op.outputs

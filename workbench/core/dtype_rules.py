@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from workbench import kernels
 from workbench.base.dtypes import get_default_dtype, half_width, promote
 from workbench.base.errors import DTypeError
 from workbench.base.numbers import wrapped
 from workbench.core.op import DTypeRule, Op
 
 __all__ = [
-    "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "PREDICATE", "PROMOTE", "SUM", "cast", "check_kinds",
-    "check_precision", "common_dtype", "compute", "narrowed", "settled",
+    "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "NORMALISED", "NORMALISED_GRADIENT", "PREDICATE", "PROMOTE",
+    "SUM", "cast", "check_kinds", "check_precision", "common_dtype", "compute", "mixed_types", "narrowed", "settled",
 ]  # fmt: skip
 
 _Type = np.dtype[Any]
@@ -49,6 +51,9 @@ LEARNED_FLOAT = DTypeRule(
     _result,
     precise=True,
 )
+_KEPT = "16-bit values keep their type beside float32 parameters"
+NORMALISED = replace(LEARNED_FLOAT, name=f"{LEARNED_FLOAT.name}; {_KEPT}", mixed=(0,))
+NORMALISED_GRADIENT = replace(FLOAT, name=f"{FLOAT.name}; {_KEPT}", mixed=(0,))
 KEEP = DTypeRule("as the first input", None, _result)
 PREDICATE = DTypeRule("bool", _same, lambda dtype, params: np.dtype(np.bool_))
 INDEX = DTypeRule("int64", None, lambda dtype, params: np.dtype(np.int64))
@@ -105,6 +110,17 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
     return op.dtype.common(promote(operands))
 
 
+def mixed_types(op: Op, arrays: list[Any]) -> tuple[_Type, ...] | None:
+    """Return the types of the outputs where 16-bit values meet parameters in float32, and the op goes on in 16 bits."""
+    if not op.dtype.mixed:
+        return None
+    types = [one.dtype for one in arrays if hasattr(one, "dtype")]
+    first = types[0]
+    if not half_width(first) or set(types) != {first, _FLOAT32}:
+        return None
+    return tuple([first if i in op.dtype.mixed else _FLOAT32 for i in range(op.outputs)])
+
+
 def check_kinds(dtypes: list[_Type]) -> None:
     """Refuse whole numbers beside floating ones, and beside those of another width, as PyTorch's layers do."""
     whole = [one for one in dtypes if one.kind in "biu"]
@@ -133,20 +149,23 @@ def check_precision(dtypes: list[_Type]) -> None:
     )
 
 
-def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
+def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], Any]:
     """Bring array inputs to the type that the op's rule asks for; Python scalars stay what they are.
 
-    Returns the 16-bit type to go back to where the op is computed in float32 in its stead, else None.
+    Returns the 16-bit type to go back to where the op is computed in float32 in its stead, or the types of all outputs
+    where they differ, else None.
     """
     target = common_dtype(op, arrays)
     wide = target
-    half = None
+    half: Any = mixed_types(op, arrays)
     if op.widens and half_width(target):
         half, wide = target, _FLOAT32
     if op.dtype.common is None:
         if op.widens:
             arrays = [
-                array.astype(_FLOAT32) if isinstance(array, np.ndarray) and half_width(array.dtype) else array
+                kernels.cast(array, _FLOAT32)
+                if isinstance(array, np.ndarray) and half_width(array.dtype)
+                else array
                 for array in arrays
             ]
         return arrays, half
@@ -155,19 +174,20 @@ def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
         # NumPy refuses a number that the integers beside it have not, or compares it as it is.
         arrays = [wrapped(array, wide) if type(array) is int else array for array in arrays]
     return arrays[:skip] + [
-        array.astype(wide) if hasattr(array, "dtype") and array.dtype != wide else array
+        kernels.cast(array, wide) if hasattr(array, "dtype") and array.dtype != wide else array
         for array in arrays[skip:]
     ], half
 
 
 def narrowed(op: Op, out: Any, half: Any, params: dict[str, Any]) -> Any:
     """Bring results computed in float32 back to the 16-bit type that the op's rule names."""
-    dtypes = op.dtype.result(half, params)
+    dtypes = op.dtype.results(half, params)
     several = (out,) if op.outputs == 1 else out
     dtypes = dtypes if isinstance(dtypes, tuple) else (dtypes,) * op.outputs
     with np.errstate(all="ignore"):  # what is too large for the type is infinite there
         narrow = [
-            np.asarray(one).astype(dtype, copy=False) for one, dtype in zip(several, dtypes, strict=True)
+            one if one.dtype == dtype else kernels.cast(one, dtype)
+            for one, dtype in zip(map(np.asarray, several), dtypes, strict=True)
         ]
     return narrow[0] if op.outputs == 1 else tuple(narrow)
 

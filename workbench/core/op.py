@@ -45,6 +45,15 @@ class DTypeRule:
     """How many leading inputs (conditions, indices) have no part in it."""
     precise: bool = False
     """Whether single and double precision are refused together: what meets here was meant to be of one."""
+    mixed: tuple[int, ...] = ()
+    """Outputs that take the type of the first input where that is a 16-bit float beside float32, in which parameters
+    and statistics are kept. All other outputs are float32 there."""
+
+    def results(self, common: Any, params: Mapping[str, Any]) -> Any:
+        """Return the type of what comes out, a tuple where outputs have their own; such a tuple is kept."""
+        if not isinstance(common, tuple):
+            return self.result(common, params)
+        return common if len(common) > 1 else common[0]
 
 
 @dataclass(frozen=True)
@@ -167,6 +176,8 @@ class Op(OpBase):
     """How one call serves a whole batch, see `core.batching`. None: one call for each entry."""
     kernel: kernels.Kernel | None = None
     """The compiled kernel, where one was found."""
+    half_kernel: kernels.Kernel | None = None
+    """The compiled kernel that is given 16-bit floats as they are, where one was found."""
     small: str | None = None
     """The compiled loop that serves small arrays, for which a call of NumPy costs more than the numbers: one of those
     that `extensions/kernels/source/eager/op.cpp` lists."""
@@ -190,6 +201,8 @@ class Op(OpBase):
         object.__setattr__(self, "widens", not self.properties & {"view", "moves"})
         if self.kernel is None:
             object.__setattr__(self, "kernel", kernels.lookup(self.name))
+        if self.half_kernel is None:
+            object.__setattr__(self, "half_kernel", kernels.lookup_half(self.name))
         table_add(self)
 
     def __repr__(self) -> str:

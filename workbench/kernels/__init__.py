@@ -9,6 +9,7 @@ from __future__ import annotations
 from workbench.base.public import words
 from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
+    casts,
     dropout,
     elementwise,
     index,
@@ -25,12 +26,13 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     sorting,
     statistics,
 )
+from workbench.kernels.casts import cast
 from workbench.kernels.convolution import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason
 from workbench.kernels.memory import pooled_bytes, release_memory
 from workbench.kernels.quantized import PackedQuantizedConv2d, PackedQuantizedLinear
-from workbench.kernels.registry import Kernel, lookup, names
+from workbench.kernels.registry import Kernel, half_names, lookup, lookup_half, names
 from workbench.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
@@ -39,9 +41,12 @@ __all__ = [
     "PackedQuantizedConv2d",
     "PackedQuantizedLinear",
     "available",
+    "cast",
     "get_num_threads",
+    "half_names",
     "info",
     "lookup",
+    "lookup_half",
     "names",
     "pack_conv2d",
     "pooled_bytes",

@@ -1,4 +1,4 @@
-"""Elementwise ops in float32, above the size from which they beat NumPy."""
+"""Elementwise ops in float32 and bfloat16, above the size from which they beat NumPy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.kernels._arrays import FLOAT32, LARGE, MEDIUM, is_large, is_medium
+from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -51,6 +52,31 @@ def _accepts_halves(*arrays: Any, dim: int) -> bool:
     return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays)
 
 
+def _is_half(x: Any) -> bool:
+    # What NumPy does in this type it does one value at a time: a call pays early.
+    return type(x) is np.ndarray and x.size >= MEDIUM and x.dtype == BFLOAT16
+
+
+def _accepts_half_binary(a: Any, b: Any) -> bool:
+    if _is_half(a):
+        if type(b) is np.ndarray:
+            return b.dtype == BFLOAT16 and (_stretches(b, a) or (_is_half(b) and _stretches(a, b)))
+        return type(b) is float or type(b) is int
+    if _is_half(b):
+        if type(a) is np.ndarray:
+            return a.dtype == BFLOAT16 and _stretches(a, b)
+        return type(a) is float or type(a) is int
+    return False
+
+
+def _accepts_half_same(a: Any, b: Any) -> bool:
+    return _is_half(a) and type(b) is np.ndarray and b.dtype == BFLOAT16 and a.shape == b.shape
+
+
+def _accepts_half_slopes(a: Any, b: Any) -> bool:
+    return _is_half(a) and type(b) is np.ndarray and b.dtype == BFLOAT16 and _stretches(b, a)
+
+
 def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """Give the larger operand first place, where the compiled code wants it."""
 
@@ -66,6 +92,21 @@ def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Cal
 _BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 """Ops that compute the same as others, and differ in their gradients."""
 
+_SMOOTH = ("exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu")
+_SLOPED = ("relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "silu")
+"""Functions whose gradient is a kernel too."""
+
+
+def _pairs(module: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    """Return what computes with two operands in the type of `module`, by the name of the op."""
+    commuting = {name: getattr(module, name) for name in ("add", "mul", "maximum", "minimum")}
+    found = {name: _either_way(run, run) for name, run in commuting.items()}
+    found |= {_BOUNDS[name]: found[name] for name in _BOUNDS}
+    for name in ("sub", "div"):
+        found[name] = _either_way(getattr(module, name), getattr(module, f"reversed_{name}"))
+    return found
+
+
 if native is not None:
     register(Kernel("prelu", native.prelu, _accepts_slopes, least=MEDIUM))
     for _name in ("glu", "glu_gradient"):
@@ -73,23 +114,18 @@ if native is not None:
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
     register(Kernel("relu", native.relu, is_medium, least=MEDIUM, into=native.relu_into))
-    for _name in ("exp", "tanh", "sigmoid", "erf", "ndtr", "gelu", "gelu_tanh", "silu"):
+    for _name in _SMOOTH:
         register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
-    for _name in ("add", "mul", "maximum", "minimum"):
-        _run = _either_way(getattr(native, _name), getattr(native, _name))
+    for _name, _run in _pairs(native).items():
         register(Kernel(_name, _run, _accepts_binary, least=LARGE))
-        if _name in _BOUNDS:
-            register(Kernel(_BOUNDS[_name], _run, _accepts_binary, least=LARGE))
-    for _name in ("sub", "div"):
-        register(
-            Kernel(
-                _name,
-                _either_way(getattr(native, _name), getattr(native, f"reversed_{_name}")),
-                _accepts_binary,
-                least=LARGE,
-            )
-        )
-    for _name in ("relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "silu"):
-        register(
-            Kernel(f"{_name}_gradient", getattr(native, f"{_name}_gradient"), _accepts_same, least=MEDIUM)
-        )
+    for _name in (f"{name}_gradient" for name in _SLOPED):
+        register(Kernel(_name, getattr(native, _name), _accepts_same, least=MEDIUM))
+
+    _half = native.bfloat16
+    register(Kernel("prelu", _half.prelu, _accepts_half_slopes, ("bfloat16",), MEDIUM), half=True)
+    for _name in ("neg", "abs", "sqrt", "relu", *_SMOOTH):
+        register(Kernel(_name, getattr(_half, _name), _is_half, ("bfloat16",), MEDIUM), half=True)
+    for _name, _run in _pairs(_half).items():
+        register(Kernel(_name, _run, _accepts_half_binary, ("bfloat16",), MEDIUM), half=True)
+    for _name in (f"{name}_gradient" for name in _SLOPED):
+        register(Kernel(_name, getattr(_half, _name), _accepts_half_same, ("bfloat16",), MEDIUM), half=True)

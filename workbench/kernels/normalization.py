@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.kernels._arrays import FLOAT32
 from workbench.kernels._range import normalise_in_range
+from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -30,6 +31,35 @@ def _accepts(x: Any, *rest: Any, **params: Any) -> bool:
 
 def _accepts_batch(x: Any, *rest: Any, **params: Any) -> bool:
     return _accepts(x, *rest, **params) and x.size >= _SMALLEST_BATCH
+
+
+def _accepts_half(x: Any, *rest: Any, least: int = _SMALLEST, values: int = 1) -> bool:
+    """Say whether the first `values` operands are bfloat16 and all others, one number a channel, float32."""
+    return (
+        type(x) is np.ndarray
+        and 2 <= x.ndim <= 5
+        and x.size >= least
+        and x.dtype == BFLOAT16
+        and all(
+            type(one) is np.ndarray and one.dtype == (BFLOAT16 if i < values else FLOAT32)
+            for i, one in enumerate(rest, 1)
+        )
+    )
+
+
+def _accepts_half_batch(*arrays: Any, eps: float) -> bool:
+    return _accepts_half(*arrays, least=_SMALLEST_BATCH)
+
+
+def _accepts_half_gradient(g: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> bool:
+    return (
+        _accepts_half(g, x, mean, rstd, weight, least=_SMALLEST_BATCH, values=2)
+        and rstd.min() > _LEAST_INVERSE
+    )
+
+
+def _accepts_half_inference(*arrays: Any, eps: float) -> bool:
+    return _accepts_half(*arrays)
 
 
 def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
@@ -109,3 +139,12 @@ if native is not None:
         )
     )
     register(Kernel("batch_norm_inference", native.batch_norm_inference, _accepts, least=_SMALLEST))
+
+    _half = native.bfloat16
+    _NEEDS = ("bfloat16 values, and float32 for each channel",)
+    _run = _in_range(_half.batch_norm, _of_channels)
+    register(Kernel("batch_norm", _run, _accepts_half_batch, _NEEDS, _SMALLEST_BATCH), half=True)
+    _run = _half.batch_norm_gradient
+    register(Kernel("batch_norm_gradient", _run, _accepts_half_gradient, _NEEDS, _SMALLEST_BATCH), half=True)
+    _run = _half.batch_norm_inference
+    register(Kernel("batch_norm_inference", _run, _accepts_half_inference, _NEEDS, _SMALLEST), half=True)

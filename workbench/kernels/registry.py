@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Kernel", "lookup", "names", "register"]
+__all__ = ["Kernel", "half_names", "lookup", "lookup_half", "names", "register"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,20 @@ _kernels: dict[str, Kernel] = {}
 """Filled at import by the family files; empty where the compiled module is missing."""
 
 
-def register(kernel: Kernel) -> Kernel:
-    """Enter `kernel` under its name; a name is taken once."""
-    if kernel.name in _kernels:
+_halves: dict[str, Kernel] = {}
+"""Those that are given 16-bit floats as they are, by op name."""
+
+
+def register(kernel: Kernel, *, half: bool = False) -> Kernel:
+    """Enter `kernel` under its name; a name is taken once.
+
+    What is entered as `half` is asked before 16-bit floats are cast to float32, and is given them as they are. It
+    computes in float32 and rounds once, and returns the types that the op's rule names.
+    """
+    table = _halves if half else _kernels
+    if kernel.name in table:
         raise ValueError(f"there is a kernel called {kernel.name!r} already")
-    _kernels[kernel.name] = kernel
+    table[kernel.name] = kernel
     return kernel
 
 
@@ -46,6 +55,16 @@ def lookup(op_name: str) -> Kernel | None:
     return _kernels.get(op_name)
 
 
+def lookup_half(op_name: str) -> Kernel | None:
+    """Return the kernel of an op for 16-bit floats, or None when there is none in this process."""
+    return _halves.get(op_name)
+
+
 def names() -> tuple[str, ...]:
     """Return the names of the ops that have a kernel in this process."""
     return tuple(sorted(_kernels))
+
+
+def half_names() -> tuple[str, ...]:
+    """Return the names of the ops that have a kernel for 16-bit floats in this process."""
+    return tuple(sorted(_halves))

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #define WORKBENCH_LEAVES "leaves/normalization.inl"
+#define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "batch_norm_channels_first.hpp"
 #include "threads.hpp"
@@ -48,7 +49,8 @@ void merge_moments(double count, double* mean, double* deviation, double more, c
     }
 }
 
-void channel_moments(const float* x, const Rows& size, double* mean, double* deviation) {
+template <typename T>
+void channel_moments(const T* x, const Rows& size, double* mean, double* deviation) {
     const std::int64_t channels = size.channels, parts = part_count(size.rows, grain_for(channels));
     const Buffer<double> partial(parts * 2 * channels);
     const Buffer<float> blocks(parts * 2 * channels);
@@ -58,7 +60,7 @@ void channel_moments(const float* x, const Rows& size, double* mean, double* dev
         double* mine = partial.data() + part * 2 * channels;
         for (std::int64_t row = begin; row < end; row += size.block()) {
             const std::int64_t rows = std::min(size.block(), end - row);
-            LEAF(block_moments)(x + row * channels, rows, channels, block, block + channels);
+            LEAF_WIDE(block_moments<T>)(x + row * channels, rows, channels, block, block + channels);
             merge_moments(static_cast<double>(row - begin), mine, mine + channels, static_cast<double>(rows), block,
                           block + channels, channels);
         }
@@ -73,7 +75,8 @@ void channel_moments(const float* x, const Rows& size, double* mean, double* dev
     }
 }
 
-nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const Input<float>& bias, double eps,
+template <typename T>
+nb::object batch_norm(const Input<T>& x, const Input<float>& weight, const Input<float>& bias, double eps,
                       bool relu) {
     const Dims shape = shape_of(x);
     const Rows size(shape);
@@ -83,7 +86,7 @@ nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const I
     const float* gain = channel_vector(weight, channels, "weight", weight_copy);
     const float* offset = channel_vector(bias, channels, "bias", bias_copy);
     const bool planes = lies_in_planes(x);
-    auto y = planes ? Output<float>::row_major(shape) : Output<float>::channels_last(shape);
+    auto y = planes ? Output<T>::row_major(shape) : Output<T>::channels_last(shape);
     auto mean = Output<float>::row_major({channels}), rstd = Output<float>::row_major({channels});
     if (planes) {
         KernelScope scope;
@@ -102,14 +105,15 @@ nb::object batch_norm(const Input<float>& x, const Input<float>& weight, const I
             scale.data()[c] = static_cast<float>(gain[c] * inverse);
         }
         parallel_for(size.rows, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
-            LEAF(scale_shift_rows)(input.data() + begin * channels, end - begin, channels, mean.data(),
+            LEAF_WIDE(scale_shift_rows<T>)(input.data() + begin * channels, end - begin, channels, mean.data(),
                                    scale.data(), offset, relu, y.data() + begin * channels);
         });
     }
     return nb::make_tuple(y.to_python(), mean.to_python(), rstd.to_python());
 }
 
-nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& mean,
+template <typename T>
+nb::object batch_norm_gradient(const Input<T>& gradient, const Input<T>& x, const Input<float>& mean,
                                const Input<float>& rstd, const Input<float>& weight) {
     const Dims shape = shape_of(x);
     const Rows size(shape);
@@ -122,7 +126,7 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
     const float* centre = channel_vector(mean, channels, "mean", copies[1]);
     const float* inverse = channel_vector(rstd, channels, "rstd", copies[2]);
     const bool planes = lies_in_planes(x);
-    auto gx = planes ? Output<float>::row_major(shape) : Output<float>::channels_last(shape);
+    auto gx = planes ? Output<T>::row_major(shape) : Output<T>::channels_last(shape);
     auto gain_gradient = Output<float>::row_major({channels}), offset_gradient = Output<float>::row_major({channels});
     if (planes) {
         KernelScope scope;
@@ -142,7 +146,7 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
             double* mine = totals.data() + (part + 1) * 2 * channels;
             for (std::int64_t row = begin; row < end; row += size.block()) {
                 std::fill_n(block, 2 * channels, 0.f);
-                LEAF(gradient_sums)(gradients.data() + row * channels, input.data() + row * channels,
+                LEAF_WIDE(gradient_sums<T>)(gradients.data() + row * channels, input.data() + row * channels,
                                     std::min(size.block(), end - row), channels, centre, block, block + channels);
                 for (std::int64_t c = 0; c < 2 * channels; ++c) mine[c] += block[c];
             }
@@ -162,7 +166,7 @@ nb::object batch_norm_gradient(const Input<float>& gradient, const Input<float>&
             factors.data()[2 * channels + c] = static_cast<float>(-outer * sum / static_cast<double>(size.rows));
         }
         parallel_for(size.rows, grain_for(2 * channels), [&](std::int64_t begin, std::int64_t end) {
-            LEAF(combine_rows)(gradients.data() + begin * channels, input.data() + begin * channels, end - begin, channels,
+            LEAF_WIDE(combine_rows<T>)(gradients.data() + begin * channels, input.data() + begin * channels, end - begin, channels,
                          centre, factors.data(), factors.data() + channels, factors.data() + 2 * channels,
                          gx.data() + begin * channels);
         });
@@ -190,25 +194,27 @@ void move_statistics(const InPlace<float>& running_mean, const InPlace<float>& r
 }
 
 // y = (x - centre) * scale + shift, channel by channel.
-Output<float> affine(const Input<float>& x, const Rows& size, const float* centre, const float* scale, const float* shift,
+template <typename T>
+Output<T> affine(const Input<T>& x, const Rows& size, const float* centre, const float* scale, const float* shift,
                      bool relu) {
     if (lies_in_planes(x)) {
-        auto y = Output<float>::row_major(shape_of(x));
+        auto y = Output<T>::row_major(shape_of(x));
         KernelScope scope;
         scale_shift_planes(x.data(), Planes(shape_of(x)), centre, scale, shift, relu, y.data());
         return y;
     }
-    auto y = Output<float>::channels_last(shape_of(x));
+    auto y = Output<T>::channels_last(shape_of(x));
     KernelScope scope;
     const auto input = channels_last(x);
     parallel_for(size.rows, grain_for(size.channels), [&](std::int64_t begin, std::int64_t end) {
-        LEAF(scale_shift_rows)(input.data() + begin * size.channels, end - begin, size.channels, centre, scale, shift,
+        LEAF_WIDE(scale_shift_rows<T>)(input.data() + begin * size.channels, end - begin, size.channels, centre, scale, shift,
                                relu, y.data() + begin * size.channels);
     });
     return y;
 }
 
-nb::object batch_norm_inference(const Input<float>& x, const Input<float>& mean, const Input<float>& variance,
+template <typename T>
+nb::object batch_norm_inference(const Input<T>& x, const Input<float>& mean, const Input<float>& variance,
                                 const Input<float>& weight, const Input<float>& bias, double eps, bool relu) {
     const Rows size(shape_of(x));
     Buffer<float> copies[4];
@@ -222,17 +228,26 @@ nb::object batch_norm_inference(const Input<float>& x, const Input<float>& mean,
     return affine(x, size, centre, scale.data(), offset, relu).to_python();
 }
 
+// Values in `T`; what there is one of for a channel is in floats.
+template <typename T>
+void bind_alike(nb::module_& module) {
+    using nb::arg;
+    module.def("batch_norm", &batch_norm<T>, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(),
+               nb::kw_only(), arg("eps"), arg("relu") = false);
+    module.def("batch_norm_gradient", &batch_norm_gradient<T>, arg("gradient").noconvert(), arg("x").noconvert(),
+               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert());
+    module.def("batch_norm_inference", &batch_norm_inference<T>, arg("x").noconvert(), arg("mean").noconvert(),
+               arg("variance").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(), nb::kw_only(),
+               arg("eps"), arg("relu") = false);
+}
+
 }  // namespace
 
 void bind_normalisation(nb::module_& module) {
     using nb::arg;
-    module.def("batch_norm", &batch_norm, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(),
-               nb::kw_only(), arg("eps"), arg("relu") = false);
-    module.def("batch_norm_gradient", &batch_norm_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert());
-    module.def("batch_norm_inference", &batch_norm_inference, arg("x").noconvert(), arg("mean").noconvert(),
-               arg("variance").noconvert(), arg("weight").noconvert(), arg("bias").noconvert(), nb::kw_only(),
-               arg("eps"), arg("relu") = false);
+    bind_alike<float>(module);
+    nb::module_ half = bfloat16_module(module);
+    bind_alike<bfloat16>(half);
     module.def("move_statistics", &move_statistics, arg("running_mean").noconvert(), arg("running_variance").noconvert(),
                arg("mean").noconvert(), arg("rstd").noconvert(), arg("count"), arg("eps"), arg("momentum"));
 }

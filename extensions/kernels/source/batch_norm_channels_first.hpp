@@ -14,14 +14,19 @@ struct Planes {
 };
 
 // Whether an array lies so, in runs that are worth a loop.
-bool lies_in_planes(const Input<float>& x);
+template <typename T>
+bool lies_in_planes(const Input<T>& x);
 
-void normalise_planes(const float* x, const Planes& size, const float* gain, const float* offset, double eps, bool relu,
-                      float* y, float* mean, float* rstd);
-void normalise_planes_gradient(const float* g, const float* x, const Planes& size, const float* mean, const float* rstd,
-                               const float* gain, float* gx, float* gain_gradient, float* offset_gradient);
+// `T`: float or bfloat16.
+template <typename T>
+void normalise_planes(const T* x, const Planes& size, const float* gain, const float* offset, double eps, bool relu, T* y,
+                      float* mean, float* rstd);
+template <typename T>
+void normalise_planes_gradient(const T* g, const T* x, const Planes& size, const float* mean, const float* rstd,
+                               const float* gain, T* gx, float* gain_gradient, float* offset_gradient);
 // y = (x - centre) * scale + shift, channel by channel.
-void scale_shift_planes(const float* x, const Planes& size, const float* centre, const float* scale, const float* shift,
-                        bool relu, float* y);
+template <typename T>
+void scale_shift_planes(const T* x, const Planes& size, const float* centre, const float* scale, const float* shift,
+                        bool relu, T* y);
 
 }  // namespace workbench

@@ -18,17 +18,19 @@
 #include <cstdlib>
 #include <string>
 
+#include "bfloat16.hpp"
+
 #if defined(__x86_64__)
 #define WORKBENCH_X86 1
 #include <immintrin.h>
-#define LEAF(name) (::workbench::has_avx2() ? avx2::name : baseline::name)
-#define LEAF_VNNI(name) (::workbench::has_vnni() ? vnni::name : LEAF(name))
-#define LEAF_WIDE(name) (::workbench::has_avx512() ? avx512::name : LEAF(name))
+#define LEAF(...) (::workbench::has_avx2() ? avx2::__VA_ARGS__ : baseline::__VA_ARGS__)
+#define LEAF_VNNI(...) (::workbench::has_vnni() ? vnni::__VA_ARGS__ : LEAF(__VA_ARGS__))
+#define LEAF_WIDE(...) (::workbench::has_avx512() ? avx512::__VA_ARGS__ : LEAF(__VA_ARGS__))
 #else
 #define WORKBENCH_X86 0
-#define LEAF(name) baseline::name
-#define LEAF_VNNI(name) baseline::name
-#define LEAF_WIDE(name) baseline::name
+#define LEAF(...) baseline::__VA_ARGS__
+#define LEAF_VNNI(...) baseline::__VA_ARGS__
+#define LEAF_WIDE(...) baseline::__VA_ARGS__
 #endif
 
 #define WORKBENCH_INLINE inline __attribute__((always_inline))
@@ -87,6 +89,10 @@ typedef float floats16 __attribute__((vector_size(64)));
 typedef float floats16_unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 typedef std::int32_t ints16 __attribute__((vector_size(64)));
 typedef std::int32_t ints16_unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+typedef std::uint16_t halves8 __attribute__((vector_size(16)));
+typedef std::uint16_t halves8_unaligned __attribute__((vector_size(16), aligned(2), may_alias));
+typedef std::uint16_t halves16 __attribute__((vector_size(32)));
+typedef std::uint16_t halves16_unaligned __attribute__((vector_size(32), aligned(2), may_alias));
 typedef std::int64_t longs8 __attribute__((vector_size(64)));
 typedef std::int64_t longs8_unaligned __attribute__((vector_size(64), aligned(8), may_alias));
 

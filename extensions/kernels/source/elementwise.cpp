@@ -1,4 +1,4 @@
-// Elementwise ops over float32. What comes out lies in memory as the (first full-sized) operand does.
+// Elementwise ops over float32 and bfloat16. What comes out lies in memory as the (first full-sized) operand does.
 #include "elementwise.hpp"
 
 #include <algorithm>
@@ -12,18 +12,19 @@
 namespace workbench {
 namespace {
 
-nb::object unary(const Input<float>& x, Unary kind) {
+template <typename T>
+nb::object unary(const Input<T>& x, Unary kind) {
     const Dims shape = shape_of(x);
     const std::int64_t count = count_of(shape);
     const Dims order = dense_strides_like(shape, strides_of(x));
-    Output<float> out(shape, order);
+    Output<T> out(shape, order);
     {
         KernelScope scope;
-        const Dense<float> input(x, order);
+        const Dense<T> input(x, order);
         const bool light = kind == Unary::relu || kind == Unary::neg || kind == Unary::abs || kind == Unary::sqrt;
-        const bool streamed = outgrows_caches(2 * count);
+        const bool streamed = outgrows_caches(2 * count * sizeof(T) / 4);
         parallel_for(count, light ? 16384 : 4096, [&](std::int64_t begin, std::int64_t end) {
-            LEAF_WIDE(unary_run)(kind, input.data() + begin, end - begin, out.data() + begin,
+            LEAF_WIDE(unary_run<T>)(kind, input.data() + begin, end - begin, out.data() + begin,
                                  streamed);
         });
     }
@@ -45,51 +46,52 @@ Dims stretched_strides(const Dims& small, const Dims& strides, const Dims& shape
     return stretched;
 }
 
-nb::object binary(const Input<float>& a, const Input<float>& b, Binary kind) {
+template <typename T>
+nb::object binary(const Input<T>& a, const Input<T>& b, Binary kind) {
     const Dims shape = shape_of(a);
     const std::int64_t count = count_of(shape);
     const Dims order = dense_strides_like(shape, strides_of(a));
     Dims small = stretched_strides(shape_of(b), strides_of(b), shape);
-    Output<float> out(shape, order);
+    Output<T> out(shape, order);
     {
         KernelScope scope;
-        const Dense<float> input(a, order);
+        const Dense<T> input(a, order);
         Broadcast walk = merge(shape, order, small);
-        const float* other = b.data();
-        Buffer<float> copy;
+        const T* other = b.data();
+        Buffer<T> copy;
         if (walk.steps.back() != 0 && walk.steps.back() != 1) {  // not along memory: lay it out as the first operand
-            copy = Buffer<float>(count);
+            copy = Buffer<T>(count);
             copy_strided(copy.data(), order, other, shape, small);
             other = copy.data();
             walk = merge(shape, order, order);
         }
         const std::int64_t run = walk.sizes.back(), step = walk.steps.back();
-        const bool streamed = outgrows_caches(3 * count);
+        const bool streamed = outgrows_caches(3 * count * sizeof(T) / 4);
         const auto rows = [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t row = begin; row < end; ++row) {
-                const float* from = other;
+                const T* from = other;
                 std::int64_t rest = row;
                 for (std::size_t i = walk.sizes.size() - 1; i-- > 0;) {
                     from += rest % walk.sizes[i] * walk.steps[i];
                     rest /= walk.sizes[i];
                 }
-                LEAF_WIDE(binary_run)(kind, input.data() + row * run, from, step, run, out.data() + row * run, streamed && run >= 256);
+                LEAF_WIDE(binary_run<T, T>)(kind, input.data() + row * run, from, step, run, out.data() + row * run, streamed && run >= 256);
             }
         };
         if (count && walk.sizes.size() == 2 && walk.steps[0] == 0 && step == 1 && run <= 2048) {
             // Channels: rows of one short pattern. Repeat it, so that the inner loop is worth its call.
             const std::int64_t repeats = std::max<std::int64_t>(1, 1024 / run), block = repeats * run;
-            const Buffer<float> pattern(block);
+            const Buffer<T> pattern(block);
             for (std::int64_t i = 0; i < repeats; ++i) std::copy_n(other, run, pattern.data() + i * run);
             parallel_for(count / run, grain_for(run), [&](std::int64_t begin, std::int64_t end) {
-                LEAF_WIDE(binary_blocks)(kind, input.data() + begin * run, pattern.data(), block, (end - begin) * run,
+                LEAF_WIDE(binary_blocks<T>)(kind, input.data() + begin * run, pattern.data(), block, (end - begin) * run,
                                     out.data() + begin * run, streamed);
             });
         } else if (count && walk.sizes.size() > 1) {
             parallel_for(count / run, grain_for(run), rows);
         } else if (count) {
             parallel_for(run, 16384, [&](std::int64_t begin, std::int64_t end) {
-                LEAF_WIDE(binary_run)(kind, input.data() + begin, other + begin * step, step, end - begin, out.data() + begin,
+                LEAF_WIDE(binary_run<T, T>)(kind, input.data() + begin, other + begin * step, step, end - begin, out.data() + begin,
                                  streamed);
             });
         }
@@ -97,17 +99,18 @@ nb::object binary(const Input<float>& a, const Input<float>& b, Binary kind) {
     return out.to_python();
 }
 
-nb::object binary_scalar(const Input<float>& a, float b, Binary kind) {
+template <typename T>
+nb::object binary_scalar(const Input<T>& a, float b, Binary kind) {
     const Dims shape = shape_of(a);
     const std::int64_t count = count_of(shape);
     const Dims order = dense_strides_like(shape, strides_of(a));
-    Output<float> out(shape, order);
+    Output<T> out(shape, order);
     {
         KernelScope scope;
-        const Dense<float> input(a, order);
-        const bool streamed = outgrows_caches(2 * count);
+        const Dense<T> input(a, order);
+        const bool streamed = outgrows_caches(2 * count * sizeof(T) / 4);
         parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
-            LEAF_WIDE(binary_run)(kind, input.data() + begin, &b, 0, end - begin, out.data() + begin,
+            LEAF_WIDE(binary_run<T, float>)(kind, input.data() + begin, &b, 0, end - begin, out.data() + begin,
                                  streamed);
         });
     }
@@ -118,7 +121,7 @@ void relu_into(const Target<float>& out, const Plain<float>& x) {
     const std::int64_t count = count_into(out, x);
     KernelScope scope;
     parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
-        LEAF_WIDE(unary_run)(Unary::relu, x.data() + begin, end - begin, out.data() + begin, false);
+        LEAF_WIDE(unary_run<float>)(Unary::relu, x.data() + begin, end - begin, out.data() + begin, false);
     });
 }
 
@@ -180,19 +183,17 @@ nb::object glu_gradient(const Input<float>& g, const Input<float>& x, std::int64
     return out.to_python();
 }
 
-}  // namespace
-
-void bind_elementwise(nb::module_& module) {
+// What works on floats and on bfloat16 alike, into a module of the type's own.
+template <typename T>
+void bind_alike(nb::module_& module) {
     using nb::arg;
-    module.def("glu", &glu, arg("x").noconvert(), nb::kw_only(), arg("dim"));
-    module.def("glu_gradient", &glu_gradient, arg("g").noconvert(), arg("x").noconvert(), nb::kw_only(), arg("dim"));
     static constexpr std::pair<const char*, Unary> unaries[] = {
         {"relu", Unary::relu}, {"neg", Unary::neg},   {"abs", Unary::abs},        {"exp", Unary::exp},
         {"tanh", Unary::tanh}, {"sqrt", Unary::sqrt}, {"sigmoid", Unary::sigmoid}, {"erf", Unary::erf}, {"ndtr", Unary::ndtr},
         {"gelu", Unary::gelu}, {"gelu_tanh", Unary::gelu_tanh}, {"silu", Unary::silu}};
     for (const auto& [name, kind] : unaries)
         module.def(
-            name, [kind = kind](const Input<float>& x) { return unary(x, kind); }, arg("x").noconvert());
+            name, [kind = kind](const Input<T>& x) { return unary<T>(x, kind); }, arg("x").noconvert());
     static constexpr std::pair<const char*, Binary> binaries[] = {{"add", Binary::add},
                                                                   {"sub", Binary::sub},
                                                                   {"mul", Binary::mul},
@@ -208,16 +209,27 @@ void bind_elementwise(nb::module_& module) {
                                                                   {"gelu_tanh_gradient", Binary::gelu_tanh_gradient},
                                                                   {"silu_gradient", Binary::silu_gradient},
                                                                   {"prelu", Binary::prelu}};
-    module.def("relu_into", &relu_into, arg("out").noconvert(), arg("x").noconvert());
-    module.def("fill", &fill, arg("out").noconvert(), arg("value"));
     for (const auto& [name, kind] : binaries) {
         module.def(
-            name, [kind = kind](const Input<float>& a, const Input<float>& b) { return binary(a, b, kind); },
+            name, [kind = kind](const Input<T>& a, const Input<T>& b) { return binary<T>(a, b, kind); },
             arg("a").noconvert(), arg("b").noconvert());
         module.def(
-            name, [kind = kind](const Input<float>& a, float b) { return binary_scalar(a, b, kind); },
-            arg("a").noconvert(), arg("b"));
+            name, [kind = kind](const Input<T>& a, float b) { return binary_scalar<T>(a, b, kind); }, arg("a").noconvert(),
+            arg("b"));
     }
+}
+
+}  // namespace
+
+void bind_elementwise(nb::module_& module) {
+    using nb::arg;
+    module.def("glu", &glu, arg("x").noconvert(), nb::kw_only(), arg("dim"));
+    module.def("glu_gradient", &glu_gradient, arg("g").noconvert(), arg("x").noconvert(), nb::kw_only(), arg("dim"));
+    module.def("relu_into", &relu_into, arg("out").noconvert(), arg("x").noconvert());
+    module.def("fill", &fill, arg("out").noconvert(), arg("value"));
+    bind_alike<float>(module);
+    nb::module_ half = bfloat16_module(module);
+    bind_alike<bfloat16>(half);
 }
 
 }  // namespace workbench

@@ -55,7 +55,7 @@ void moments_across(const float* x, const Groups& size, double* work, float* blo
     std::fill_n(work, 2 * size.channels, 0.0);
     for (std::int64_t row = 0; row < size.places; row += size.block()) {
         const std::int64_t rows = std::min(size.block(), size.places - row);
-        LEAF_WIDE(block_moments)(x + row * size.channels, rows, size.channels, block, block + size.channels);
+        LEAF_WIDE(block_moments<float>)(x + row * size.channels, rows, size.channels, block, block + size.channels);
         const double before = static_cast<double>(row), more = static_cast<double>(rows), all = before + more;
         for (std::int64_t c = 0; c < size.channels; ++c) {
             const double distance = block[c] - mean[c];
@@ -96,11 +96,11 @@ struct Forward {
             for (std::int64_t group = begin; group < end; ++group) {
                 const float* from = x + group * run;
                 double mean, variance;
-                LEAF_WIDE(group_moments)(from, run, &mean, &variance);
+                LEAF_WIDE(group_moments<float>)(from, run, &mean, &variance);
                 const double inverse = keep(group, mean, variance);
                 for (std::int64_t i = 0; i < size.width; ++i) {
                     const std::int64_t c = group % size.groups * size.width + i;
-                    LEAF_WIDE(scale_shift_run)(from + i * places, places, means[group], scale(c, inverse), shift(c), false,
+                    LEAF_WIDE(scale_shift_run<float>)(from + i * places, places, means[group], scale(c, inverse), shift(c), false,
                                                y + group * run + i * places);
                 }
             }
@@ -122,7 +122,7 @@ struct Forward {
                     for (std::int64_t c = g * size.width; c < (g + 1) * size.width; ++c)
                         centres[c] = means[n * size.groups + g], scales[c] = scale(c, inverse), shifts[c] = shift(c);
                 }
-                LEAF_WIDE(scale_shift_rows)(from, size.places, channels, centres, scales, shifts, false, y + n * size.sample());
+                LEAF_WIDE(scale_shift_rows<float>)(from, size.places, channels, centres, scales, shifts, false, y + n * size.sample());
             }
         });
     }
@@ -178,11 +178,11 @@ struct Backward {
                 double* sum = product + size.channels;
                 const float *flow = g + group * run, *from = x + group * run, centre = means[group];
                 for (std::int64_t i = 0; i < size.width; ++i)
-                    LEAF_WIDE(gradient_sums_run)(flow + i * places, from + i * places, places, centre, sum + i, product + i);
+                    LEAF_WIDE(gradient_sums_run<float>)(flow + i * places, from + i * places, places, centre, sum + i, product + i);
                 const Line found = line(first, rstds[group], sum, product);
                 for (std::int64_t i = 0; i < size.width; ++i) {
                     product[i] *= found.inverse;
-                    LEAF_WIDE(combine_run)(flow + i * places, from + i * places, places, centre, outer(first + i, found),
+                    LEAF_WIDE(combine_run<float>)(flow + i * places, from + i * places, places, centre, outer(first + i, found),
                                            found.slope, found.shift, gx + group * run + i * places);
                 }
             }
@@ -204,7 +204,7 @@ struct Backward {
                 std::fill_n(sum, 2 * channels, 0.0);
                 for (std::int64_t row = 0; row < size.places; row += size.block()) {
                     std::fill_n(block, 2 * channels, 0.f);
-                    LEAF_WIDE(gradient_sums)(flow + row * channels, from + row * channels,
+                    LEAF_WIDE(gradient_sums<float>)(flow + row * channels, from + row * channels,
                                              std::min(size.block(), size.places - row), channels, centres, block,
                                              block + channels);
                     for (std::int64_t c = 0; c < 2 * channels; ++c) sum[c] += static_cast<double>(block[c]);
@@ -216,7 +216,7 @@ struct Backward {
                         a[c] = outer(c, found), b[c] = found.slope, d[c] = found.shift;
                     }
                 }
-                LEAF_WIDE(combine_rows)(flow, from, size.places, channels, centres, a, b, d, gx + n * size.sample());
+                LEAF_WIDE(combine_rows<float>)(flow, from, size.places, channels, centres, a, b, d, gx + n * size.sample());
             }
         });
     }

@@ -29,6 +29,30 @@ bool steps_between_values(nb::handle array) noexcept {
     return false;
 }
 
+nb::handle bfloat16_type() {
+    // Kept until the process ends, as everything that the interpreter may outlive.
+    static const nb::handle type = [] {
+        return nb::module_::import_("numpy").attr("dtype")(nb::module_::import_("ml_dtypes").attr("bfloat16")).release();
+    }();
+    return type;
+}
+
+nb::module_ bfloat16_module(nb::module_& module) {
+    if (nb::hasattr(module, "bfloat16")) return nb::cast<nb::module_>(module.attr("bfloat16"));
+    return module.def_submodule("bfloat16", "Kernels on bfloat16: computed in floats, rounded once.");
+}
+
+nb::object bits_of_bfloat16(nb::handle array) noexcept {
+    if (!nb::ndarray_check(array)) return nb::object();
+    try {
+        const nb::object type = array.attr("dtype");
+        if (!type.is(bfloat16_type()) && !type.equal(bfloat16_type())) return nb::object();
+        return array.attr("view")("uint16");
+    } catch (const std::exception&) {  // another library's array, without NumPy's words
+        return nb::object();
+    }
+}
+
 std::int64_t count_of(const Dims& shape) {
     std::int64_t count = 1;
     for (const std::int64_t size : shape) {
@@ -156,6 +180,7 @@ void copy_strided(T* to, const Dims& target, const T* from, const Dims& shape, c
 }
 
 template void copy_strided(float*, const Dims&, const float*, const Dims&, const Dims&);
+template void copy_strided(bfloat16*, const Dims&, const bfloat16*, const Dims&, const Dims&);
 template void copy_strided(double*, const Dims&, const double*, const Dims&, const Dims&);
 template void copy_strided(std::int64_t*, const Dims&, const std::int64_t*, const Dims&, const Dims&);
 template void copy_strided(std::int32_t*, const Dims&, const std::int32_t*, const Dims&, const Dims&);

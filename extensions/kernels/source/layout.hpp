@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -17,6 +18,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bfloat16.hpp"
 #include "memory.hpp"
 
 namespace workbench {
@@ -26,12 +28,14 @@ namespace nb = nanobind;
 // An array that a kernel reads. Its values lie at multiples of their size, as C++ expects of a pointer to them, and so do
 // its strides: NumPy's arrays need not (a field of records, a view into a file), and those are copied on the way in.
 template <typename T, typename... Config>
-class Operand : public nb::ndarray<const T, nb::device::cpu, Config...> {
+class Operand : public nb::ndarray<const typename Carried<T>::type, nb::device::cpu, Config...> {
    public:
-    using Array = nb::ndarray<const T, nb::device::cpu, Config...>;
+    using Array = nb::ndarray<const typename Carried<T>::type, nb::device::cpu, Config...>;
+    using Value = T;
     using Array::Array;
     Operand() = default;
     Operand(const Array& array) : Array(array) {}
+    const T* data() const { return reinterpret_cast<const T*>(Array::data()); }
 };
 template <typename T>
 using Input = Operand<T>;
@@ -44,6 +48,11 @@ bool is_aligned(const Array& array) {
 }
 // Whether a NumPy array steps by parts of its values; nanobind takes none such.
 bool steps_between_values(nb::handle array) noexcept;
+// NumPy's type of bfloat16, and an array of that type as its bits: a new reference, or null where it is of another type.
+nb::handle bfloat16_type();
+// The module within `module` of the functions on bfloat16, named as those on floats.
+nb::module_ bfloat16_module(nb::module_& module);
+nb::object bits_of_bfloat16(nb::handle array) noexcept;
 using Dims = std::vector<std::int64_t>;
 
 [[noreturn]] void refuse(const std::string& reason);
@@ -138,8 +147,14 @@ class Output {
         const std::vector<std::size_t> sizes(shape_.begin(), shape_.end());
         T* data = buffer_.release();
         nb::capsule owner(data, [](void* block) noexcept { pool_give(block); });
-        nb::ndarray<nb::numpy, T> array(data, shape_.size(), sizes.data(), owner, strides_.data());
-        return nb::cast(array, nb::rv_policy::reference);
+        using Carried = typename workbench::Carried<T>::type;
+        nb::ndarray<nb::numpy, Carried> array(reinterpret_cast<Carried*>(data), shape_.size(), sizes.data(), owner,
+                                              strides_.data());
+        const nb::object made = nb::cast(array, nb::rv_policy::reference);
+        if constexpr (std::is_same_v<T, bfloat16>)
+            return made.attr("view")(bfloat16_type());
+        else
+            return made;
     }
 
    private:
@@ -158,6 +173,15 @@ struct type_caster<workbench::Operand<T, Config...>> {
     NB_TYPE_CASTER(Taken, Plain::Name)
 
     bool from_python(handle src, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+        if constexpr (std::is_same_v<typename Taken::Value, workbench::bfloat16>) {
+            const object bits = workbench::bits_of_bfloat16(src);
+            return bits.is_valid() && taken(bits, flags, cleanup);
+        } else {
+            return taken(src, flags, cleanup);
+        }
+    }
+
+    bool taken(handle src, std::uint32_t flags, cleanup_list* cleanup) noexcept {
         Plain plain;
         const bool fits = plain.from_python(src, flags, cleanup);
         if (fits && (src.is_none() || workbench::is_aligned(plain.value))) {

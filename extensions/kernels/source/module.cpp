@@ -1,6 +1,7 @@
 // The module workbench._kernels: each file binds its own family.
 #include "attention.hpp"
 #include "batch_norm.hpp"
+#include "casts.hpp"
 #include "convolution.hpp"
 #include "dropout.hpp"
 #include "eager/module.hpp"
@@ -25,7 +26,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 20;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 21;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -35,6 +36,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_fourier(module);
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
+    workbench::bind_casts(module);
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);
     workbench::bind_losses(module);

@@ -1,4 +1,4 @@
-// Loops over dense floats. Included once per instruction set; see dispatch.hpp.
+// Loops over dense floats, or bfloat16 (`T`) computed in floats. Included once per instruction set; see dispatch.hpp.
 #include "functions.inl"
 
 template <Unary kind>
@@ -50,8 +50,8 @@ static WORKBENCH_INLINE floats function(floats x, floats y) {
     if constexpr (kind == Binary::prelu) return x > 0.f ? x : x * y;
 }
 
-template <Unary kind>
-static WORKBENCH_INLINE void map(const float* x, std::int64_t count, float* out, bool streamed) {
+template <Unary kind, typename T>
+static WORKBENCH_INLINE void map(const T* x, std::int64_t count, T* out, bool streamed) {
     const auto some = [&](std::int64_t i, std::int64_t rest) {
         store_some(out + i, function<kind>(load_some(x + i, rest)), rest);
     };
@@ -63,7 +63,8 @@ static WORKBENCH_INLINE void map(const float* x, std::int64_t count, float* out,
     }
 }
 
-static void unary_run(Unary kind, const float* x, std::int64_t count, float* out, bool streamed) {
+template <typename T>
+static void unary_run(Unary kind, const T* x, std::int64_t count, T* out, bool streamed) {
     switch (kind) {
         case Unary::relu: map<Unary::relu>(x, count, out, streamed); break;
         case Unary::neg: map<Unary::neg>(x, count, out, streamed); break;
@@ -80,9 +81,9 @@ static void unary_run(Unary kind, const float* x, std::int64_t count, float* out
     }
 }
 
-template <Binary kind, bool stretched>
-static WORKBENCH_INLINE void map_two(const float* a, const float* b, std::int64_t count, float* out, bool streamed) {
-    const floats one = all(stretched ? b[0] : 0.f);
+template <Binary kind, bool stretched, typename T, typename B>
+static WORKBENCH_INLINE void map_two(const T* a, const B* b, std::int64_t count, T* out, bool streamed) {
+    const floats one = all(stretched ? static_cast<float>(b[0]) : 0.f);
     const auto other = [&](std::int64_t i) { return stretched ? one : load_floats(b + i); };
     const auto some = [&](std::int64_t i, std::int64_t rest) {
         store_some(out + i, function<kind>(load_some(a + i, rest), stretched ? one : load_some(b + i, rest)), rest);
@@ -98,8 +99,8 @@ static WORKBENCH_INLINE void map_two(const float* a, const float* b, std::int64_
 }
 
 // out = a (op) b, where b is one value (b_step 0) or as long as a (b_step 1).
-static void binary_run(Binary kind, const float* a, const float* b, std::int64_t b_step, std::int64_t count, float* out,
-                       bool streamed) {
+template <typename T, typename B>
+static void binary_run(Binary kind, const T* a, const B* b, std::int64_t b_step, std::int64_t count, T* out, bool streamed) {
     if (count == 0) return;
 #define WORKBENCH_BINARY(name)                                            \
     case Binary::name:                                                    \
@@ -129,8 +130,8 @@ static void binary_run(Binary kind, const float* a, const float* b, std::int64_t
 }
 
 // The first `count` elements of out, which is cut into blocks as long as b: out = a (op) b, with b the same for each.
-static void binary_blocks(Binary kind, const float* a, const float* b, std::int64_t block, std::int64_t count, float* out,
-                          bool streamed) {
+template <typename T>
+static void binary_blocks(Binary kind, const T* a, const T* b, std::int64_t block, std::int64_t count, T* out, bool streamed) {
     for (std::int64_t i = 0; i < count; i += block)
         binary_run(kind, a + i, b, 1, count - i < block ? count - i : block, out + i, streamed);
 }

@@ -3,7 +3,8 @@
 #include "normalization.inl"
 
 // Mean, and the mean of squared distances from it.
-static void group_moments(const float* x, std::int64_t count, double* mean, double* variance) {
+template <typename T>
+static void group_moments(const T* x, std::int64_t count, double* mean, double* variance) {
     const double average =
         total_of(count, [&](std::int64_t i, std::int64_t n) { return load_up_to(x + i, n); }) / static_cast<double>(count);
     const float centre = static_cast<float>(average);
@@ -16,7 +17,8 @@ static void group_moments(const float* x, std::int64_t count, double* mean, doub
 }
 
 // y = (x - centre) scale + shift along one channel, and optionally max(y, 0) with NaN kept.
-static void scale_shift_run(const float* x, std::int64_t count, float centre, float scale, float shift, bool relu, float* y) {
+template <typename T>
+static void scale_shift_run(const T* x, std::int64_t count, float centre, float scale, float shift, bool relu, T* y) {
     const auto scaled = [&](floats value) { return (value - centre) * scale + shift; };
     const auto kept = [&](floats value) { return larger(all(0.f), scaled(value)); };
     if (relu)
@@ -30,7 +32,8 @@ static void scale_shift_run(const float* x, std::int64_t count, float centre, fl
 }
 
 // Sums of g and of g (x - centre) along one channel.
-static void gradient_sums_run(const float* g, const float* x, std::int64_t count, float centre, double* sum, double* product) {
+template <typename T>
+static void gradient_sums_run(const T* g, const T* x, std::int64_t count, float centre, double* sum, double* product) {
     *sum = total_of(count, [&](std::int64_t i, std::int64_t n) { return load_up_to(g + i, n); });
     *product = total_of(count, [&](std::int64_t i, std::int64_t n) {
         return load_up_to(g + i, n) * (load_up_to(x + i, n) - centre);
@@ -38,7 +41,8 @@ static void gradient_sums_run(const float* g, const float* x, std::int64_t count
 }
 
 // gx = a g + b (x - centre) + d along one channel.
-static void combine_run(const float* g, const float* x, std::int64_t count, float centre, float a, float b, float d, float* gx) {
+template <typename T>
+static void combine_run(const T* g, const T* x, std::int64_t count, float centre, float a, float b, float d, T* gx) {
     along(
         count,
         [&](std::int64_t i) { store_floats(gx + i, load_floats(g + i) * a + (load_floats(x + i) - centre) * b + d); },

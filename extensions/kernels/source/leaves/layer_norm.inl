@@ -21,7 +21,8 @@ static WORKBENCH_INLINE double total_of(std::int64_t count, Value&& value) {
     return total;
 }
 
-static WORKBENCH_INLINE floats load_up_to(const float* p, std::int64_t count) {
+template <typename T>
+static WORKBENCH_INLINE floats load_up_to(const T* p, std::int64_t count) {
     return count == lanes ? load_floats(p) : load_some(p, count);
 }
 

@@ -69,6 +69,69 @@ static WORKBENCH_INLINE floats lesser(floats a, floats b) { return a < b ? a : b
 static WORKBENCH_INLINE floats larger(floats a, floats b) { return a > b ? a : b; }
 #endif
 
+// bfloat16 in memory, floats in registers: what is read is exact, what is written is rounded, see bfloat16.hpp.
+#ifdef WORKBENCH_AVX512
+typedef halves16 halves;
+typedef halves16_unaligned halves_unaligned;
+#else
+typedef halves8 halves;
+typedef halves8_unaligned halves_unaligned;
+#endif
+static WORKBENCH_INLINE floats widened(halves bits) { return (floats)(__builtin_convertvector(bits, ints) << 16); }
+static WORKBENCH_INLINE halves narrowed(floats v) {
+    const ints whole = (ints)v;
+#if defined(WORKBENCH_AVX512)
+    const __m512i up = _mm512_add_epi32((__m512i)whole, _mm512_set1_epi32(0x7fff));
+    const __mmask16 odd = _mm512_test_epi32_mask((__m512i)whole, _mm512_set1_epi32(0x10000));
+    const __m512i rounded = _mm512_mask_add_epi32(up, odd, up, _mm512_set1_epi32(1));
+    const __mmask16 nan = _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q);
+    const __m512i sign = _mm512_and_epi32((__m512i)whole, _mm512_set1_epi32(static_cast<int>(0x80000000)));
+    const __m512i kept = _mm512_mask_or_epi32(rounded, nan, sign, _mm512_set1_epi32(0x7fc00000));
+    // The upper half of each number, side by side.
+    const __m512i upper = _mm512_set_epi64(0, 0, 0, 0, 0x001f001d001b0019, 0x0017001500130011, 0x000f000d000b0009, 0x0007000500030001);
+    return (halves)_mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, kept));
+#else
+    const ints rounded = whole + 0x7fff + ((whole >> 16) & 1);
+    const ints kept = v != v ? (whole & static_cast<std::int32_t>(0x80000000)) | 0x7fc00000 : rounded;
+#if defined(WORKBENCH_AVX2)
+    const __m256i upper = _mm256_srli_epi32((__m256i)kept, 16);
+    return (halves)_mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
+#else
+    return __builtin_convertvector((kept >> 16) & 0xffff, halves);
+#endif
+#endif
+}
+static WORKBENCH_INLINE halves load_bits(const bfloat16* p) { return *reinterpret_cast<const halves_unaligned*>(p); }
+static WORKBENCH_INLINE halves load_some_bits(const bfloat16* p, std::int64_t count) {
+#ifdef WORKBENCH_AVX512
+    return (halves)_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << count) - 1), p);
+#else
+    halves bits = {};
+    for (std::int64_t i = 0; i < count; ++i) bits[i] = p[i].bits;
+    return bits;
+#endif
+}
+static WORKBENCH_INLINE floats load_floats(const bfloat16* p) { return widened(load_bits(p)); }
+static WORKBENCH_INLINE floats load_some(const bfloat16* p, std::int64_t count) { return widened(load_some_bits(p, count)); }
+static WORKBENCH_INLINE void store_floats(bfloat16* p, floats v) { *reinterpret_cast<halves_unaligned*>(p) = narrowed(v); }
+static WORKBENCH_INLINE void store_some(bfloat16* p, floats v, std::int64_t count) {
+    const halves bits = narrowed(v);
+#ifdef WORKBENCH_AVX512
+    _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << count) - 1), (__m256i)bits);
+#else
+    for (std::int64_t i = 0; i < count; ++i) p[i].bits = bits[i];
+#endif
+}
+static WORKBENCH_INLINE void stream_floats(bfloat16* p, floats v) {
+#if defined(WORKBENCH_AVX512)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)narrowed(v));
+#elif defined(WORKBENCH_AVX2)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)narrowed(v));
+#else
+    store_floats(p, v);
+#endif
+}
+
 static WORKBENCH_INLINE void streams_done() {
 #ifdef WORKBENCH_AVX2
     _mm_sfence();
@@ -94,11 +157,11 @@ static WORKBENCH_INLINE float lanes_sum(floats v) {
 
 // Calls at(i) for whole vectors and some(i, count) for what is left at the ends. Streamed: results go past the caches,
 // which spares reading memory that is only written; then the first vectors reach to where `out` is aligned.
-template <typename At, typename Some>
-static WORKBENCH_INLINE void along(const float* out, std::int64_t count, bool streamed, At&& at, Some&& some) {
+template <typename T, typename At, typename Some>
+static WORKBENCH_INLINE void along(const T* out, std::int64_t count, bool streamed, At&& at, Some&& some) {
     std::int64_t i = 0;
     if (streamed) {
-        const std::int64_t past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) / 4 % lanes);
+        const std::int64_t past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T) % lanes);
         const std::int64_t head = past ? lanes - past : 0;
         if (head && head < count) some(std::int64_t{0}, head), i = head;
     }
@@ -109,5 +172,5 @@ static WORKBENCH_INLINE void along(const float* out, std::int64_t count, bool st
 // The same without an end in memory: at(i) for whole vectors, some(i, count) for the rest.
 template <typename At, typename Some>
 static WORKBENCH_INLINE void along(std::int64_t count, At&& at, Some&& some) {
-    along(nullptr, count, false, at, some);
+    along(static_cast<const float*>(nullptr), count, false, at, some);
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
 from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
@@ -62,10 +63,13 @@ def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) ->
             )
 
 
-def factors(input: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
-    """Return weight and bias, ones and zeros where there are none."""
+def factors(input: Any, weight: Any, bias: Any, running_mean: Any = None) -> tuple[Any, Any]:
+    """Return weight and bias, ones and zeros where there are none: in float32 beside statistics of that type."""
     sizes = input.payload.shape
     channels, dtype = sizes[1] if len(sizes) > 1 else 0, input.payload.dtype
+    kept = None if running_mean is None else running_mean.payload.dtype
+    if kept == np.float32 and half_width(dtype):
+        dtype = kept
     return (
         new(np.ones(channels, dtype)) if weight is None else weight,
         new(np.zeros(channels, dtype)) if bias is None else bias,
@@ -93,7 +97,7 @@ def native_batch_norm(
     (tensor([2.]), tensor([1.]))
     """
     check_values("batch_norm", input, running_mean, running_var)
-    weight, bias = factors(input, weight, bias)
+    weight, bias = factors(input, weight, bias, running_mean)
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be given when training=False")
@@ -169,7 +173,7 @@ def instance_norm(
             raise ValueError(
                 "Expected running_mean and running_var to be defined when use_input_stats is false"
             )
-        weight, bias = factors(input, weight, bias)
+        weight, bias = factors(input, weight, bias, running_mean)
         return ops.batch_norm_inference(input, running_mean, running_var, weight, bias, eps=eps)
     places = math.prod(sizes[2:])
     if places == 1 or len(sizes) < 3:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
+from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import as_float
-from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
+from workbench.core.dtype_rules import NORMALISED, NORMALISED_GRADIENT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -108,7 +109,7 @@ BATCH_NORM = Op(
     reference="Ioffe and Szegedy 2015",
     dims=_batch_norm_dims,
     rule="[N, C, …] passes through; the statistics have the channels' name",
-    dtype=LEARNED_FLOAT,
+    dtype=NORMALISED,
     forward=_batch_norm,
     vjp=_batch_norm_vjp,
     saves=Saves((0, 1), output=True, outputs=(1, 2)),
@@ -209,7 +210,7 @@ BATCH_NORM_GRADIENT = Op(
     reference="Ioffe and Szegedy 2015",
     dims=_batch_norm_gradient_dims,
     rule="as the input of the normalisation, and its channels twice",
-    dtype=FLOAT,
+    dtype=NORMALISED_GRADIENT,
     forward=_batch_norm_gradient,
     vjp=_batch_norm_gradient_vjp,
     saves=Saves(None, output=False),
@@ -245,6 +246,9 @@ def _batch_norm_inference(x: Any, mean: Any, variance: Any, weight: Any, bias: A
 
 def _batch_norm_inference_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, mean, variance, weight, _ = c.inputs
+    if half_width(x.payload.dtype) and not half_width(weight.payload.dtype):
+        # Sums of 16-bit values that parameters in float32 wait for are not rounded on the way.
+        g, x = ops.to(g, dtype=weight.payload.dtype), ops.to(x, dtype=weight.payload.dtype)
     shape = x.payload.shape
     axes = _channel_axes(len(shape))
 
@@ -272,7 +276,7 @@ BATCH_NORM_INFERENCE = Op(
     reference="Ioffe and Szegedy 2015",
     dims=_batch_norm_inference_dims,
     rule="[N, C, …] passes through",
-    dtype=LEARNED_FLOAT,
+    dtype=NORMALISED,
     forward=_batch_norm_inference,
     vjp=_batch_norm_inference_vjp,
     saves=Saves((0, 1, 2, 3), output=False),
