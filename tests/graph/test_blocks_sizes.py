@@ -295,3 +295,39 @@ def test_a_value_of_any_type_has_no_sizes() -> None:
     graph.outputs = graph.insert(ops.neg, made).outputs
     for size in (0, 2, 5):
         equal(graph(row(size)), -row(size))
+
+
+def test_dead_code_keeps_what_only_a_size_is_read_of() -> None:
+    graph = ends()
+    size = graph.outputs[0].tensor.sizes[0]
+    graph.outputs = graph.insert(ops.mul, graph.inputs[0], size).outputs
+    clear = passes.dead_code(graph)
+    assert "if_" in text(clear)
+    graph.outputs = (size + 1,)
+    told = passes.dead_code(graph)
+    for count in (2, 3, 7):
+        for flag, half in ((True, 2), (False, count - 1)):
+            equal(clear(row(count), flag), row(count) * half)
+            assert told(row(count), flag) == half + 1
+    # Within a block likewise, which others stand in.
+    graph = ends()
+    x, flag = graph.inputs
+    inner = Block()
+    inner.outputs = graph.insert(ops.mul, x, graph.outputs[0].tensor.sizes[0], block=inner).outputs
+    other = Block()
+    other.outputs = (x,)
+    graph.outputs = graph.insert(Control.IF, True, blocks=(inner, other)).outputs
+    equal(passes.dead_code(graph)(row(5), False), row(5) * 4)
+
+
+def test_sizes_that_follow_may_not_be_written_otherwise() -> None:
+    graph = graph_of(bound("x", ROW), bound("flag", BOOL))
+    x, flag = graph.inputs
+    blocks = (Block(), Block())
+    for block, op in zip(blocks, (ops.neg, ops.exp), strict=True):
+        block.outputs = graph.insert(op, x, block=block).outputs
+    graph.outputs = graph.insert(Control.IF, flag, blocks=blocks).outputs
+    check(graph)
+    graph.outputs[0].type = type_of(wb.ones(N=3))
+    with pytest.raises(GraphError, match=r"if_ has sizes \[3\], and by what makes it \[x.shape\[0\]\]"):
+        check(graph)
