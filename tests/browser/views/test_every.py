@@ -43,6 +43,37 @@ def test_a_view_fits_wide_and_narrow_light_and_dark(
     harness.picture(f"{view}-{width}-{theme}")
 
 
+BLINK = """async () => {
+  const stage = document.getElementById('stage');
+  stage.style.display = 'none';
+  document.body.dataset.harnessTheme = 'dark';
+  document.body.className = 'changed';
+  await new Promise(done => setTimeout(done));  // the view has heard, and asked for the next frame
+  // Behind the view's own turn, and before sizes are looked at: nobody is told of another size.
+  await new Promise(done => requestAnimationFrame(() => { stage.style.display = ''; done(); }));
+}"""
+
+DRAWN = """root => [
+  ...[...root.querySelectorAll('canvas')].map(one => one.toDataURL()),
+  ...[...root.querySelectorAll('svg')].map(one => one.outerHTML)
+]"""
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_page_that_hides_a_view_for_a_blink_while_its_theme_changes_finds_it_drawn(
+    harness: Harness, view: str
+) -> None:
+    root = harness.open(view, width=420, height=700)
+    harness.settle()
+    harness.page.evaluate(BLINK)
+    expect(root).to_have_attribute("data-theme", "dark")
+    harness.settle()
+    found = root.evaluate(DRAWN)
+    harness.do("show('usual')")
+    harness.settle()
+    assert found == root.evaluate(DRAWN)
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_label_from_data_is_never_markup(harness: Harness, view: str) -> None:
     root = harness.open(view, "hostile", width=1000, height=800)

@@ -197,8 +197,9 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   }
 
   private redraw(): void {
-    // Outside of the page nothing has a size.
-    if (!this.element.isConnected) {
+    // Outside of the page, or hidden in it, nothing has a size; a page without layout (in unit tests) hides nothing.
+    const hidden = 'checkVisibility' in this.element && !this.element.checkVisibility();
+    if (!this.element.isConnected || hidden) {
       this.onceMore();
     } else if (this.state !== null && !this.press.holds) {
       const before = this.skipped;
@@ -210,8 +211,9 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
   }
 
   /**
-   * Asks for the next frame, too, where this one can draw nothing. A page that takes a view out and puts it back within
-   * a frame tells nobody of another size; one that leaves it out says when it is there again.
+   * Asks for the next frame, too, where this one can draw nothing. A page that takes a view out or hides it (JupyterLab
+   * does while it changes themes) and puts it back within a frame tells nobody of another size; one that leaves it out
+   * says when it is there again.
    */
   protected onceMore(): void {
     this.skipped += 1;
