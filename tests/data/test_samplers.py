@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tqdm import std
 
 import workbench as wb
 from tests.data import datasets
 from workbench import data
+from workbench.base import renderer_lookup
 
 
 def test_orders() -> None:
@@ -194,3 +196,22 @@ def test_progress_says_how_far_it_is() -> None:
     assert "epoch 2:  40%" in shown and "10/10" in shown and "batch/s" in shown and "loss=1.5" in shown
     assert len(list(data.progress(data.DataLoader(datasets.Count(5), 2), file=io.StringIO()))) == 3
     assert loader.position == 0
+
+
+def test_progress_is_text_in_notebooks_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bar of widgets is an error in a notebook that is opened again."""
+    monkeypatch.setattr(renderer_lookup, "in_notebook", lambda: True)
+    bar = data.progress(data.DataLoader(range(4), 2), "epoch 1")
+    assert type(bar) is std.tqdm
+    assert len(list(bar)) == 2
+    said = capsys.readouterr()
+    assert "epoch 1: 100%" in said.out
+    assert said.err == "", "which a notebook shows on red"
+
+
+def test_progress_leaves_the_output_of_a_terminal_to_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(list(data.progress(data.DataLoader(range(4), 2), "epoch 1"))) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "epoch 1: 100%" in said.err

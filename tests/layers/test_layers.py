@@ -79,7 +79,7 @@ DECLARED: dict[str, dict[str, str]] = {
         "cupy": "as in workbench.interop.cupy, and many programs ask whether there is a GPU"
     },
     "workbench.data.images": {"PIL.Image": "slow to import, and needed where pictures are read"},
-    "workbench.data.progress": {"tqdm.auto": "slow to import, and needed where a bar is shown"},
+    "workbench.data.progress": {"tqdm.std": "slow to import, and needed where a bar is shown"},
     "workbench.data.loader": {
         "multiprocessing": "most loaders have no workers, and it takes as long as a room"
     },

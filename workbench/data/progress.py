@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.base import renderer_lookup
 from workbench.base.lazy import Lazy
 
 __all__ = ["progress"]
 
-bars = Lazy("tqdm.auto")
+bars = Lazy("tqdm.std")
+"""Its bars of text, in notebooks too: those made of widgets are not saved with a notebook, which shows an error in the
+place of each when it is opened again, and in a narrow cell they overlap."""
 
 
 def progress(loader: Any, description: str | None = None, **options: Any) -> Any:
@@ -27,6 +31,8 @@ def progress(loader: Any, description: str | None = None, **options: Any) -> Any
     settings = {
         "desc": description,
         "unit": "batch",
+        # What a notebook gets on the stream of errors stands on red; a terminal's output may be piped on.
+        "file": sys.stdout if renderer_lookup.in_notebook() else None,
         "dynamic_ncols": True,
         "initial": getattr(loader, "position", 0),
         "total": _length(loader),
