@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.jupyterlab import SECOND, Lab
+from tests.browser.jupyterlab import KERNEL_READY, SECOND, Lab
 from workbench.live.messages import VIEWS
 
 MODEL = """
@@ -331,6 +331,32 @@ def test_the_status_bar_says_busy_while_a_cell_runs_whatever_the_page_asks_meanw
     conv2(section).click()
     expect(status).to_contain_text("Idle")
     assert lab.page.evaluate("() => window.testStatuses") == ["busy", "idle"]
+
+
+def test_the_status_bar_of_a_second_page_says_busy_while_a_cell_runs(lab: Lab) -> None:
+    path = lab.new([MODEL, LOOP_UNTIL_CONV2])
+    lab.run_cell(0)
+    section = observers(open_sidebar(lab))
+    expect(section.get_by_test_id("wb-status")).to_contain_text("live", timeout=60 * SECOND)
+    lab.command("docmanager:save")
+    second = Lab(lab.page.context.new_page(), lab.server, lab.screenshot("two-pages").parent)
+    second.visit(path.name)
+    second.page.wait_for_function(KERNEL_READY, timeout=60 * SECOND)
+    status = second.page.locator("#jp-main-statusbar").get_by_text("Python 3")
+    expect(status).to_contain_text("Idle")
+    lab.start_cell(1)
+    expect(status).to_contain_text("Busy")
+    second.page.evaluate(NOTE_STATUSES)
+    row = section.locator("[data-testid=wb-observer][data-id=conv1]")
+    row.click()
+    expect(row).to_have_attribute("aria-selected", "true")
+    expect(section.get_by_test_id("wb-waiting")).to_be_empty()
+    # What the kernel said of it has come to both pages by then.
+    expect(observers(open_sidebar(second)).get_by_test_id("wb-status")).to_contain_text("live")
+    assert second.page.evaluate("() => window.testStatuses") == ["busy"]
+    conv2(section).click()
+    expect(status).to_contain_text("Idle")
+    second.page.close()
 
 
 COSTLY = """

@@ -51,6 +51,7 @@ export class FakeKernel implements Kernel {
   readonly statusChanged = new FakeSignal<string>();
   readonly connectionStatusChanged = new FakeSignal<string>();
   readonly disposed = new FakeSignal<void>();
+  readonly anyMessage = new FakeSignal<{ readonly msg: unknown }>();
   present = true;
   /** Whether it answers without saying which comms it has, as for a request that was given up. */
   vague = false;

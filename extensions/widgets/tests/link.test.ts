@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ignoreThreads, type Told } from '../src/shared/kernel';
 import { KernelLink } from '../src/shared/link';
 import { FakeKernel, settle } from './fake';
 
@@ -20,6 +21,39 @@ async function opened(): Promise<{ kernel: FakeKernel; link: KernelLink }> {
 }
 
 beforeEach(() => sessionStorage.clear());
+
+describe("the kernel's status", () => {
+  const status = (parent: object): Told => ({ header: { msg_type: 'status' }, parent_header: parent });
+  const typeOf = (told: Told): string | undefined => {
+    const kernel = new FakeKernel();
+    ignoreThreads(kernel);
+    kernel.anyMessage.emit({ msg: told });
+    return told.parent_header.msg_type;
+  };
+
+  it('is that of the cells, whatever this or another page has asked of a thread beside them', () => {
+    expect(typeOf(status({ msg_type: 'comm_msg', subshell_id: 'thread', session: 'another' }))).toBe(
+      'comm_info_request'
+    );
+    expect(typeOf(status({ msg_type: 'create_subshell_request' }))).toBe('comm_info_request');
+    expect(typeOf(status({ msg_type: 'execute_request', subshell_id: null }))).toBe('execute_request');
+    expect(typeOf(status({ msg_type: 'execute_request' }))).toBe('execute_request');
+    expect(typeOf(status({}))).toBeUndefined();
+    const printed = {
+      header: { msg_type: 'stream' },
+      parent_header: { msg_type: 'comm_msg', subshell_id: 'a' }
+    };
+    expect(typeOf(printed)).toBe('comm_msg');
+  });
+
+  it('is that of its own thread on a connection whose cells run in one', () => {
+    const kernel = Object.assign(new FakeKernel(), { subshellId: 'mine' });
+    ignoreThreads(kernel);
+    const told = status({ msg_type: 'execute_request', subshell_id: 'mine' });
+    kernel.anyMessage.emit({ msg: told });
+    expect(told.parent_header.msg_type).toBe('execute_request');
+  });
+});
 
 describe('KernelLink', () => {
   it('is one for each kernel', () => {

@@ -25,16 +25,15 @@ export interface Comm {
   dispose(): void;
 }
 
-/** A message on the kernel's channel for everybody, as far as we look at it. */
-interface Told {
+/** A message as it went over the connection, as far as we look at it. */
+export interface Told {
   readonly header: { readonly msg_type: string };
-  parent_header: { readonly msg_type?: string };
+  parent_header: { readonly msg_type?: string; readonly subshell_id?: string | null };
 }
 
 /** What was sent and may be answered. */
 export interface Future {
   readonly done: Promise<unknown>;
-  onIOPub?: (told: never) => void | PromiseLike<void>;
 }
 
 /** A connection to a kernel. */
@@ -46,10 +45,14 @@ export interface Kernel {
   readonly connectionStatus: string;
   readonly isDisposed: boolean;
   readonly supportsSubshells?: boolean;
+  /** The thread whose cells this connection runs; null or missing for the kernel's own. */
+  readonly subshellId?: string | null;
   readonly info: Promise<unknown>;
   readonly statusChanged: Signal<string>;
   readonly connectionStatusChanged: Signal<string>;
   readonly disposed: Signal<void>;
+  /** Told of each message that has come, before it is handled. */
+  readonly anyMessage: Signal<{ readonly msg: unknown }>;
   createComm(target: string, id?: string): Comm;
   registerCommTarget(target: string, callback: (comm: Comm) => void): void;
   sendShellMessage(message: never, expectReply?: boolean): Future;
@@ -85,19 +88,22 @@ function makeMessage(
 
 /** A type of messages that JupyterLab's servers count among those that are no work of the kernel's. */
 const NO_WORK = 'comm_info_request';
+const ABOUT_THREADS = /^(create|delete|list)_subshell_request$/;
 
 /**
- * Lets what we send leave the kernel's status as it is. A thread of its own serves us, and tells everybody that it is
- * busy and idle again: that would stand in the status bar in the place of the cell that runs meanwhile.
+ * Lets what is served beside the cells leave the kernel's status as it is, whichever page has sent it. A thread of its
+ * own serves us, and tells everybody that it is busy and idle again: that would stand in the status bar in the place of
+ * the cell that runs meanwhile.
  */
-function unnoticed(future: Future): Future {
-  future.onIOPub = (told: never) => {
-    const message = told as Told;
-    if (message.header.msg_type === 'status') {
-      message.parent_header = { ...message.parent_header, msg_type: NO_WORK };
+export function ignoreThreads(kernel: Kernel): void {
+  kernel.anyMessage.connect((_sender, { msg }) => {
+    const told = msg as Told;
+    const { msg_type: type, subshell_id: thread } = told.parent_header;
+    const elsewhere = (thread ?? null) !== (kernel.subshellId ?? null);
+    if (told.header.msg_type === 'status' && (elsewhere || ABOUT_THREADS.test(type ?? ''))) {
+      told.parent_header = { ...told.parent_header, msg_type: NO_WORK };
     }
-  };
-  return future;
+  });
 }
 
 async function ask(
@@ -109,7 +115,7 @@ async function ask(
 ): Promise<unknown> {
   const message = makeMessage(kernel, channel, type, content, thread);
   const send = channel === 'shell' ? kernel.sendShellMessage : kernel.sendControlMessage;
-  const reply = (await unnoticed(send.call(kernel, message, true)).done) as { content: unknown };
+  const reply = (await send.call(kernel, message, true).done) as { content: unknown };
   return reply.content;
 }
 
@@ -227,7 +233,7 @@ export class Line {
   private post(type: string, content: object): void {
     if (this.usable) {
       const message = makeMessage(this.kernel, 'shell', type, content, this.thread);
-      unnoticed(this.kernel.sendShellMessage(message, false));
+      this.kernel.sendShellMessage(message, false);
     }
   }
 }

@@ -9,7 +9,7 @@ import type {
 import { PROTOCOL_VERSION, VIEWS } from '../../../protocol/src/index';
 import type { Answer } from '../../../views/src/host';
 import type { Comm, CommMessage, Kernel } from './kernel';
-import { commIds, findThread, Line } from './kernel';
+import { commIds, findThread, ignoreThreads, Line } from './kernel';
 import type { PlainEvent } from './outbox';
 import { Outbox, tabStore } from './outbox';
 import type { Shown } from './pictures';
@@ -73,6 +73,7 @@ export class KernelLink {
   }
 
   private constructor(private readonly kernel: Kernel) {
+    ignoreThreads(kernel);
     kernel.statusChanged.connect(this.onStatus);
     kernel.connectionStatusChanged.connect(this.onConnection);
     kernel.disposed.connect(() => this.end());
