@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base import renderer_lookup
 from workbench.tensor import Tensor
 
 __all__ = ["AttributionResult"]
@@ -97,6 +98,9 @@ class AttributionResult:
             f"{name or '·'} {size}" for name, size in zip(self.inputs.names, self.inputs.shape, strict=True)
         )
         return f"AttributionResult({self.method}, [{names}], greatest |delta| {delta}, {self.seconds:.3g} s)"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return renderer_lookup.mimebundle(self)
 
 
 def check_class_names(names: Sequence[Any] | None, scores: Any) -> tuple[str, ...] | None:

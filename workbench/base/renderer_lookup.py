@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["cell_of", "display_again", "display_error", "in_notebook", "mimebundle"]
 
 PICTURES = "workbench.widgets.pictures"
-"""The module above that knows how each type of object is drawn; its ``html`` takes one."""
+"""The module above that knows how each type of object is drawn; its ``html`` and ``mimebundle`` take one."""
 
 
 def in_notebook() -> bool:
@@ -46,9 +46,12 @@ def html(thing: object) -> str:
     return drawn
 
 
-def mimebundle(thing: object) -> dict[str, str]:
-    """Return what a front end needs to show `thing`: plain text always, HTML from its renderer."""
-    return {"text/plain": repr(thing), "text/html": html(thing)}
+def mimebundle(thing: object) -> Any:
+    """Return what a front end needs to show `thing`, by type: plain text always, HTML from its renderer.
+
+    In a notebook a value with something to move or to choose has its live view beside it.
+    """
+    return importlib.import_module(PICTURES).mimebundle(thing)
 
 
 def display_error(error: Any) -> None:

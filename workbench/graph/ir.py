@@ -238,7 +238,7 @@ class Graph(SubGraph):
     def __repr__(self) -> str:
         return f"<graph {self.name}: {sum(1 for _ in self.walk())} nodes, {len(self.parameters)} parameters>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return renderer_lookup.mimebundle(self)
 
 

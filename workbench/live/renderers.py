@@ -72,20 +72,31 @@ class Renderers:
             f"got {type(thing).__name__}"
         )
 
-    def model_of(self, source: object) -> ViewModel:
+    def model_of(self, source: object, make: Factory | None = None) -> ViewModel:
         """Return the view model of `source`: the same one in cells and at the side, as long as somebody draws it.
+
+        One that is not there yet is made by `make`, or by the rule for the type of `source`.
 
         Raises:
             TypeError: no rule fits.
         """
-        model = self._held(source)
+        model = self.drawn(source)
         if model is None:
-            make = self.find(source)
+            make = make or self.find(source)
             if make is None:
                 raise TypeError(f"there is no rule for a {type(source).__name__}")
             model = make(source)
             self._remember(source, model)
         return model
+
+    def drawn(self, source: object) -> ViewModel | None:
+        """Return the view model by which somebody draws `source` already; None if nobody does."""
+        with self._lock:
+            held = self._made.get(id(source))
+            # An `id` is given again once its object is gone, so the object itself is compared.
+            if held is None or held[0]() is not source:
+                return None
+            return held[1]()
 
     def start(self) -> None:
         """Listen to everything that can be drawn."""
@@ -104,7 +115,7 @@ class Renderers:
 
     def _published(self, source: object) -> None:
         """Find or make the view model of `source` and say that it changed; faults stop here."""
-        model = self._held(source)
+        model = self.drawn(source)
         # Of one that was withdrawn, or stood in a cell only, the model gets a place (again).
         if model is None or self._registry.order(model.id) is None:
             if self.find(source) is None:
@@ -116,14 +127,6 @@ class Renderers:
                 logger.exception("a %s that was published cannot be drawn", type(source).__name__)
                 return
         model.changed()
-
-    def _held(self, source: object) -> ViewModel | None:
-        with self._lock:
-            held = self._made.get(id(source))
-            # An `id` is given again once its object is gone, so the object itself is compared.
-            if held is None or held[0]() is not source:
-                return None
-            return held[1]()
 
     def _remember(self, source: object, model: ViewModel) -> None:
         reference: Callable[[], object]

@@ -108,7 +108,7 @@ class Summary:
             f"activations {byte_figure(total.memory)}",
         ]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return renderer_lookup.mimebundle(self)
 
 

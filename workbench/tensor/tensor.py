@@ -215,7 +215,7 @@ class Tensor(Methods):
     def __repr__(self) -> str:
         return tensor_repr(self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return renderer_lookup.mimebundle(self)
 
     # ------------------------------------------------------------------------- names: `tensor.naming`

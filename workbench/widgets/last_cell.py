@@ -14,6 +14,7 @@ from workbench.base.errors import DimensionError
 from workbench.live import cells
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.registry import registry
+from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.clash import ClashModel
 from workbench.widgets.tensor import TensorModel
@@ -87,7 +88,12 @@ def made_by(result: Result, names: dict[str, Any]) -> ViewModel | None:
     if not isinstance(value, Tensor):
         return None
     # The name only where it is what the cell shows: `x.sum()` is not x.
-    return TensorModel(value, name if names.get(name) is value else "tensor", source)
+    title = name if names.get(name) is value else "tensor"
+    drawn = renderers.drawn(value)
+    if isinstance(drawn, TensorModel):  # by the cell itself, which had no name for it yet
+        drawn.call(title, source)
+        return drawn
+    return TensorModel(value, title, source)
 
 
 def last_name(code: str) -> str:
@@ -118,8 +124,13 @@ last_cell = CellModel()
 
 def _ended(result: Result, names: dict[str, Any]) -> None:
     inner = made_by(result, names)
-    if inner is not None:
+    if inner is None:
+        return
+    if registry.order(inner.id) is None:
         last_cell.show(inner)
+    else:  # it has a place of its own, by the output of the cell
+        registry.withdraw(last_cell)
+        registry.show(inner)
 
 
 cells.ended.add(_ended)

@@ -1,4 +1,4 @@
-"""What stands in a cell for a value without a widget: HTML by the type of the object, without JavaScript.
+"""What stands in a cell for a value: HTML by the type of the object, without JavaScript, and a live view of some.
 
 Lower rooms ask `workbench.base.renderer_lookup` for the picture of an object, and know of none.
 """
@@ -6,17 +6,24 @@ Lower rooms ask `workbench.base.renderer_lookup` for the picture of an object, a
 from __future__ import annotations
 
 import functools
+from html import escape
+from typing import Any
 
+from workbench.attribution import AttributionResult
+from workbench.base import renderer_lookup
 from workbench.base.errors import DimensionError
 from workbench.graph import Graph
+from workbench.live.renderers import renderers
 from workbench.nn.summary import Summary
 from workbench.tensor import Tensor
+from workbench.widgets.cell_views import cell_view
 from workbench.widgets.clash import clash_html
 from workbench.widgets.graph_html import graph_html
 from workbench.widgets.html import tensor_html
+from workbench.widgets.stills import still
 from workbench.widgets.summary_html import summary_html
 
-__all__ = ["html"]
+__all__ = ["html", "mimebundle"]
 
 
 @functools.singledispatch
@@ -29,7 +36,25 @@ def html(thing: object) -> str:
     raise TypeError(f"a {type(thing).__name__} has no picture; register a function for it with pictures.html")
 
 
+@html.register
+def _attribution(result: AttributionResult) -> str:
+    try:
+        return still(renderers.model_of(result).snapshot())
+    except DimensionError:  # its samples are no pictures
+        return f"<pre>{escape(repr(result))}</pre>"
+
+
 html.register(Tensor, tensor_html)
 html.register(DimensionError, clash_html)
 html.register(Graph, graph_html)
 html.register(Summary, summary_html)
+
+
+def mimebundle(thing: object) -> Any:
+    """Return what a front end needs to show `thing`: plain text, HTML, and in a notebook the live view of some."""
+    written = {"text/plain": repr(thing), "text/html": html(thing)}
+    widget = cell_view(thing) if renderer_lookup.in_notebook() else None
+    if widget is None:
+        return written
+    data, metadata = widget._repr_mimebundle_()
+    return {**data, **written}, metadata
