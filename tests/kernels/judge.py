@@ -33,7 +33,15 @@ __all__ = [
 ]  # fmt: skip
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-THRESHOLDS = ("LARGE", "MEDIUM", "_SMALLEST", "_SMALLEST_BATCH", "_WORTH_A_CALL", "_FEW")
+THRESHOLDS = (
+    "LARGE",
+    "MEDIUM",
+    "_SMALLEST",
+    "_SMALLEST_BATCH",
+    "_WORTH_A_CALL",
+    "_WORTH_A_PRIMITIVE",
+    "_FEW",
+)
 CHOOSING = (
     _arrays, casts, elementwise, index, matmul, normalization, parametric_elementwise, quantized, reduce, sorting,
     statistics,

@@ -24,6 +24,7 @@ COMPILED: dict[str, Any] = {
     "ops": ("conv2d", "relu"),
     "onednn": "3.2.0",
     "isa": "avx2",
+    "bfloat16_products": "float32",
     "compiler": "12.2.0",
 }
 
@@ -34,9 +35,12 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compiled_kernels_are_described() -> None:
-    first, second = doctor.kernels({"built": True, "compiler": "GNU 12.2.0"}, COMPILED)
+    first, second, third = doctor.kernels({"built": True, "compiler": "GNU 12.2.0"}, COMPILED)
     assert (first.state, first.text) == ("found", "2 ops, built with GNU 12.2.0")
     assert (second.state, second.text) == ("found", "3.2.0, using avx2")
+    assert third.state == "absent" and third.text.startswith("float32: the processor has no instructions")
+    *_, third = doctor.kernels({"built": True}, {**COMPILED, "bfloat16_products": "amx_bf16"})
+    assert (third.state, third.text) == ("found", "amx_bf16")
 
 
 def test_numpy_kernels_are_healthy_and_say_why() -> None:

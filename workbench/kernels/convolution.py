@@ -1,15 +1,18 @@
-"""Convolution over two or three dims in float32: oneDNN, channels-last in memory under the shape [N, C, …]."""
+"""Convolution over two or three dims in float32 or bfloat16: oneDNN, channels-last under the shape [N, C, …]."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.kernels._arrays import is_floats
+import numpy as np
+
+from workbench.kernels._arrays import FLOAT32
+from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
+from workbench.kernels.processor import multiplies_bfloat16
 from workbench.kernels.registry import Kernel, register
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
@@ -74,11 +77,12 @@ def implementation(
     padding: tuple[int, ...] = (0, 0),
     dilation: tuple[int, ...] = (1, 1),
     groups: int = 1,
+    half: bool = False,
 ) -> str:
     """Return oneDNN's name for the code that runs `part`: forward, input_gradient or weight_gradient."""
     if native is None:
         return "numpy"
-    name = getattr(native, f"conv{len(stride)}d_implementation")
+    name = getattr(native.bfloat16 if half else native, f"conv{len(stride)}d_implementation")
     return name(  # type: ignore[no-any-return]
         part, input_shape=input_shape, weight_shape=weight_shape,
         stride=stride, padding=padding, dilation=dilation, groups=groups,
@@ -90,33 +94,45 @@ def _is_fast(n: int, params: dict[str, Any]) -> bool:
     return n == 2 or (params["groups"] == 1 and max(params["dilation"]) == 1)
 
 
-def _forward(n: int) -> Kernel:
-    run: Any = getattr(native, f"conv{n}d")
+def _are(dtype: np.dtype[Any], ndim: int, *arrays: Any) -> bool:
+    # By `type`: subclasses, such as masked arrays, mean something else by the same memory.
+    return all(type(one) is np.ndarray and one.dtype == dtype and one.ndim == ndim for one in arrays)
+
+
+def _pays(dtype: np.dtype[Any]) -> bool:
+    return dtype == FLOAT32 or multiplies_bfloat16()
+
+
+def _forward(n: int, module: Any, dtype: np.dtype[Any]) -> Kernel:
+    run: Any = getattr(module, f"conv{n}d")
 
     def accepts(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:
         return (
-            is_floats(x, n + 2)
-            and is_floats(weight, n + 2)
-            and (bias is None or is_floats(bias, 1))
+            _are(dtype, n + 2, x, weight)
+            and (bias is None or _are(dtype, 1, bias))
             and _is_fast(n, params)
+            and _pays(dtype)
         )
 
-    def conv(x: Floats, weight: Floats, bias: Floats | None = None, **params: Any) -> Floats:
-        return run(x, weight, bias, **params)  # type: ignore[no-any-return]
+    def conv(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+        return run(x, weight, bias, **params)
 
-    return Kernel(f"conv{n}d", conv, accepts)
+    return Kernel(f"conv{n}d", conv, accepts, _NEEDS[dtype])
 
 
-def _gradient(n: int, part: str) -> Kernel:
+def _gradient(n: int, part: str, module: Any, dtype: np.dtype[Any]) -> Kernel:
     def accepts(gradient: Any, other: Any, **params: Any) -> bool:
-        return is_floats(gradient, n + 2) and is_floats(other, n + 2) and _is_fast(n, params)
+        return _are(dtype, n + 2, gradient, other) and _is_fast(n, params) and _pays(dtype)
 
-    return Kernel(f"conv{n}d_{part}", getattr(native, f"conv{n}d_{part}"), accepts)
+    return Kernel(f"conv{n}d_{part}", getattr(module, f"conv{n}d_{part}"), accepts, _NEEDS[dtype])
 
+
+_NEEDS = {FLOAT32: ("float32",), BFLOAT16: ("bfloat16", "AVX512-BF16 or AMX")}
 
 if native is not None:
     # One dim is a plane of height 1: `one_dimensional`.
-    for _n in (2, 3):
-        register(_forward(_n))
-        register(_gradient(_n, "input_gradient"))
-        register(_gradient(_n, "weight_gradient"))
+    for _module, _dtype in ((native, FLOAT32), (native.bfloat16, BFLOAT16)):
+        for _n in (2, 3):
+            register(_forward(_n, _module, _dtype), half=_dtype == BFLOAT16)
+            for _part in ("input_gradient", "weight_gradient"):
+                register(_gradient(_n, _part, _module, _dtype), half=_dtype == BFLOAT16)

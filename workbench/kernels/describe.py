@@ -13,7 +13,8 @@ def info() -> dict[str, object]:
     """Describe the kernels of this process.
 
     Keys: ``available``, ``reason``, ``threads``, ``blas``, ``ops`` (names with a kernel), and, when
-    available, ``onednn`` (version), ``isa`` (instruction set that oneDNN uses) and ``compiler``.
+    available, ``onednn`` (version), ``isa`` (instruction set that oneDNN uses), ``bfloat16_products`` (`processor`)
+    and ``compiler``.
     """
     found: dict[str, object] = {
         "available": available(),

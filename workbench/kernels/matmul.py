@@ -1,4 +1,4 @@
-"""Matrix products in float32 on the threads of the other kernels.
+"""Matrix products in float32, and in bfloat16 where the processor has such, on the threads of the other kernels.
 
 NumPy's BLAS is as fast on its own, but its threads wait by spinning, and so do OpenMP's: when the two alternate, as
 layers do, each product costs a time slice of the operating system more. So products that are worth threads come here.
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from workbench.kernels._arrays import FLOAT32
+from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
+from workbench.kernels.processor import multiplies_bfloat16
 from workbench.kernels.registry import Kernel, register
 
 __all__: list[str] = []
@@ -52,10 +54,48 @@ def _accepts_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> boo
     )
 
 
+_WORTH_A_PRIMITIVE = 1 << 19
+"""Multiplications in bfloat16 below which float32 is cheaper, casts included: nothing is made for its sizes."""
+
+
+def _are_halves(*arrays: Any) -> bool:
+    return all(type(one) is np.ndarray and one.dtype == BFLOAT16 for one in arrays)
+
+
+def _accepts_half_matmul(left: Any, right: Any) -> bool:
+    return (
+        _are_halves(left, right)
+        and left.ndim >= 2
+        and right.ndim >= 2
+        and max(left.size * right.shape[-1], right.size * left.shape[-2]) >= _WORTH_A_PRIMITIVE
+        and multiplies_bfloat16()
+    )
+
+
+def _accepts_half_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:
+    return (
+        _are_halves(x, weight)
+        and x.ndim >= 1
+        and weight.ndim == 2
+        and (bias is None or (_are_halves(bias) and bias.shape == weight.shape[:1]))
+        and x.size * weight.shape[0] >= _WORTH_A_PRIMITIVE
+        and multiplies_bfloat16()
+    )
+
+
 def _linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     return native.linear(x, weight, bias, **params)
+
+
+def _half_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    return native.bfloat16.linear(x, weight, bias, **params)
+
+
+_NEEDS = ("bfloat16", "AVX512-BF16 or AMX")
 
 
 if native is not None:
     register(Kernel("matmul", native.matmul, _accepts_matmul, least=_SMALLEST))
     register(Kernel("linear", _linear, _accepts_linear, least=_SMALLEST))
+    register(Kernel("matmul", native.bfloat16.matmul, _accepts_half_matmul, _NEEDS), half=True)
+    register(Kernel("linear", _half_linear, _accepts_half_linear, _NEEDS), half=True)

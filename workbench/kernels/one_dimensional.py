@@ -1,14 +1,15 @@
-"""Convolution and pooling of [N, C, L] in float32: the two-dimensional kernels on a plane of height 1."""
+"""Convolution and pooling of [N, C, L]: the two-dimensional kernels on a plane of height 1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from workbench.kernels import convolution, pool  # noqa: F401  what is declared there is looked up below
-from workbench.kernels._arrays import is_floats
 from workbench.kernels.loader import native
-from workbench.kernels.registry import Kernel, lookup, register
+from workbench.kernels.registry import Kernel, lookup, lookup_half, register
 
 __all__: list[str] = []
 
@@ -39,7 +40,7 @@ def _on_a_plane(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def _accepting(accepts: Callable[..., bool]) -> Callable[..., bool]:
     def fits(first: Any, *others: Any, **params: Any) -> bool:
-        if not is_floats(first, 3):
+        if type(first) is not np.ndarray or first.ndim != 3:
             return False
         planes = [one[:, :, None] if one is not None and one.ndim == 3 else one for one in others]
         return accepts(first[:, :, None], *planes, **params)
@@ -50,7 +51,9 @@ def _accepting(accepts: Callable[..., bool]) -> Callable[..., bool]:
 if native is not None:
     for _name in ("conv", "max_pool", "avg_pool"):
         for _part in ("", "_input_gradient", "_weight_gradient", "_gradient"):
-            _kernel = lookup(f"{_name}2d{_part}")
-            # Not every op has every part.
-            if _kernel is not None:
-                register(Kernel(f"{_name}1d{_part}", _on_a_plane(_kernel.run), _accepting(_kernel.accepts)))
+            for _found, _half in ((lookup, False), (lookup_half, True)):
+                _kernel = _found(f"{_name}2d{_part}")
+                # Not every op has every part.
+                if _kernel is not None:
+                    _run, _accepts = _on_a_plane(_kernel.run), _accepting(_kernel.accepts)
+                    register(Kernel(f"{_name}1d{_part}", _run, _accepts, _kernel.needs), half=_half)

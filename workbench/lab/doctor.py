@@ -93,6 +93,9 @@ def kernels(record: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[Find
     compiler = record.get("compiler") or info["compiler"]
     yield Finding("kernels", "compiled", "found", f"{len(info['ops'])} ops, built with {compiler}")
     yield Finding("kernels", "oneDNN", "found", f"{info['onednn']}, using {info['isa']}")
+    by = str(info["bfloat16_products"])
+    slow = "float32: the processor has no instructions for them, or may not use them"
+    yield Finding("kernels", "bfloat16 products", *(("absent", slow) if by == "float32" else ("found", by)))
 
 
 def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
@@ -107,7 +110,18 @@ def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
 
 def processor(info: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
     """The processor and those of its features that kernels choose by."""
-    wanted = ("avx2", "fma", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_int8", "asimd", "sve")
+    wanted = (
+        "avx2",
+        "fma",
+        "avx512f",
+        "avx512_vnni",
+        "avx_vnni",
+        "avx512_bf16",
+        "amx_bf16",
+        "amx_int8",
+        "asimd",
+        "sve",
+    )
     model = platform.processor() or platform.machine()
     flags: set[str] = set()
     if info.is_file():

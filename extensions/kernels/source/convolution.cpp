@@ -1,4 +1,4 @@
-// Convolution over two or three dimensions in float32 and its two gradients, through oneDNN.
+// Convolution over two or three dimensions in float32 or bfloat16 and its two gradients, through oneDNN.
 //
 // Activations are channels-last. Weights come as plain [O, I/groups, ...]; oneDNN chooses its own packed layout for
 // them (asking for the plain one with channels-last activations falls to its reference code, 100x slower). Training
@@ -11,6 +11,7 @@
 
 #include "engine.hpp"
 #include "convolution_geometry.hpp"
+#include "convolution_patches.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
 
@@ -51,7 +52,10 @@ struct Prepared {
                           {roles.weight_is_result ? DNNL_ARG_FROM : DNNL_ARG_TO, seat->weight}};
         return seat;
     }
-    Buffer<float> new_weight() const { return Buffer<float>(static_cast<std::int64_t>(weight.get_size() / sizeof(float)) + 16); }
+    template <typename T>
+    Buffer<T> new_weight() const {
+        return Buffer<T>(static_cast<std::int64_t>(weight.get_size() / sizeof(T)) + 64 / sizeof(T));
+    }
 };
 
 // One call of a primitive that others may be calling too: it has a seat to itself.
@@ -66,11 +70,13 @@ class Call {
         if (prepared_.spare.compare_exchange_strong(none, seat_.get())) seat_.release();
     }
     // Between the plain weight and oneDNN's.
-    void repack(const float* plain, const float* weight) {
+    template <typename T>
+    void repack(const T* plain, const T* weight) {
         bind(seat_->plain_weight, plain), bind(seat_->weight, weight);
         prepared_.repack.with_room(seat_->repacked);
     }
-    void run(const float* input, const float* weight, const float* output, const float* bias = nullptr) {
+    template <typename T>
+    void run(const T* input, const T* weight, const T* output, const T* bias = nullptr) {
         bind(seat_->input, input), bind(seat_->weight, weight), bind(seat_->output, output);
         if (bias) bind(seat_->bias, bias);
         Buffer<std::uint8_t> room;
@@ -93,7 +99,7 @@ Cache& cache() {
     return *instance;
 }
 
-template <std::size_t N>
+template <typename T, std::size_t N>
 dnnl::convolution_forward::primitive_desc forward_description(const Geometry<N>& g, bool bias, bool relu) {
     dnnl::primitive_attr attributes = with_own_room();
     if (relu) {
@@ -101,92 +107,95 @@ dnnl::convolution_forward::primitive_desc forward_description(const Geometry<N>&
         after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
         attributes.set_post_ops(after);
     }
-    const auto bias_floats = bias ? describe_floats({g.output[1]}, {1}) : dnnl::memory::desc();
+    const auto bias_memory = bias ? describe({g.output[1]}, {1}, kind_of<T>) : dnnl::memory::desc();
     return dnnl::convolution_forward::primitive_desc(
-        engine(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input_floats(),
-        any_floats(g.grouped_weight()), bias_floats, g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(),
+        engine(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.template input_memory<T>(),
+        describe_freely(g.grouped_weight(), kind_of<T>), bias_memory, g.template output_memory<T>(), g.strides(), g.gaps(), g.before(), g.after(),
         attributes);
 }
 
-template <std::size_t N, typename Description>
+template <typename T, std::size_t N, typename Description>
 std::shared_ptr<Prepared> prepare(const Geometry<N>& g, const Description& description, const dnnl::memory::desc& weight,
                                   Prepared::Roles roles) {
     auto prepared = std::make_shared<Prepared>();
     prepared->roles = roles;
     prepared->primitive = Shared(description);
     prepared->implementation = description.impl_info_str();
-    prepared->input = g.input_floats();
-    prepared->output = g.output_floats();
+    prepared->input = g.template input_memory<T>();
+    prepared->output = g.template output_memory<T>();
     prepared->weight = weight;
-    prepared->plain_weight = g.plain_weight();
+    prepared->plain_weight = g.template plain_weight<T>();
     prepared->repack = roles.weight_is_result ? repacking(prepared->weight, prepared->plain_weight)
                                               : repacking(prepared->plain_weight, prepared->weight);
     return prepared;
 }
 
-template <std::size_t N>
+template <typename T, std::size_t N>
 std::shared_ptr<const Prepared> prepare_forward(const Geometry<N>& g, bool bias, bool relu) {
-    return cache().get(g.key({0, bias, relu}), [&] {
-        const auto description = forward_description(g, bias, relu);
-        const auto prepared = prepare(g, description, description.weights_desc(),
+    return cache().get(g.key({0, sizeof(T), bias, relu}), [&] {
+        const auto description = forward_description<T>(g, bias, relu);
+        const auto prepared = prepare<T>(g, description, description.weights_desc(),
                                       {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, false});
-        if (bias) prepared->bias = describe_floats({g.output[1]}, {1});
+        if (bias) prepared->bias = describe({g.output[1]}, {1}, kind_of<T>);
         return prepared;
     });
 }
 
-template <std::size_t N>
+template <typename T, std::size_t N>
 std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry<N>& g) {
-    return cache().get(g.key({1}), [&] {
+    return cache().get(g.key({1, sizeof(T)}), [&] {
         const auto description = dnnl::convolution_backward_data::primitive_desc(
-            engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
-            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false),
+            engine(), dnnl::algorithm::convolution_direct, g.template input_memory<T>(), describe_freely(g.grouped_weight(), kind_of<T>),
+            g.template output_memory<T>(), g.strides(), g.gaps(), g.before(), g.after(), forward_description<T>(g, false, false),
             with_own_room());
-        return prepare(g, description, description.weights_desc(),
+        return prepare<T>(g, description, description.weights_desc(),
                        {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, false});
     });
 }
 
-template <std::size_t N>
+template <typename T, std::size_t N>
 std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry<N>& g) {
-    return cache().get(g.key({2}), [&] {
+    return cache().get(g.key({2, sizeof(T)}), [&] {
         const auto description = dnnl::convolution_backward_weights::primitive_desc(
-            engine(), dnnl::algorithm::convolution_direct, g.input_floats(), any_floats(g.grouped_weight()),
-            g.output_floats(), g.strides(), g.gaps(), g.before(), g.after(), forward_description(g, false, false),
+            engine(), dnnl::algorithm::convolution_direct, g.template input_memory<T>(), describe_freely(g.grouped_weight(), kind_of<T>),
+            g.template output_memory<T>(), g.strides(), g.gaps(), g.before(), g.after(), forward_description<T>(g, false, false),
             with_own_room());
-        return prepare(g, description, description.diff_weights_desc(),
+        return prepare<T>(g, description, description.diff_weights_desc(),
                        {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, true});
     });
 }
 
-using Bias = std::optional<Input<float>>;
+template <typename T>
+using Bias = std::optional<Input<T>>;
 
-// Channel biases of a convolution, as dense floats; refuses a wrong length.
-std::optional<Dense<float>> dense_bias(const Bias& bias, std::int64_t channels, const std::string& name) {
+// Channel biases of a convolution, densely; refuses a wrong length.
+template <typename T>
+std::optional<Dense<T>> dense_bias(const Bias<T>& bias, std::int64_t channels, const std::string& name) {
     if (!bias) return std::nullopt;
     if (bias->ndim() != 1 || static_cast<std::int64_t>(bias->shape(0)) != channels)
         refuse(name + " bias has shape " + text(shape_of(*bias)) + "; expected [" + std::to_string(channels) + "]");
     return row_major(*bias);
 }
 
-template <std::size_t N>
-void check_gradient_shape(const Input<float>& gradient, const Geometry<N>& g) {
+template <typename T, std::size_t N>
+void check_gradient_shape(const Input<T>& gradient, const Geometry<N>& g) {
     if (shape_of(gradient) != g.output)
         refuse(g.name() + " output gradient has shape " + text(shape_of(gradient)) + "; expected " + text(g.output));
 }
 
 // Empty sums: the output of a convolution over nothing is its bias.
-void fill_channels(float* out, const Dims& shape, const float* values, bool relu = false) {
+template <typename T>
+void fill_channels(T* out, const Dims& shape, const T* values, bool relu = false) {
     const std::int64_t channels = shape[1], rows = count_of(shape) / std::max<std::int64_t>(1, channels);
     for (std::int64_t row = 0; row < rows; ++row)
-        for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : 0.f;
+        for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : T(0.f);
 }
 
-template <std::size_t N>
-nb::object conv(const Input<float>& x, const Input<float>& weight, const Bias& bias, Along<N> stride, Along<N> padding,
+template <typename T, std::size_t N>
+nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, Along<N> stride, Along<N> padding,
                   Along<N> dilation, std::int64_t groups, bool relu) {
     const Geometry<N> g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
-    auto out = Output<float>::channels_last(g.output);
+    auto out = Output<T>::channels_last(g.output);
     {
         KernelScope scope(g.products());
         const auto biases = dense_bias(bias, g.output[1], g.name());
@@ -195,8 +204,8 @@ nb::object conv(const Input<float>& x, const Input<float>& weight, const Bias& b
         } else {
             const auto input = channels_last(x);
             const auto weights = row_major(weight);
-            const auto prepared = prepare_forward(g, bias.has_value(), relu);
-            const auto packed = prepared->new_weight();
+            const auto prepared = prepare_forward<T>(g, bias.has_value(), relu);
+            const auto packed = prepared->template new_weight<T>();
             Call call(*prepared);
             call.repack(weights.data() + g.offset, packed.data());
             call.run(input.data(), packed.data(), out.data(), biases ? biases->data() : nullptr);
@@ -205,21 +214,21 @@ nb::object conv(const Input<float>& x, const Input<float>& weight, const Bias& b
     return out.to_python();
 }
 
-template <std::size_t N>
-nb::object conv_input_gradient(const Input<float>& gradient, const Input<float>& weight, const Dims& input_shape,
+template <typename T, std::size_t N>
+nb::object conv_input_gradient(const Input<T>& gradient, const Input<T>& weight, const Dims& input_shape,
                                  Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
     const Geometry<N> g(input_shape, shape_of(weight), stride, padding, dilation, groups);
     check_gradient_shape(gradient, g);
-    auto out = Output<float>::channels_last(g.input);
+    auto out = Output<T>::channels_last(g.input);
     {
         KernelScope scope(g.products());
         if (g.empty()) {
-            fill_channels(out.data(), g.input, nullptr);
+            fill_channels<T>(out.data(), g.input, nullptr);
         } else {
             const auto gradients = channels_last(gradient);
             const auto weights = row_major(weight);
-            const auto prepared = prepare_input_gradient(g);
-            const auto packed = prepared->new_weight();
+            const auto prepared = prepare_input_gradient<T>(g);
+            const auto packed = prepared->template new_weight<T>();
             Call call(*prepared);
             call.repack(weights.data() + g.offset, packed.data());
             call.run(out.data(), packed.data(), gradients.data());
@@ -228,47 +237,56 @@ nb::object conv_input_gradient(const Input<float>& gradient, const Input<float>&
     return out.to_python();
 }
 
-template <std::size_t N>
-nb::object conv_weight_gradient(const Input<float>& gradient, const Input<float>& x, const Dims& weight_shape,
-                                  Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
+template <typename T, std::size_t N>
+void weight_gradient(const Geometry<N>& g, const T* gradients, const T* input, T* out) {
+    if constexpr (std::is_same_v<T, bfloat16>)
+        if (has_few_places(g)) return weight_gradient_of_few_places(g, gradients, input, out);
+    const auto prepared = prepare_weight_gradient<T>(g);
+    const auto packed = prepared->template new_weight<T>();
+    Call call(*prepared);
+    call.run(input, packed.data(), gradients);
+    if (g.shortened()) std::fill_n(out, count_of(g.whole), T(0.f));
+    call.repack(out + g.offset, packed.data());
+    stream().wait();
+}
+
+template <typename T, std::size_t N>
+nb::object conv_weight_gradient(const Input<T>& gradient, const Input<T>& x, const Dims& weight_shape, Along<N> stride,
+                                Along<N> padding, Along<N> dilation, std::int64_t groups) {
     const Geometry<N> g(shape_of(x), weight_shape, stride, padding, dilation, groups);
     check_gradient_shape(gradient, g);
-    auto out = Output<float>::row_major(g.whole);
+    auto out = Output<T>::row_major(g.whole);
     {
         KernelScope scope(g.products());
         if (g.empty()) {
-            std::fill_n(out.data(), count_of(g.whole), 0.f);
+            std::fill_n(out.data(), count_of(g.whole), T(0.f));
         } else {
             const auto gradients = channels_last(gradient);
             const auto input = channels_last(x);
-            const auto prepared = prepare_weight_gradient(g);
-            const auto packed = prepared->new_weight();
-            Call call(*prepared);
-            call.run(input.data(), packed.data(), gradients.data());
-            if (g.shortened()) std::fill_n(out.data(), count_of(g.whole), 0.f);
-            call.repack(out.data() + g.offset, packed.data());
-            stream().wait();
+            weight_gradient(g, gradients.data(), input.data(), out.data());
         }
     }
     return out.to_python();
 }
 
 // Which oneDNN code would run: "forward", "input_gradient" or "weight_gradient" of this convolution.
-template <std::size_t N>
+template <typename T, std::size_t N>
 std::string conv_implementation(const std::string& which, const Dims& input_shape, const Dims& weight_shape,
                                   Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
     const Geometry<N> g(input_shape, weight_shape, stride, padding, dilation, groups);
     KernelScope scope(g.products());
-    if (which == "forward") return prepare_forward(g, true, false)->implementation;
-    if (which == "input_gradient") return prepare_input_gradient(g)->implementation;
-    if (which == "weight_gradient") return prepare_weight_gradient(g)->implementation;
+    if (which == "forward") return prepare_forward<T>(g, true, false)->implementation;
+    if (which == "input_gradient") return prepare_input_gradient<T>(g)->implementation;
+    if constexpr (std::is_same_v<T, bfloat16>)
+        if (which == "weight_gradient" && has_few_places(g)) return "windows:bf16";
+    if (which == "weight_gradient") return prepare_weight_gradient<T>(g)->implementation;
     refuse("'" + which + "' is no part of a convolution; give 'forward', 'input_gradient' or 'weight_gradient'");
 }
 
 // Weights and bias packed once, for inference: the weights are copied, so later changes to the arrays are not seen.
 class PackedConv2d {
    public:
-    PackedConv2d(const Input<float>& weight, const Bias& bias, Along<2> stride, Along<2> padding, Along<2> dilation,
+    PackedConv2d(const Input<float>& weight, const Bias<float>& bias, Along<2> stride, Along<2> padding, Along<2> dilation,
                  std::int64_t groups)
         : weight_shape_(shape_of(weight)), stride_(stride), padding_(padding), dilation_(dilation), groups_(groups) {
         if (weight_shape_.size() != 4)
@@ -311,7 +329,7 @@ class PackedConv2d {
             return;
         }
         const auto input = channels_last(x);
-        const auto prepared = prepare_forward(g, static_cast<bool>(bias_), relu);
+        const auto prepared = prepare_forward<float>(g, static_cast<bool>(bias_), relu);
         const float* packed = packed_for(g, *prepared);
         Call(*prepared).run(input.data(), packed, out, bias_.data());
     }
@@ -321,7 +339,7 @@ class PackedConv2d {
         std::lock_guard lock(packing());
         for (const auto& packed : packed_)
             if (packed.offset == g.offset && packed.layout == prepared.weight) return packed.values.data();
-        auto values = prepared.new_weight();
+        auto values = prepared.new_weight<float>();
         Call(prepared).repack(plain_.data() + g.offset, values.data());
         stream().wait();
         packed_.push_back({g.offset, prepared.weight, std::move(values)});
@@ -345,19 +363,19 @@ class PackedConv2d {
     std::list<Packed> packed_;
 };
 
-template <std::size_t N>
+template <typename T, std::size_t N>
 void bind_over(nb::module_& module) {
     using nb::arg;
     const std::string name = Geometry<N>::name();
-    module.def(name.c_str(), &conv<N>, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
+    module.def(name.c_str(), &conv<T, N>, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
                nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"), arg("groups"), arg("relu") = false);
-    module.def((name + "_input_gradient").c_str(), &conv_input_gradient<N>, arg("gradient").noconvert(),
+    module.def((name + "_input_gradient").c_str(), &conv_input_gradient<T, N>, arg("gradient").noconvert(),
                arg("weight").noconvert(), nb::kw_only(), arg("input_shape"), arg("stride"), arg("padding"), arg("dilation"),
                arg("groups"));
-    module.def((name + "_weight_gradient").c_str(), &conv_weight_gradient<N>, arg("gradient").noconvert(),
+    module.def((name + "_weight_gradient").c_str(), &conv_weight_gradient<T, N>, arg("gradient").noconvert(),
                arg("x").noconvert(), nb::kw_only(), arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"),
                arg("groups"));
-    module.def((name + "_implementation").c_str(), &conv_implementation<N>, arg("which"), nb::kw_only(), arg("input_shape"),
+    module.def((name + "_implementation").c_str(), &conv_implementation<T, N>, arg("which"), nb::kw_only(), arg("input_shape"),
                arg("weight_shape"), arg("stride"), arg("padding"), arg("dilation"), arg("groups"));
 }
 
@@ -365,10 +383,13 @@ void bind_over(nb::module_& module) {
 
 void bind_convolution(nb::module_& module) {
     using nb::arg;
-    bind_over<2>(module);
-    bind_over<3>(module);
+    bind_over<float, 2>(module);
+    bind_over<float, 3>(module);
+    nb::module_ half = bfloat16_module(module);
+    bind_over<bfloat16, 2>(half);
+    bind_over<bfloat16, 3>(half);
     nb::class_<PackedConv2d>(module, "PackedConv2d")
-        .def(nb::init<const Input<float>&, const Bias&, Along<2>, Along<2>, Along<2>, std::int64_t>(), arg("weight").noconvert(),
+        .def(nb::init<const Input<float>&, const Bias<float>&, Along<2>, Along<2>, Along<2>, std::int64_t>(), arg("weight").noconvert(),
              arg("bias").noconvert().none(), nb::kw_only(), arg("stride"), arg("padding"), arg("dilation"),
              arg("groups"))
         .def("run", &PackedConv2d::run, arg("x").noconvert(), arg("relu") = false, arg("pool") = nb::none());

@@ -95,10 +95,17 @@ struct Geometry {
         steps.insert(steps.end(), strides.begin(), strides.end());
         return steps;
     }
-    dnnl::memory::desc input_floats() const { return describe_floats(input, channels_last_strides(input)); }
-    dnnl::memory::desc output_floats() const { return describe_floats(output, channels_last_strides(output)); }
+    template <typename T>
+    dnnl::memory::desc input_memory() const {
+        return describe(input, channels_last_strides(input), kind_of<T>);
+    }
+    template <typename T>
+    dnnl::memory::desc output_memory() const {
+        return describe(output, channels_last_strides(output), kind_of<T>);
+    }
+    template <typename T>
     dnnl::memory::desc plain_weight() const {
-        return describe_floats(grouped_weight(), grouped_strides(row_major_strides(whole)));
+        return describe(grouped_weight(), grouped_strides(row_major_strides(whole)), kind_of<T>);
     }
     Dims strides() const { return Dims(stride.begin(), stride.end()); }
     Dims gaps() const {

@@ -36,6 +36,19 @@ static std::string isa_name() {
     }
 }
 
+// By what a product of bfloat16 is computed. oneDNN looks at the processor's flags and asks the operating system for the
+// tiles of AMX: what it names may be used. WORKBENCH_KERNELS_ISA and ONEDNN_MAX_CPU_ISA may forbid it.
+static std::string bfloat16_products() {
+    if (!allows_avx512()) return "float32";
+    switch (dnnl::get_effective_cpu_isa()) {
+        case dnnl::cpu_isa::avx512_core_bf16:
+        case dnnl::cpu_isa::avx512_core_fp16: return "avx512_bf16";
+        case dnnl::cpu_isa::avx512_core_amx:
+        case dnnl::cpu_isa::avx512_core_amx_fp16: return "amx_bf16";
+        default: return "float32";
+    }
+}
+
 static nb::dict describe_build() {
     const dnnl_version_t* version = dnnl_version();
     nb::dict info;
@@ -44,6 +57,7 @@ static nb::dict describe_build() {
     info["isa"] = isa_name();
     info["loops"] = has_avx2() ? "avx2" : "baseline";
     info["integer_loops"] = has_vnni() ? "vnni" : has_avx2() ? "avx2" : "baseline";
+    info["bfloat16_products"] = bfloat16_products();
     info["threads"] = thread_count();
     info["compiler"] = __VERSION__;
     return info;

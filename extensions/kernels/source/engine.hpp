@@ -17,12 +17,18 @@ dnnl::engine& engine();
 dnnl::stream& stream();
 
 dnnl::memory::desc describe(const Dims& shape, const Dims& strides, dnnl::memory::data_type type);
+template <typename T>
+constexpr dnnl::memory::data_type kind_of = dnnl::memory::data_type::f32;
+template <>
+inline constexpr dnnl::memory::data_type kind_of<bfloat16> = dnnl::memory::data_type::bf16;
 inline dnnl::memory::desc describe_floats(const Dims& shape, const Dims& strides) {
     return describe(shape, strides, dnnl::memory::data_type::f32);
 }
-inline dnnl::memory::desc any_floats(const Dims& shape) {
-    return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+// In the layout that oneDNN likes best.
+inline dnnl::memory::desc describe_freely(const Dims& shape, dnnl::memory::data_type type) {
+    return dnnl::memory::desc(shape, type, dnnl::memory::format_tag::any);
 }
+inline dnnl::memory::desc any_floats(const Dims& shape) { return describe_freely(shape, dnnl::memory::data_type::f32); }
 
 // A memory object without storage; its pointer is set at every call.
 inline dnnl::memory unbound(const dnnl::memory::desc& description) {

@@ -11,6 +11,50 @@
 #include "threads.hpp"
 
 namespace workbench {
+
+namespace {
+
+Dims batch_of(const Dims& left, const Dims& right) {
+    const std::size_t rank = std::max(left.size(), right.size()) - 2;
+    Dims batch(rank, 1);
+    for (const Dims* shape : {&left, &right}) {
+        const std::size_t missing = rank - (shape->size() - 2);
+        for (std::size_t i = 0; i + 2 < shape->size(); ++i) {
+            std::int64_t& size = batch[missing + i];
+            if ((*shape)[i] == 1 || (*shape)[i] == size) continue;
+            if (size != 1) refuse("matmul of " + text(left) + " and " + text(right) + ": the batch sizes differ");
+            size = (*shape)[i];
+        }
+    }
+    return batch;
+}
+
+}  // namespace
+
+Dims product_shape(const Dims& left, const Dims& right) {
+    if (left.size() < 2 || right.size() < 2)
+        refuse("matmul of " + text(left) + " and " + text(right) + "; expected two dimensions or more");
+    if (left.back() != right[right.size() - 2])
+        refuse("matmul of " + text(left) + " and " + text(right) + ": the inner sizes differ");
+    count_of(left), count_of(right);
+    Dims shape = batch_of(left, right);
+    shape.push_back(left[left.size() - 2]), shape.push_back(right.back());
+    return shape;
+}
+
+Dims linear_shape(const Dims& x, const Dims& weight, const std::optional<Dims>& bias) {
+    if (weight.size() != 2) refuse("linear weight has shape " + text(weight) + "; expected two dimensions");
+    count_of(weight), count_of(x);
+    if (x.empty() || x.back() != weight[1])
+        refuse("linear input has shape " + text(x) + ", but weight " + text(weight) + " takes [..., " +
+               std::to_string(weight[1]) + "]");
+    if (bias && *bias != Dims{weight[0]})
+        refuse("linear bias has shape " + text(*bias) + "; expected [" + std::to_string(weight[0]) + "]");
+    Dims shape = x;
+    shape.back() = weight[0];
+    return shape;
+}
+
 namespace {
 
 // A matrix as gemm takes it: dense along one dimension; a copy when it is along none.
@@ -90,12 +134,6 @@ void gemm(const Matrix& a, const Matrix& b, bool transpose_a, bool transpose_b, 
         throw std::runtime_error("oneDNN's gemm failed");
 }
 
-void check_matrix(const Input<float>& array, const char* name) {
-    if (array.ndim() != 2)
-        refuse(std::string(name) + " has shape " + text(shape_of(array)) + "; expected two dimensions");
-    count_of(shape_of(array));
-}
-
 // Where the matrices of a batch lie: batch dimensions stretch to each other, the last two are the matrix.
 struct Batch {
     Dims steps;  // of each batch dimension of the product; 0 where this operand is stretched
@@ -130,29 +168,10 @@ struct Batch {
     }
 };
 
-Dims batch_of(const Dims& left, const Dims& right) {
-    const std::size_t rank = std::max(left.size(), right.size()) - 2;
-    Dims batch(rank, 1);
-    for (const Dims* shape : {&left, &right}) {
-        const std::size_t missing = rank - (shape->size() - 2);
-        for (std::size_t i = 0; i + 2 < shape->size(); ++i) {
-            std::int64_t& size = batch[missing + i];
-            if ((*shape)[i] == 1 || (*shape)[i] == size) continue;
-            if (size != 1) refuse("matmul of " + text(left) + " and " + text(right) + ": the batch sizes differ");
-            size = (*shape)[i];
-        }
-    }
-    return batch;
-}
-
 // One product a batch entry; the entries are shared out over the threads.
-nb::object batched_matmul(const Input<float>& left, const Input<float>& right) {
-    const Dims a_shape = shape_of(left), b_shape = shape_of(right);
-    count_of(a_shape), count_of(b_shape);
-    const Dims batch = batch_of(a_shape, b_shape);
-    const std::int64_t m = a_shape[a_shape.size() - 2], k = a_shape.back(), n = b_shape.back();
-    Dims shape = batch;
-    shape.push_back(m), shape.push_back(n);
+nb::object batched_matmul(const Input<float>& left, const Input<float>& right, const Dims& shape) {
+    const Dims batch(shape.begin(), shape.end() - 2);
+    const std::int64_t m = shape[shape.size() - 2], k = static_cast<std::int64_t>(left.shape(left.ndim() - 1)), n = shape.back();
     const std::int64_t entries = count_of(batch);
     auto out = Output<float>::row_major(shape);
     if (count_of(shape) == 0) return out.to_python();
@@ -183,16 +202,11 @@ nb::object batched_matmul(const Input<float>& left, const Input<float>& right) {
 }
 
 nb::object matmul(const Input<float>& left, const Input<float>& right) {
-    if (left.ndim() < 2 || right.ndim() < 2)
-        refuse("matmul of " + text(shape_of(left)) + " and " + text(shape_of(right)) + "; expected two dimensions or more");
-    if (left.shape(left.ndim() - 1) != right.shape(right.ndim() - 2))
-        refuse("matmul of " + text(shape_of(left)) + " and " + text(shape_of(right)) + ": the inner sizes differ");
-    if (left.ndim() > 2 || right.ndim() > 2) return batched_matmul(left, right);
-    count_of(shape_of(left)), count_of(shape_of(right));
-    const std::int64_t rows = static_cast<std::int64_t>(left.shape(0));
-    auto out = Output<float>::row_major({rows, static_cast<std::int64_t>(right.shape(1))});
+    const Dims shape = product_shape(shape_of(left), shape_of(right));
+    if (shape.size() > 2) return batched_matmul(left, right, shape);
+    auto out = Output<float>::row_major(shape);
     {
-        KernelScope scope(count_of(shape_of(left)) * static_cast<std::int64_t>(right.shape(1)));
+        KernelScope scope(count_of(shape_of(left)) * shape[1]);
         const Matrix a(left), b(right);
         gemm(a, b, false, false, a.rows, b.columns, a.columns, out.data());
     }
@@ -201,20 +215,11 @@ nb::object matmul(const Input<float>& left, const Input<float>& right) {
 
 // y = x weightᵀ + bias over the last dimension of x.
 nb::object linear(const Input<float>& x, const Input<float>& weight, const std::optional<Input<float>>& bias, bool relu) {
-    check_matrix(weight, "linear weight");
-    const Dims shape = shape_of(x);
-    const std::int64_t outputs = static_cast<std::int64_t>(weight.shape(0));
-    count_of(shape);
-    if (shape.empty() || shape.back() != static_cast<std::int64_t>(weight.shape(1)))
-        refuse("linear input has shape " + text(shape) + ", but weight " + text(shape_of(weight)) + " takes [..., " +
-               std::to_string(weight.shape(1)) + "]");
-    if (bias && shape_of(*bias) != Dims{outputs})
-        refuse("linear bias has shape " + text(shape_of(*bias)) + "; expected [" + std::to_string(outputs) + "]");
-    Dims out_shape = shape;
-    out_shape.back() = outputs;
-    auto out = Output<float>::row_major(out_shape);
+    const Dims shape = linear_shape(shape_of(x), shape_of(weight), bias ? std::optional(shape_of(*bias)) : std::nullopt);
+    const std::int64_t outputs = shape.back();
+    auto out = Output<float>::row_major(shape);
     {
-        KernelScope scope(count_of(shape) * outputs);
+        KernelScope scope(count_of(shape_of(x)) * outputs);
         const Matrix a(x), b(weight);
         gemm(a, b, false, true, a.rows, outputs, a.columns, out.data());
         if (bias || relu) {

@@ -13,6 +13,7 @@
 #include "layer_norm.hpp"
 #include "losses.hpp"
 #include "matmul.hpp"
+#include "matmul_bfloat16.hpp"
 #include "memory.hpp"
 #include "parametric_elementwise.hpp"
 #include "pooling.hpp"
@@ -26,7 +27,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 21;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 22;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -36,6 +37,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_fourier(module);
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
+    workbench::bind_matmul_bfloat16(module);
     workbench::bind_casts(module);
     workbench::bind_elementwise(module);
     workbench::bind_shaped(module);

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "layout.hpp"
+
+namespace workbench {
+
+// leftᵀ right of matrices [rows, m] and [rows, n] that lie row by row. Called within a KernelScope.
+void multiply_by_rows(const bfloat16* left, const bfloat16* right, std::int64_t m, std::int64_t n, std::int64_t rows,
+                      bfloat16* out);
+
+void bind_matmul_bfloat16(nb::module_& module);
+
+}  // namespace workbench
