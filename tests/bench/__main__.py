@@ -26,7 +26,11 @@ def processor() -> str:
     lines = info.read_text().splitlines()
     name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
     flags = next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), [])
-    sets = [one for one in ("avx2", "avx512f", "avx512_vnni", "amx_int8") if one in flags]
+    sets = [
+        one
+        for one in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16")
+        if one in flags
+    ]
     return f"{name} ({', '.join(sets)})"
 
 

@@ -11,7 +11,7 @@ import torch
 
 import workbench as wb
 from tests.bench.measure import Case, Timing, Work
-from tests.bench.training_networks import ADAM, NETWORKS, step
+from tests.bench.training_networks import ADAM, HALVES, NETWORKS, step
 
 __all__ = ["training_cases"]
 
@@ -37,6 +37,12 @@ def _both(name: str) -> tuple[Work, Work]:
     return step(wb, name), step(torch, name)
 
 
+def _halves(name: str, other: str) -> tuple[Work, Work]:
+    """A step in mixed precision against our own in float32, or against PyTorch's in mixed precision."""
+    make = HALVES[name]
+    return make(wb, half=True), make(wb) if other == "ours, float32" else make(torch, half=True)
+
+
 def _none() -> tuple[Work, Work]:
     raise AssertionError("measured in processes of its own")
 
@@ -45,6 +51,12 @@ def training_cases() -> Iterator[Case]:
     """Every row of training."""
     for name, (_, target) in NETWORKS.items():
         yield Case(f"training step, {name}", "torch", target, lambda name=name: _both(name), rounds=15)  # type: ignore[misc]
+    for name in HALVES:
+        for other, target in (("ours, float32", 0.7), ("torch", 1.0)):
+            yield Case(
+                f"training step under autocast, {name}", other, target,
+                lambda name=name, other=other: _halves(name, other), rounds=15,  # type: ignore[misc]
+            )  # fmt: skip
     yield Case(ADAM, "torch", 1.0, lambda: _both(ADAM), rounds=21)
     for name in (*NETWORKS, ADAM):
         yield MemoryCase(f"peak memory, {name}", "torch", 1.0, _none, rounds=3, unit="B")

@@ -6,6 +6,7 @@ memory rises in a few steps.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ADAM", "NETWORKS", "step"]
+__all__ = ["ADAM", "HALVES", "NETWORKS", "step"]
 
 Step = Callable[[], Any]
 
@@ -30,12 +31,16 @@ def _tensor(lib: Any, array: np.ndarray[Any, Any], names: str = "") -> Any:
     )
 
 
-def _step(lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", **settings: Any) -> Step:
+def _step(
+    lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", half: bool = False, **settings: Any
+) -> Step:
     chosen = getattr(lib.optim, optimizer)(model.parameters(), **{"lr": 1e-3, **settings})
 
     def run() -> None:
         chosen.zero_grad()
-        loss().backward()
+        with lib.autocast("cpu", dtype=lib.bfloat16) if half else contextlib.nullcontext():
+            value = loss()
+        value.backward()
         chosen.step()
 
     return run
@@ -96,7 +101,7 @@ class _Residual:
         self.block = Block
 
 
-def residual(lib: Any) -> Step:
+def residual(lib: Any, half: bool = False) -> Step:
     """ResNet-18 on images of 32 by 32, batch 32, SGD with momentum."""
     nn, block = lib.nn, _Residual(lib).block
     layers: list[Any] = [
@@ -112,7 +117,7 @@ def residual(lib: Any) -> Step:
         before = after
     model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
     x = _tensor(lib, _random(32, 3, 32, 32), "N C H W")
-    return _step(lib, model, _classes(lib, model, x), momentum=0.9)
+    return _step(lib, model, _classes(lib, model, x), half=half, momentum=0.9)
 
 
 def recurrent(lib: Any) -> Step:
@@ -122,13 +127,13 @@ def recurrent(lib: Any) -> Step:
     return _step(lib, model, lambda: model(x)[0].square().mean())
 
 
-def transformer(lib: Any) -> Step:
+def transformer(lib: Any, half: bool = False) -> Step:
     """A transformer encoder of 4 layers, d = 256, T = 128, batch 16, Adam."""
     nn = lib.nn
     layer = nn.TransformerEncoderLayer(256, 8, 1024, dropout=0.1, batch_first=True)
     model = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
     x = _tensor(lib, _random(16, 128, 256), "N T E")
-    return _step(lib, model, lambda: model(x).square().mean(), "Adam")
+    return _step(lib, model, lambda: model(x).square().mean(), "Adam", half)
 
 
 def adam(lib: Any) -> Step:
@@ -149,6 +154,12 @@ NETWORKS: dict[str, tuple[Callable[[Any], Step], float]] = {
 }
 """What is trained: its step, and the ratio aimed at."""
 
+
+HALVES: dict[str, Callable[..., Step]] = {
+    "ResNet-18, 32×32, batch 32": residual,
+    "transformer, 4 layers, d = 256, T = 128, batch 16": transformer,
+}
+"""What is trained in mixed precision as well."""
 
 ADAM = "Adam, 10 M parameters"
 
