@@ -203,6 +203,12 @@ _LISTED: dict[str, Callable[[], list[Call]]] = {
         ((floats(40, 70).astype(ml_dtypes.bfloat16),), {"dtype": np.dtype(np.float32)}),
     ],
     "sum": lambda: [((floats(2, *(1,) * 6, 3, 5, 2),), {"dim": (0, 7), "keepdim": True})],
+    **{
+        name: lambda: [
+            ((floats(9, 70, 37),), {"dim": dim, "keepdim": False}) for dim in ((0,), (2,), (0, 2), (0, 1, 2))
+        ]
+        for name in ("mean", "amax", "amin")
+    },
     "sort": lambda: [((places(9, 40, 70),), {"dim": 0, "descending": True})],
     "topk": lambda: [((floats(9, 300),), {"k": 17, "dim": 1, "largest": False})],
     "cumsum": lambda: [((places(9, 40, 70),), {"dim": 0})],

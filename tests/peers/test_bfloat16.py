@@ -101,6 +101,46 @@ def test_batch_norm_of_bfloat16_beside_float32_is_pytorchs(
         )
 
 
+LAYERS: dict[str, Callable[..., Any]] = {
+    "max_pool": lambda lib, x: lib.nn.functional.max_pool2d(x, 2),
+    "max_pool_overlapping": lambda lib, x: lib.nn.functional.max_pool2d(x, 3, 2, 1),
+    "avg_pool": lambda lib, x: lib.nn.functional.avg_pool2d(x, 2),
+    "avg_pool_overlapping": lambda lib, x: lib.nn.functional.avg_pool2d(x, 3, 2, 1),
+    "adaptive": lambda lib, x: lib.nn.functional.adaptive_avg_pool2d(x, 1),
+    "adaptive_uneven": lambda lib, x: lib.nn.functional.adaptive_avg_pool2d(x, (5, 3)),
+    "sum": lambda lib, x: x.sum((0, 2)),
+    "sum_all": lambda lib, x: x.sum(),
+    "mean": lambda lib, x: x.mean(3, keepdim=True),
+    "amax": lambda lib, x: x.amax((1, 2)),
+    "amin": lambda lib, x: x.amin(0),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("channels_last", [True, False])
+def test_pools_and_sums_give_what_pytorch_gives(name: str, channels_last: bool) -> None:
+    x = _numbers(6, 20, 12, 12, special=False)
+    found = []
+    for lib in (wb, torch):
+        operand = lib.tensor(x).to(lib.bfloat16)
+        if channels_last:
+            operand = operand.to(memory_format=lib.channels_last)
+        operand.requires_grad_()
+        y = LAYERS[name](lib, operand)
+        y.backward(lib.tensor(_numbers(*y.shape, seed=3, special=False)).to(lib.bfloat16))
+        found.append([y, operand.grad])
+    for ours, theirs in zip(*found, strict=True):
+        assert ours.dtype is wb.bfloat16
+        # PyTorch adds up gradients of windows that overlap in bfloat16.
+        wide = theirs.detach().double().numpy()
+        np.testing.assert_allclose(
+            ours.detach().double().numpy(),
+            wide,
+            rtol=2 * STEP,
+            atol=2 * STEP if "overlapping" in name else STEP / 8,
+        )
+
+
 def test_a_cast_gives_the_same_bits() -> None:
     upper = np.arange(1 << 16, dtype=np.uint32) << 16
     floats = (upper[:, None] | np.array([0, 0x7FFF, 0x8000, 0x8001], np.uint32)).reshape(-1).view(np.float32)

@@ -1,4 +1,4 @@
-"""Two-dimensional pooling in float32 over [N, C, H, W], channels-last in memory."""
+"""Two-dimensional pooling in float32 and bfloat16 over [N, C, H, W], channels-last in memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.kernels._arrays import is_floats
+from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -24,8 +25,25 @@ def _accepts_max_gradient(gradient: Any, indices: Any, **params: Any) -> bool:
     return is_floats(gradient, 4) and type(indices) is np.ndarray and indices.dtype == _INT64
 
 
+def _is_half(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype == BFLOAT16 and x.ndim == 4
+
+
+def _accepts_half(x: Any, **params: Any) -> bool:
+    return _is_half(x) and not params.get("ceil_mode", False) and "divisor_override" not in params
+
+
+def _accepts_half_gradient(gradient: Any, indices: Any, **params: Any) -> bool:
+    return _is_half(gradient) and type(indices) is np.ndarray and indices.dtype == _INT64
+
+
 if native is not None:
     register(Kernel("max_pool2d", native.max_pool2d, _accepts_input))
     register(Kernel("max_pool2d_gradient", native.max_pool2d_gradient, _accepts_max_gradient))
     register(Kernel("avg_pool2d", native.avg_pool2d, _accepts_input))
     register(Kernel("avg_pool2d_gradient", native.avg_pool2d_gradient, _accepts_input))
+
+    for _name in ("max_pool2d", "avg_pool2d", "avg_pool2d_gradient"):
+        register(Kernel(_name, getattr(native.bfloat16, _name), _accepts_half, ("bfloat16",)), half=True)
+    _run = native.bfloat16.max_pool2d_gradient
+    register(Kernel("max_pool2d_gradient", _run, _accepts_half_gradient, ("bfloat16",)), half=True)

@@ -48,16 +48,17 @@ void over_places(const Dims& shape, const Dims& order, const Range& drawn, Body&
     });
 }
 
-nb::object dropout(const Input<float>& x, double p, std::uint64_t seed, const Range& drawn, double scale, double high, double low) {
+template <typename T>
+nb::object dropout(const Input<T>& x, double p, std::uint64_t seed, const Range& drawn, double scale, double high, double low) {
     const Dims shape = shape_of(x), order = dense_strides_like(shape, strides_of(x));
-    Output<float> out(shape, order);
+    Output<T> out(shape, order);
     {
         KernelScope scope;
-        const Dense<float> input(x, order);
+        const Dense<T> input(x, order);
         const CounterBasedRandom random(seed, p);
-        const bool streamed = outgrows_caches(2 * count_of(shape));
+        const bool streamed = outgrows_caches(2 * count_of(shape) * sizeof(T) / 4);
         over_places(shape, order, drawn, [&](std::int64_t first, std::int64_t count, std::uint32_t place, std::uint32_t step) {
-            LEAF_WIDE(dropout_run)(input.data() + first, count, random, place, step, static_cast<float>(scale),
+            LEAF_WIDE(dropout_run<T>)(input.data() + first, count, random, place, step, static_cast<float>(scale),
                                    static_cast<float>(high), static_cast<float>(low), out.data() + first,
                                    streamed && count >= 256);
         });
@@ -88,8 +89,13 @@ nb::object rrelu_gradient(const Input<float>& g, const Input<float>& x, double l
 
 void bind_dropout_ops(nb::module_& module) {
     using nb::arg;
-    module.def("dropout", &dropout, arg("x").noconvert(), nb::kw_only(), arg("p"), arg("seed"), arg("drawn"), arg("scale"),
-               arg("high") = 0.0, arg("low") = 0.0);
+    const auto of_type = [](nb::module_& place, auto run) {
+        place.def("dropout", run, arg("x").noconvert(), nb::kw_only(), arg("p"), arg("seed"), arg("drawn"), arg("scale"),
+                  arg("high") = 0.0, arg("low") = 0.0);
+    };
+    nb::module_ half = bfloat16_module(module);
+    of_type(module, &dropout<float>);
+    of_type(half, &dropout<bfloat16>);
     module.def("rrelu_gradient", &rrelu_gradient, arg("g").noconvert(), arg("x").noconvert(), nb::kw_only(), arg("lower"),
                arg("upper"), arg("seed"), arg("drawn"));
     module.def(

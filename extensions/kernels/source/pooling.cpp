@@ -1,4 +1,4 @@
-// 2-D pooling over channels-last floats: the inner loops run along channels, so that one comparison serves eight.
+// 2-D pooling over channels-last floats or bfloat16: the inner loops run along channels, so that one comparison serves eight.
 #include "pooling.hpp"
 
 #include <algorithm>
@@ -74,16 +74,17 @@ void for_rows(const Windows& windows, std::int64_t share, const Run& run) {
     });
 }
 
-nb::object max_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
+template <typename T>
+nb::object max_pool2d(const Input<T>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
     const Windows windows(shape_of(x), kernel, stride, padding, dilation);
-    auto values = Output<float>::channels_last(windows.output);
+    auto values = Output<T>::channels_last(windows.output);
     auto indices = Output<std::int64_t>::channels_last(windows.output);
     {
         KernelScope scope;
         const auto input = channels_last(x);
         const PoolPlane plane = windows.plane();
         for_rows(windows, 1, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
-            LEAF(max_pool_row)(input.data() + from, plane, row, values.data() + to, indices.data() + to);
+            LEAF(max_pool_row<T>)(input.data() + from, plane, row, values.data() + to, indices.data() + to);
         });
     }
     return nb::make_tuple(values.to_python(), indices.to_python());
@@ -103,14 +104,36 @@ nb::object quantized_max_pool2d(const Input<std::uint8_t>& x, Pair kernel, Pair 
     return values.to_python();
 }
 
-nb::object max_pool2d_gradient(const Input<float>& gradient, const Input<std::int64_t>& indices,
+// Where gradients of one sample are added up: in the result, or in floats beside it that are rounded in the end.
+template <typename T>
+struct Sums {
+    Buffer<float> own;
+    explicit Sums(std::int64_t count) {
+        if constexpr (!std::is_same_v<T, float>) own = Buffer<float>(count);
+    }
+    float* zeros(T* to, std::int64_t count) {
+        float* sums = nullptr;
+        if constexpr (std::is_same_v<T, float>)
+            sums = to;
+        else
+            sums = own.data();
+        std::fill_n(sums, count, 0.f);
+        return sums;
+    }
+    void keep([[maybe_unused]] T* to, [[maybe_unused]] std::int64_t count) const {
+        if constexpr (!std::is_same_v<T, float>) LEAF(stored)(own.data(), count, to);
+    }
+};
+
+template <typename T>
+nb::object max_pool2d_gradient(const Input<T>& gradient, const Input<std::int64_t>& indices,
                                const Dims& input_shape) {
     const Dims shape = shape_of(gradient);
     if (input_shape.size() != 4 || shape.size() != 4 || shape[0] != input_shape[0] || shape[1] != input_shape[1])
         refuse("max_pool2d gradient has shape " + text(shape) + ", which no pooling of " + text(input_shape) + " gives");
     if (shape_of(indices) != shape)
         refuse("max_pool2d indices have shape " + text(shape_of(indices)) + "; expected the gradient's " + text(shape));
-    auto out = Output<float>::channels_last(input_shape);
+    auto out = Output<T>::channels_last(input_shape);
     std::atomic<bool> outside{false};
     {
         KernelScope scope;
@@ -121,13 +144,14 @@ nb::object max_pool2d_gradient(const Input<float>& gradient, const Input<std::in
         const bool tiles = pixels > 0 && shape[2] <= height && shape[3] <= width &&
                            plane < std::numeric_limits<int>::max();
         parallel_for(shape[0], grain_for(plane * channels), [&](std::int64_t begin, std::int64_t end) {
+            Sums<T> sums(plane * channels);
             for (std::int64_t n = begin; n < end; ++n) {
-                const float* from = gradients.data() + n * pixels * channels;
+                const T* from = gradients.data() + n * pixels * channels;
                 const std::int64_t* where = places.data() + n * pixels * channels;
-                float* to = out.data() + n * plane * channels;
-                if (tiles && LEAF(max_pool_tile_gradient)(from, where, height, width, channels, shape[2], shape[3], to))
+                T* whole = out.data() + n * plane * channels;
+                if (tiles && LEAF(max_pool_tile_gradient<T>)(from, where, height, width, channels, shape[2], shape[3], whole))
                     continue;
-                std::fill_n(to, plane * channels, 0.f);
+                float* to = sums.zeros(whole, plane * channels);
                 for (std::int64_t i = 0; i < pixels; ++i)
                     for (std::int64_t c = 0; c < channels; ++c) {
                         const std::int64_t place = where[i * channels + c];
@@ -136,6 +160,7 @@ nb::object max_pool2d_gradient(const Input<float>& gradient, const Input<std::in
                         else
                             to[place * channels + c] += from[i * channels + c];
                     }
+                sums.keep(whole, plane * channels);
             }
         });
     }
@@ -145,26 +170,28 @@ nb::object max_pool2d_gradient(const Input<float>& gradient, const Input<std::in
     return out.to_python();
 }
 
-nb::object avg_pool2d(const Input<float>& x, Pair kernel, Pair stride, Pair padding, bool count_include_pad) {
+template <typename T>
+nb::object avg_pool2d(const Input<T>& x, Pair kernel, Pair stride, Pair padding, bool count_include_pad) {
     const Windows windows(shape_of(x), kernel, stride, padding, {1, 1});
-    auto values = Output<float>::channels_last(windows.output);
+    auto values = Output<T>::channels_last(windows.output);
     {
         KernelScope scope;
         const auto input = channels_last(x);
         const PoolPlane plane = windows.plane();
         for_rows(windows, 1, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
-            LEAF(average_pool_row)(input.data() + from, plane, row, count_include_pad, values.data() + to);
+            LEAF(average_pool_row<T>)(input.data() + from, plane, row, count_include_pad, values.data() + to);
         });
     }
     return values.to_python();
 }
 
-nb::object avg_pool2d_gradient(const Input<float>& gradient, const Dims& input_shape, Pair kernel, Pair stride,
+template <typename T>
+nb::object avg_pool2d_gradient(const Input<T>& gradient, const Dims& input_shape, Pair kernel, Pair stride,
                                Pair padding, bool count_include_pad) {
     const Windows windows(input_shape, kernel, stride, padding, {1, 1});
     if (shape_of(gradient) != windows.output)
         refuse("avg_pool2d gradient has shape " + text(shape_of(gradient)) + "; expected " + text(windows.output));
-    auto out = Output<float>::channels_last(input_shape);
+    auto out = Output<T>::channels_last(input_shape);
     {
         KernelScope scope;
         const auto gradients = channels_last(gradient);
@@ -172,30 +199,41 @@ nb::object avg_pool2d_gradient(const Input<float>& gradient, const Dims& input_s
         const std::int64_t image = input_shape[1] * input_shape[2] * input_shape[3];
         const std::int64_t out_row = windows.output[3] * windows.output[1];
         parallel_for(input_shape[0], grain_for(image), [&](std::int64_t begin, std::int64_t end) {
-            std::fill_n(out.data() + begin * image, (end - begin) * image, 0.f);
-            for (std::int64_t n = begin; n < end; ++n)
+            Sums<T> sums(image);
+            for (std::int64_t n = begin; n < end; ++n) {
+                float* to = sums.zeros(out.data() + n * image, image);
                 for (std::int64_t row = 0; row < windows.output[2]; ++row)
-                    LEAF(average_pool_gradient_row)(gradients.data() + (n * windows.output[2] + row) * out_row, plane, row,
-                                              count_include_pad, out.data() + n * image);
+                    LEAF(average_pool_gradient_row<T>)(gradients.data() + (n * windows.output[2] + row) * out_row, plane, row,
+                                                       count_include_pad, to);
+                sums.keep(out.data() + n * image, image);
+            }
         });
     }
     return out.to_python();
+}
+
+template <typename T>
+void bind_alike(nb::module_& module) {
+    using nb::arg;
+    module.def("max_pool2d", &max_pool2d<T>, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
+               arg("padding"), arg("dilation"));
+    module.def("max_pool2d_gradient", &max_pool2d_gradient<T>, arg("gradient").noconvert(), arg("indices").noconvert(),
+               nb::kw_only(), arg("input_shape"));
+    module.def("avg_pool2d", &avg_pool2d<T>, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
+               arg("padding"), arg("count_include_pad") = true);
+    module.def("avg_pool2d_gradient", &avg_pool2d_gradient<T>, arg("gradient").noconvert(), nb::kw_only(),
+               arg("input_shape"), arg("kernel"), arg("stride"), arg("padding"), arg("count_include_pad") = true);
 }
 
 }  // namespace
 
 void bind_pooling(nb::module_& module) {
     using nb::arg;
-    module.def("max_pool2d", &max_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
-               arg("padding"), arg("dilation"));
+    bind_alike<float>(module);
+    nb::module_ half = bfloat16_module(module);
+    bind_alike<bfloat16>(half);
     module.def("quantized_max_pool2d", &quantized_max_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"),
                arg("stride"), arg("padding"), arg("dilation"));
-    module.def("max_pool2d_gradient", &max_pool2d_gradient, arg("gradient").noconvert(), arg("indices").noconvert(),
-               nb::kw_only(), arg("input_shape"));
-    module.def("avg_pool2d", &avg_pool2d, arg("x").noconvert(), nb::kw_only(), arg("kernel"), arg("stride"),
-               arg("padding"), arg("count_include_pad") = true);
-    module.def("avg_pool2d_gradient", &avg_pool2d_gradient, arg("gradient").noconvert(), nb::kw_only(),
-               arg("input_shape"), arg("kernel"), arg("stride"), arg("padding"), arg("count_include_pad") = true);
 }
 
 }  // namespace workbench

@@ -1,4 +1,4 @@
-// Sums, means and extremes of float32 over any dimensions. The input is walked in the order of its memory.
+// Sums, means and extremes of float32 or bfloat16 over any dimensions. The input is walked in the order of its memory.
 #include "reduce.hpp"
 
 #include <algorithm>
@@ -72,23 +72,25 @@ double combined(Reduction kind, double a, double b) {
 }
 
 // total (op)= what lies at `x`, rows [begin, end) of all that is reduced, `columns` of each.
-void accumulate(Reduction kind, const Plan& plan, const float* x, std::int64_t columns, std::int64_t begin, std::int64_t end,
+template <typename T>
+void accumulate(Reduction kind, const Plan& plan, const T* x, std::int64_t columns, std::int64_t begin, std::int64_t end,
                 double* total) {
     while (begin < end) {
         const std::int64_t row = begin % plan.deep, rows = std::min(plan.deep - row, end - begin);
-        const float* from = x + plan.reduced.at(begin / plan.deep).first + row * plan.row_step;
+        const T* from = x + plan.reduced.at(begin / plan.deep).first + row * plan.row_step;
         if (plan.columns == 1 && plan.row_step == 1)
-            *total = combined(kind, *total, LEAF_WIDE(run_reduced)(kind, from, rows));
+            *total = combined(kind, *total, LEAF_WIDE(run_reduced<T>)(kind, from, rows));
         else
-            LEAF_WIDE(rows_reduced)(kind, from, rows, columns, plan.row_step, total);
+            LEAF_WIDE(rows_reduced<T>)(kind, from, rows, columns, plan.row_step, total);
         begin += rows;
     }
 }
 
-void reduce_all(Reduction kind, const Plan& plan, const float* x, double divisor, float* out) {
+template <typename T>
+void reduce_all(Reduction kind, const Plan& plan, const T* x, double divisor, T* out) {
     const std::int64_t blocks = (plan.columns + widest - 1) / widest, tasks = plan.kept.count * blocks;
     const std::int64_t deep = plan.reduced.count * plan.deep, width = std::min(plan.columns, widest);
-    const auto finish = [&](const double* total, std::int64_t columns, float* to) {
+    const auto finish = [&](const double* total, std::int64_t columns, T* to) {
         for (std::int64_t c = 0; c < columns; ++c)
             to[c * plan.column_step] = static_cast<float>(kind == Reduction::mean ? total[c] / divisor : total[c]);
     };
@@ -101,7 +103,7 @@ void reduce_all(Reduction kind, const Plan& plan, const float* x, double divisor
         tasks >= thread_count()) {
         const std::int64_t step = plan.kept.from_steps[0], out_step = plan.kept.to_steps[0];
         parallel_for(tasks, grain_for(deep), [&](std::int64_t begin, std::int64_t end) {
-            LEAF_WIDE(runs_reduced)(kind, x + begin * step, end - begin, deep, step, divisor, out + begin * out_step, out_step);
+            LEAF_WIDE(runs_reduced<T>)(kind, x + begin * step, end - begin, deep, step, divisor, out + begin * out_step, out_step);
         });
         return;
     }
@@ -137,7 +139,8 @@ void reduce_all(Reduction kind, const Plan& plan, const float* x, double divisor
     }
 }
 
-nb::object reduce(const Input<float>& x, const Dims& dim, bool keepdim, Reduction kind, const char* name) {
+template <typename T>
+nb::object reduce(const Input<T>& x, const Dims& dim, bool keepdim, Reduction kind, const char* name) {
     const Dims shape = shape_of(x);
     std::vector<bool> reduced(shape.size(), false);
     for (const std::int64_t axis : dim) {
@@ -153,14 +156,14 @@ nb::object reduce(const Input<float>& x, const Dims& dim, bool keepdim, Reductio
     const std::int64_t count = count_of(shape), results = count_of(full);
     if (count == 0 && results && kind != Reduction::sum)
         refuse(std::string(name) + " of shape " + text(shape) + ": nothing has none");
-    auto out = Output<float>::row_major(left);
+    auto out = Output<T>::row_major(left);
     {
         KernelScope scope;
         if (count == 0) {
             std::fill_n(out.data(), results, 0.f);
         } else {
             const Dims order = dense_strides_like(shape, strides_of(x)), full_strides = row_major_strides(full);
-            const Dense<float> input(x, order);
+            const Dense<T> input(x, order);
             Dims target(shape.size());
             for (std::size_t i = 0; i < shape.size(); ++i) target[i] = reduced[i] ? 0 : full_strides[i];
             const Plan plan(merge(shape, order, target));
@@ -170,19 +173,26 @@ nb::object reduce(const Input<float>& x, const Dims& dim, bool keepdim, Reductio
     return out.to_python();
 }
 
-}  // namespace
-
-void bind_reduce(nb::module_& module) {
+template <typename T>
+void bind_alike(nb::module_& module) {
     using nb::arg;
     static constexpr std::pair<const char*, Reduction> kinds[] = {
         {"sum", Reduction::sum}, {"mean", Reduction::mean}, {"amax", Reduction::amax}, {"amin", Reduction::amin}};
     for (const auto& [name, kind] : kinds)
         module.def(
             name,
-            [name = name, kind = kind](const Input<float>& x, const Dims& dim, bool keepdim) {
-                return reduce(x, dim, keepdim, kind, name);
+            [name = name, kind = kind](const Input<T>& x, const Dims& dim, bool keepdim) {
+                return reduce<T>(x, dim, keepdim, kind, name);
             },
             arg("x").noconvert(), nb::kw_only(), arg("dim"), arg("keepdim"));
+}
+
+}  // namespace
+
+void bind_reduce(nb::module_& module) {
+    bind_alike<float>(module);
+    nb::module_ half = bfloat16_module(module);
+    bind_alike<bfloat16>(half);
 }
 
 }  // namespace workbench

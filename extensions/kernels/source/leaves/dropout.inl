@@ -1,8 +1,8 @@
 // Values that chance decides about. Included once per instruction set; see dispatch.hpp.
 #include "counter_based_random.inl"
 
-template <typename Value>
-static WORKBENCH_INLINE void written(std::int64_t count, float* out, bool streamed, Value&& value) {
+template <typename T, typename Value>
+static WORKBENCH_INLINE void written(std::int64_t count, T* out, bool streamed, Value&& value) {
     const auto some = [&](std::int64_t i, std::int64_t n) { store_some(out + i, value(i, n), n); };
     if (streamed) {
         along(out, count, true, [&](std::int64_t i) { stream_floats(out + i, value(i, std::int64_t{lanes})); }, some);
@@ -12,13 +12,15 @@ static WORKBENCH_INLINE void written(std::int64_t count, float* out, bool stream
     }
 }
 
-static WORKBENCH_INLINE floats taken(const float* p, std::int64_t count) {
+template <typename T>
+static WORKBENCH_INLINE floats taken(const T* p, std::int64_t count) {
     return count == lanes ? load_floats(p) : load_some(p, count);
 }
 
 // out = x * scale + high where a place is kept, x * 0 + low elsewhere. Values share a place where `step` is 0.
-static void dropout_run(const float* x, std::int64_t count, const CounterBasedRandom& random, std::uint32_t place, std::uint32_t step,
-                        float scale, float high, float low, float* out, bool streamed) {
+template <typename T>
+static void dropout_run(const T* x, std::int64_t count, const CounterBasedRandom& random, std::uint32_t place, std::uint32_t step,
+                        float scale, float high, float low, T* out, bool streamed) {
     const RandomNumbers numbers(random, place, step);
     const floats factor = all(scale), nothing = all(0.f), up = all(high), down = all(low);
     if (step == 0) {

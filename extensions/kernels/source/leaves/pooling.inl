@@ -1,4 +1,4 @@
-// Pooling: the loops over windows and channels. Included once per instruction set; see dispatch.hpp.
+// Pooling: the loops over windows and channels, floats or bfloat16 (`T`) computed in floats. Included once per instruction set; see dispatch.hpp.
 
 // The taps of one window that lie inside the input: first, first + dilation, ... below `end`.
 struct Taps {
@@ -14,7 +14,8 @@ static WORKBENCH_INLINE Taps taps(std::int64_t out, std::int64_t kernel, std::in
 }
 
 // One row of outputs. A NaN wins over every number, and of equal values the first one wins, as in PyTorch.
-static void max_pool_row(const float* image, const PoolPlane& p, std::int64_t row, float* values,
+template <typename T>
+static void max_pool_row(const T* image, const PoolPlane& p, std::int64_t row, T* values,
                                    std::int64_t* indices) {
     const std::int64_t width = p.width, channels = p.channels;
     const Taps ys = taps(row, p.kernel_y, p.stride_y, p.padding_y, p.dilation_y, p.height);
@@ -79,9 +80,10 @@ static void max_pool_tile_row(const float* rows, std::int64_t width, std::int64_
 
 // The gradient of one sample when its windows are tiles: every input element takes its window's gradient or zero.
 // Returns false, with `out` half written, when an index lies outside its own tile.
-static bool max_pool_tile_gradient(const float* gradient, const std::int64_t* indices, std::int64_t height,
+template <typename T>
+static bool max_pool_tile_gradient(const T* gradient, const std::int64_t* indices, std::int64_t height,
                                              std::int64_t width, std::int64_t channels, std::int64_t out_height,
-                                             std::int64_t out_width, float* out) {
+                                             std::int64_t out_width, T* out) {
     const std::int64_t high = height / out_height, wide = width / out_width;
     ints8 all_found = spread(-1);
     bool tail_found = true;
@@ -109,7 +111,7 @@ static bool max_pool_tile_gradient(const float* gradient, const std::int64_t* in
                     for (std::int64_t x = column * wide; x < (column + 1) * wide; ++x) {
                         const bool chosen = indices[at + c] == y * width + x;
                         found |= chosen;
-                        out[(y * width + x) * channels + c] = chosen ? gradient[at + c] : 0.f;
+                        out[(y * width + x) * channels + c] = chosen ? static_cast<float>(gradient[at + c]) : 0.f;
                     }
                 tail_found &= found;
             }
@@ -139,27 +141,43 @@ static void max_pool_bytes_row(const std::uint8_t* image, const PoolPlane& p, st
     }
 }
 
+// The averages of `many` vectors of channels: so many sums run at once.
+template <int many, typename T>
+static WORKBENCH_INLINE void average_of(const T* image, std::int64_t channels, std::int64_t width, Taps ys, Taps xs, float count,
+                                        T* out) {
+    floats8 sums[many];
+    for (int v = 0; v < many; ++v) sums[v] = spread(0.f);
+    for (std::int64_t y = ys.first; y < ys.end; ++y)
+        for (std::int64_t x = xs.first; x < xs.end; ++x)
+            for (int v = 0; v < many; ++v) sums[v] += load(image + (y * width + x) * channels + 8 * v);
+    for (int v = 0; v < many; ++v) store(out + 8 * v, sums[v] / count);
+}
+
 // One row of averages; `padded` divides by the whole window, else by the taps inside the input.
-static void average_pool_row(const float* image, const PoolPlane& p, std::int64_t row, bool padded,
-                                       float* values) {
+template <typename T>
+static void average_pool_row(const T* image, const PoolPlane& p, std::int64_t row, bool padded, T* values) {
     const std::int64_t width = p.width, channels = p.channels;
     const Taps ys = taps(row, p.kernel_y, p.stride_y, p.padding_y, 1, p.height);
     for (std::int64_t column = 0; column < p.out_width; ++column) {
         const Taps xs = taps(column, p.kernel_x, p.stride_x, p.padding_x, 1, width);
         const std::int64_t inside = (ys.end - ys.first) * (xs.end - xs.first);
         const float count = static_cast<float>(padded ? p.kernel_y * p.kernel_x : inside);
-        float* out = values + column * channels;
-        for (std::int64_t c = 0; c < channels; ++c) out[c] = 0.f;
-        for (std::int64_t y = ys.first; y < ys.end; ++y)
-            for (std::int64_t x = xs.first; x < xs.end; ++x) {
-                const float* tap = image + (y * width + x) * channels;
-                for (std::int64_t c = 0; c < channels; ++c) out[c] += tap[c];
-            }
-        for (std::int64_t c = 0; c < channels; ++c) out[c] /= count;
+        T* out = values + column * channels;
+        std::int64_t c = 0;
+        for (; c + 64 <= channels; c += 64) average_of<8>(image + c, channels, width, ys, xs, count, out + c);
+        for (; c + 8 <= channels; c += 8) average_of<1>(image + c, channels, width, ys, xs, count, out + c);
+        for (; c < channels; ++c) {
+            float sum = 0.f;
+            for (std::int64_t y = ys.first; y < ys.end; ++y)
+                for (std::int64_t x = xs.first; x < xs.end; ++x) sum += image[(y * width + x) * channels + c];
+            out[c] = sum / count;
+        }
     }
 }
 
-static void average_pool_gradient_row(const float* gradient, const PoolPlane& p, std::int64_t row,
+// Adds to `out`, which is in floats: windows may share places.
+template <typename T>
+static void average_pool_gradient_row(const T* gradient, const PoolPlane& p, std::int64_t row,
                                                 bool padded, float* out) {
     const std::int64_t width = p.width, channels = p.channels;
     const Taps ys = taps(row, p.kernel_y, p.stride_y, p.padding_y, 1, p.height);
@@ -167,11 +185,18 @@ static void average_pool_gradient_row(const float* gradient, const PoolPlane& p,
         const Taps xs = taps(column, p.kernel_x, p.stride_x, p.padding_x, 1, width);
         const std::int64_t inside = (ys.end - ys.first) * (xs.end - xs.first);
         const float count = static_cast<float>(padded ? p.kernel_y * p.kernel_x : inside);
-        const float* from = gradient + column * channels;
+        const T* from = gradient + column * channels;
         for (std::int64_t y = ys.first; y < ys.end; ++y)
             for (std::int64_t x = xs.first; x < xs.end; ++x) {
                 float* tap = out + (y * width + x) * channels;
                 for (std::int64_t c = 0; c < channels; ++c) tap[c] += from[c] / count;
             }
     }
+}
+
+// What was added up in floats, as it is stored.
+static void stored(const float* from, std::int64_t count, bfloat16* to) {
+    std::int64_t i = 0;
+    for (; i + 8 <= count; i += 8) store(to + i, load(from + i));
+    for (; i < count; ++i) to[i] = bfloat16(from[i]);
 }

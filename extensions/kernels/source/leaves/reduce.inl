@@ -1,4 +1,4 @@
-// Sums and extremes of runs and of rows. Included once per instruction set; see dispatch.hpp.
+// Sums and extremes of runs and of rows, floats or bfloat16 (`T`) computed in floats. Included once per instruction set; see dispatch.hpp.
 
 template <bool largest>
 static WORKBENCH_INLINE floats further(floats a, floats b) {  // NaN in a is lost: callers look for it
@@ -11,13 +11,15 @@ static WORKBENCH_INLINE float further(float a, float b) {
 
 // Asks for what lies this far ahead: memory is read at twice the pace at which the CPU follows a run by itself, which
 // stops at every page.
-static WORKBENCH_INLINE void ask_ahead(const float* x, std::int64_t count) {
-    constexpr std::int64_t line = 16, ahead = 4096;
+template <typename T>
+static WORKBENCH_INLINE void ask_ahead(const T* x, std::int64_t count) {
+    constexpr std::int64_t line = 64 / sizeof(T), ahead = 4096;
     for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(x + ahead + i);
 }
 
 // The sum of a run of floats: 64 floats are added in each lane, then doubles take over.
-static double run_sum(const float* x, std::int64_t count) {
+template <typename T>
+static double run_sum(const T* x, std::int64_t count) {
     double total = 0;
     std::int64_t i = 0;
     constexpr std::int64_t step = 4 * lanes;
@@ -32,12 +34,12 @@ static double run_sum(const float* x, std::int64_t count) {
         const floats part = (a + b) + (c + d);
         total += static_cast<double>(lanes_sum(part));
     }
-    for (; i < count; ++i) total += static_cast<double>(x[i]);
+    for (; i < count; ++i) total += static_cast<double>(static_cast<float>(x[i]));
     return total;
 }
 
-template <bool largest>
-static WORKBENCH_INLINE double run_extreme(const float* x, std::int64_t count) {
+template <bool largest, typename T>
+static WORKBENCH_INLINE double run_extreme(const T* x, std::int64_t count) {
     float best = x[0];
     std::int64_t i = 0;
     constexpr std::int64_t step = 4 * lanes;
@@ -62,11 +64,12 @@ static WORKBENCH_INLINE double run_extreme(const float* x, std::int64_t count) {
             best = further<largest>(best, a[lane]);
         }
     }
-    for (; i < count; ++i) best = further<largest>(best, x[i]);
+    for (; i < count; ++i) best = further<largest>(best, static_cast<float>(x[i]));
     return static_cast<double>(best);
 }
 
-static double run_reduced(Reduction kind, const float* x, std::int64_t count) {
+template <typename T>
+static double run_reduced(Reduction kind, const T* x, std::int64_t count) {
     switch (kind) {
         case Reduction::amax: return run_extreme<true>(x, count);
         case Reduction::amin: return run_extreme<false>(x, count);
@@ -75,8 +78,9 @@ static double run_reduced(Reduction kind, const float* x, std::int64_t count) {
 }
 
 // A result for each of `rows` runs, which lie `step` apart.
-static void runs_reduced(Reduction kind, const float* x, std::int64_t rows, std::int64_t run, std::int64_t step,
-                         double divisor, float* out, std::int64_t out_step) {
+template <typename T>
+static void runs_reduced(Reduction kind, const T* x, std::int64_t rows, std::int64_t run, std::int64_t step, double divisor,
+                         T* out, std::int64_t out_step) {
     const bool plain = kind == Reduction::sum || kind == Reduction::mean;
     const float share = kind == Reduction::mean ? static_cast<float>(divisor) : 1.f;
     if (plain && run <= 16 * lanes) {
@@ -109,7 +113,8 @@ static void runs_reduced(Reduction kind, const float* x, std::int64_t rows, std:
 }
 
 // total (op)= each of `rows` rows of `columns` <= 4096 values, which lie `step` apart.
-static void rows_reduced(Reduction kind, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t step,
+template <typename T>
+static void rows_reduced(Reduction kind, const T* x, std::int64_t rows, std::int64_t columns, std::int64_t step,
                          double* total) {
     constexpr std::int64_t high = 64;  // sums of 64 floats lose little; doubles take them from there
     alignas(64) float part[4096];
@@ -117,11 +122,11 @@ static void rows_reduced(Reduction kind, const float* x, std::int64_t rows, std:
         const bool largest = kind == Reduction::amax;
         for (std::int64_t c = 0; c < columns; ++c) part[c] = x[c];
         for (std::int64_t row = 1; row < rows; ++row) {
-            const float* from = x + row * step;
+            const T* from = x + row * step;
             if (largest)
-                for (std::int64_t c = 0; c < columns; ++c) part[c] = further<true>(part[c], from[c]);
+                for (std::int64_t c = 0; c < columns; ++c) part[c] = further<true>(part[c], static_cast<float>(from[c]));
             else
-                for (std::int64_t c = 0; c < columns; ++c) part[c] = further<false>(part[c], from[c]);
+                for (std::int64_t c = 0; c < columns; ++c) part[c] = further<false>(part[c], static_cast<float>(from[c]));
         }
         for (std::int64_t c = 0; c < columns; ++c) {
             const double value = static_cast<double>(part[c]);
@@ -131,14 +136,14 @@ static void rows_reduced(Reduction kind, const float* x, std::int64_t rows, std:
     }
     if (rows < 4) {
         for (std::int64_t row = 0; row < rows; ++row)
-            for (std::int64_t c = 0; c < columns; ++c) total[c] += static_cast<double>(x[row * step + c]);
+            for (std::int64_t c = 0; c < columns; ++c) total[c] += static_cast<double>(static_cast<float>(x[row * step + c]));
         return;
     }
     for (std::int64_t top = 0; top < rows; top += high) {
         const std::int64_t bottom = rows - top < high ? rows : top + high;
         std::int64_t row = top;
         for (; row + 4 <= bottom; row += 4) {
-            const float *a = x + row * step, *b = a + step, *c = b + step, *d = c + step;
+            const T *a = x + row * step, *b = a + step, *c = b + step, *d = c + step;
             const bool first = row == top;
             if (columns <= 256) ask_ahead(a, 4 * columns);
             along(

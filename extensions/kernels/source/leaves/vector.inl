@@ -77,30 +77,33 @@ typedef halves16_unaligned halves_unaligned;
 typedef halves8 halves;
 typedef halves8_unaligned halves_unaligned;
 #endif
+static WORKBENCH_INLINE floats8 widened(halves8 bits) { return (floats8)(__builtin_convertvector(bits, ints8) << 16); }
+static WORKBENCH_INLINE halves8 narrowed(floats8 v) {
+    const ints8 whole = (ints8)v, rounded = whole + 0x7fff + ((whole >> 16) & 1);
+    const ints8 kept = v != v ? (whole & static_cast<std::int32_t>(0x80000000)) | 0x7fc00000 : rounded;
+#ifdef WORKBENCH_AVX2
+    const __m256i upper = _mm256_srli_epi32((__m256i)kept, 16);
+    return (halves8)_mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
+#else
+    return __builtin_convertvector((kept >> 16) & 0xffff, halves8);
+#endif
+}
+#ifdef WORKBENCH_AVX512
 static WORKBENCH_INLINE floats widened(halves bits) { return (floats)(__builtin_convertvector(bits, ints) << 16); }
 static WORKBENCH_INLINE halves narrowed(floats v) {
-    const ints whole = (ints)v;
-#if defined(WORKBENCH_AVX512)
-    const __m512i up = _mm512_add_epi32((__m512i)whole, _mm512_set1_epi32(0x7fff));
-    const __mmask16 odd = _mm512_test_epi32_mask((__m512i)whole, _mm512_set1_epi32(0x10000));
+    const __m512i whole = (__m512i)v, up = _mm512_add_epi32(whole, _mm512_set1_epi32(0x7fff));
+    const __mmask16 odd = _mm512_test_epi32_mask(whole, _mm512_set1_epi32(0x10000));
     const __m512i rounded = _mm512_mask_add_epi32(up, odd, up, _mm512_set1_epi32(1));
     const __mmask16 nan = _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q);
-    const __m512i sign = _mm512_and_epi32((__m512i)whole, _mm512_set1_epi32(static_cast<int>(0x80000000)));
+    const __m512i sign = _mm512_and_epi32(whole, _mm512_set1_epi32(static_cast<int>(0x80000000)));
     const __m512i kept = _mm512_mask_or_epi32(rounded, nan, sign, _mm512_set1_epi32(0x7fc00000));
     // The upper half of each number, side by side.
     const __m512i upper = _mm512_set_epi64(0, 0, 0, 0, 0x001f001d001b0019, 0x0017001500130011, 0x000f000d000b0009, 0x0007000500030001);
     return (halves)_mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, kept));
-#else
-    const ints rounded = whole + 0x7fff + ((whole >> 16) & 1);
-    const ints kept = v != v ? (whole & static_cast<std::int32_t>(0x80000000)) | 0x7fc00000 : rounded;
-#if defined(WORKBENCH_AVX2)
-    const __m256i upper = _mm256_srli_epi32((__m256i)kept, 16);
-    return (halves)_mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
-#else
-    return __builtin_convertvector((kept >> 16) & 0xffff, halves);
-#endif
-#endif
 }
+#endif
+static WORKBENCH_INLINE floats8 load(const bfloat16* p) { return widened(*reinterpret_cast<const halves8_unaligned*>(p)); }
+static WORKBENCH_INLINE void store(bfloat16* p, floats8 v) { *reinterpret_cast<halves8_unaligned*>(p) = narrowed(v); }
 static WORKBENCH_INLINE halves load_bits(const bfloat16* p) { return *reinterpret_cast<const halves_unaligned*>(p); }
 static WORKBENCH_INLINE halves load_some_bits(const bfloat16* p, std::int64_t count) {
 #ifdef WORKBENCH_AVX512

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.base.dims import Dims
+from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import SymbolicSize, remembered
 from workbench.core.dtype_rules import KEEP
@@ -46,7 +47,8 @@ def even_windows(spatial: Sizes, sizes: Sizes) -> dict[str, Sizes] | None:
 def pools_plainly(x: Any) -> bool:
     """Say whether values are summed as precisely in windows of one size as by the way that takes all sizes."""
     dtype = x.payload.dtype
-    return bool(dtype.kind == "f" and dtype.itemsize >= 4)
+    # Either way takes 16-bit numbers to float32, and rounds its results once.
+    return bool(dtype.kind == "f" or half_width(dtype))
 
 
 def _differs(spatial: Any, sizes: Any) -> bool:
