@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workbench.base.quiet import QUIET, WARNINGS
 from workbench.core.op import Op
 from workbench.core.overlap import lies_apart, overlap
 from workbench.core.stack import IN_FORCE
@@ -62,8 +63,11 @@ def written_directly(target: Any, op: Op, operands: tuple[Any, ...]) -> bool:
     ):
         kernel.into(array, *arrays)
     else:
-        with np.errstate(all="ignore"):  # infinities and NaN are values like others
+        token = WARNINGS.set(QUIET)
+        try:
             op.into(*arrays, out=array)  # type: ignore[misc]
+        finally:
+            WARNINGS.reset(token)
     target._version += 1
     return True
 

@@ -12,7 +12,6 @@ because eager dispatch is what a notebook feels; everything else, and every refu
 
 from __future__ import annotations
 
-from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.foreign import mending
 from workbench.base.quantized_array import QuantizedArray
+from workbench.base.quiet import QUIET, WARNINGS
 from workbench.base.sparse_array import SparseArray
 from workbench.core import backend, sparse_rules, tape
 from workbench.core.bases import APPLY, eager
@@ -108,16 +108,7 @@ def _mark(results: Any) -> None:
 if eager is None:
     APPLY.give(apply)
 else:
-    # What np.errstate sets is a context variable: setting that costs a tenth of entering a context manager. It has no
-    # public name, but it is what differs inside.
-    _outside = copy_context()
-    with np.errstate(all="ignore"):
-        ((_warnings, _quiet),) = [
-            (one, now)
-            for one, now in copy_context().items()
-            if one not in _outside or _outside[one] is not now
-        ]
-    eager.connect(IN_FORCE, BOTTOM, Node, apply, names_of, record, vars(tape), _warnings, _quiet)
+    eager.connect(IN_FORCE, BOTTOM, Node, apply, names_of, record, vars(tape), WARNINGS, QUIET)
 
 
 def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -150,8 +141,11 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if kernel is not None and (kernel is op.half_kernel or kernel.accepts(*arrays, **params)):
         out = kernel.run(*arrays, **params)
     else:
-        with np.errstate(all="ignore"):  # infinities and NaN are values like others
+        token = WARNINGS.set(QUIET)
+        try:
             out = op.forward(*arrays, **params)
+        finally:
+            WARNINGS.reset(token)
     if half is not None:
         out = narrowed(op, out, half, params)
     if op.outputs == 1:

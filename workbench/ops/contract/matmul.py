@@ -142,6 +142,8 @@ def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
         g = ops.unsqueeze(g, dim=len(g.payload.shape) - 1, name=None)
 
     def fit(gradient: Any, value: Any, matrix: Any) -> Any:
+        if gradient.payload.shape == value.payload.shape:
+            return gradient
         return ops.reshape(ops.sum_to(gradient, sizes=matrix.payload.shape), sizes=value.payload.shape)
 
     return (
@@ -224,17 +226,18 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return out
 
 
+def _as_rows(x: Any) -> Any:
+    """Lay all dims but the last out as rows."""
+    sizes = x.payload.shape
+    return x if len(sizes) == 2 else ops.reshape(x, sizes=(math.prod(sizes[:-1]), sizes[-1]))
+
+
 def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     x, weight = c.inputs[:2]
-    rows = math.prod(x.payload.shape[:-1])
-    flat = ops.reshape(g, sizes=(rows, g.payload.shape[-1])) if any(c.needs[1:]) else g
+    flat = _as_rows(g) if any(c.needs[1:]) else g
     grads = [
         ops.matmul(g, conjugate(weight)) if c.needs[0] else None,
-        ops.matmul(
-            ops.permute(flat, dim=(1, 0)), conjugate(ops.reshape(x, sizes=(rows, x.payload.shape[-1])))
-        )
-        if c.needs[1]
-        else None,
+        ops.matmul(ops.permute(flat, dim=(1, 0)), conjugate(_as_rows(x))) if c.needs[1] else None,
     ]
     if len(c.inputs) > 2:
         grads.append(ops.sum(flat, dim=(0,), keepdim=False) if c.needs[2] else None)

@@ -59,9 +59,15 @@ def _checked(index: Any, dim: int, size: int, op: str) -> None:
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
     """Return the NumPy key that picks `index` along `dim`, every other position from itself."""
-    # Open grids broadcast: the positions of the other dims are never written out.
-    grids = np.ogrid[tuple(slice(size) for size in index.shape)] if index.ndim else ()
-    return tuple(index if i == dim else grids[i] for i in range(index.ndim))
+    # Open grids broadcast: the positions of the other dims are never written out. NumPy's own makes them in Python,
+    # and checks them.
+    last = index.ndim - 1
+    return tuple(
+        [
+            index if i == dim else np.arange(size).reshape((size,) + (1,) * (last - i))
+            for i, size in enumerate(index.shape)
+        ]
+    )
 
 
 def _places(sizes: tuple[int, ...], index: Any, dim: int) -> Any:

@@ -266,6 +266,35 @@ def split_key(x: Dims, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...], list
     return tuple(shown), tuple(dims), picks
 
 
+def _plain_slice(part: slice) -> bool:
+    return type(part.start) in _PLAIN and type(part.stop) in _PLAIN and type(part.step) in _PLAIN
+
+
+def _simple(key: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
+    """Return a key of plain numbers, slices and new dims as `split_key` would; None for any other, and a wrong one."""
+    used, ellipsis = 0, -1
+    for place, one in enumerate(key):
+        kind = type(one)
+        if kind is int or (kind is slice and _plain_slice(one)):
+            used += 1
+        elif one is Ellipsis and ellipsis < 0:
+            ellipsis = place
+        elif one is not None:
+            return None
+    if used > ndim:
+        return None
+    fill = (slice(None),) * (ndim - used)
+    return (*key, *fill) if ellipsis < 0 else (*key[:ellipsis], *fill, *key[ellipsis + 1 :])
+
+
+def _picks_first(input: Any, key: Any) -> bool:
+    """Say whether a key is a tensor of whole numbers, which picks along the first dim."""
+    array = key.payload if isinstance(key, Value) else None
+    return (
+        type(array) is np.ndarray and array.dtype == np.int64 and array.ndim > 0 and bool(input.payload.shape)
+    )
+
+
 def _given_by_tensors(part: slice) -> bool:
     return isinstance(part.stop, Value) or isinstance(part.start, Value) or isinstance(part.step, Value)
 
@@ -415,8 +444,14 @@ def getitem(input: Any, key: Any) -> Tensor:
     (('N', 'C'), ('N', 'C', 'T'), (0, 3, 5))
     """
     # One integer or one slice, as in a loop over rows, needs no reading.
-    if type(key) is int or (type(key) is slice and not _given_by_tensors(key)):
+    if type(key) is int or (type(key) is slice and _plain_slice(key)):
         return ops.index(input, key=(key,))
+    if key is None or type(key) is tuple:
+        simple = _simple(key if type(key) is tuple else (key,), len(input.payload.shape))
+        if simple is not None:
+            return ops.index(input, key=simple)
+    elif _picks_first(input, key):
+        return ops.pick(input, key, dims=(0,))
     shown, dims, picks = split_key(dims_of(input), key)
     if not picks:
         return ops.index(input, key=shown)

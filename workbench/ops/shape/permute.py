@@ -22,7 +22,7 @@ from workbench.ops.shape.movement import MOVES, copying, move, on_codes
 
 
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.argsort(order))
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 PERMUTE = move(

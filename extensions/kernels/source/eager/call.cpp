@@ -68,6 +68,24 @@ PyObject* shape_of(PyArrayObject* array) {
     return shape.release();
 }
 
+// The same parameter as something that has a hash: a slice has none in older Pythons, its edges have.
+PyObject* hashable(PyObject* parameter) {
+    if (PySlice_Check(parameter)) {
+        auto* slice = reinterpret_cast<PySliceObject*>(parameter);
+        return PyTuple_Pack(4, reinterpret_cast<PyObject*>(&PySlice_Type), slice->start, slice->stop, slice->step);
+    }
+    Py_ssize_t n = PyTuple_CheckExact(parameter) ? PyTuple_GET_SIZE(parameter) : 0;
+    PyObject** items = reinterpret_cast<PyTupleObject*>(parameter)->ob_item;
+    if (!n || std::none_of(items, items + n, [](PyObject* one) { return PySlice_Check(one); })) return Py_NewRef(parameter);
+    Ref other(PyTuple_New(n));
+    for (Py_ssize_t i = 0; other && i < n; ++i) {
+        PyObject* item = hashable(items[i]);
+        if (!item) return nullptr;
+        PyTuple_SET_ITEM(other.object, i, item);
+    }
+    return other.release();
+}
+
 // The value that a view views; nullptr where it views nothing.
 const Value* viewed_by(const Value* value) {
     if (!some(value->view) || !PyTuple_Check(value->view) || PyTuple_GET_SIZE(value->view) != 4) return nullptr;
@@ -108,14 +126,15 @@ struct Call {
     Py_ssize_t words() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
 
     // Looks at the inputs; false where this call is not a common one.
-    bool look() {
+    // Where nothing is recorded, a view's place on the tape does not matter: gradient rules take transposes of weights.
+    bool look(bool grad) {
         if (n < 1 || n > MOST_INPUTS || words() > MOST_PARAMETERS) return false;
         int type = -1;
         for (Py_ssize_t i = 0; i < n; ++i) {
             PyObject* one = args[i];
             if (is_value(one)) {
                 auto* value = as_value(one);
-                if (!has_array(value) || stale(value) || value->inference) return false;
+                if (!has_array(value) || (grad && stale(value)) || value->inference) return false;
                 PyArrayObject* array = as_array(value->array);
                 int number = PyArray_TYPE(array);
                 if (op->keeps) {
@@ -180,7 +199,9 @@ struct Call {
         }
         for (Py_ssize_t i = 0; i < words(); ++i) {
             PyTuple_SET_ITEM(key.object, 2 * n + 2 * i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
-            PyTuple_SET_ITEM(key.object, 2 * n + 2 * i + 1, Py_NewRef(args[n + i]));
+            PyObject* parameter = hashable(args[n + i]);
+            if (!parameter) return nullptr;
+            PyTuple_SET_ITEM(key.object, 2 * n + 2 * i + 1, parameter);
         }
         return key.release();
     }
@@ -365,7 +386,7 @@ PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     int common = common_state(grad);
     if (common < 0) return nullptr;
     Call call(op, args, n, kwnames);
-    if (!common || op->mirror || !call.look()) return whole_way(self, args, n, kwnames);
+    if (!common || op->mirror || !call.look(grad)) return whole_way(self, args, n, kwnames);
 
     Ref ruled; // what the rule said
     Ref names;
