@@ -85,13 +85,13 @@ current_walk: contextvars.ContextVar[_Walk | None] = contextvars.ContextVar("wor
 class _Walk:
     """One pass over the tape: pending gradients by node and output, newest node first."""
 
-    def __init__(
-        self, retain: bool, sink: Sink, stops: dict[tuple[int, int], Tensor], leading: set[int] | None
-    ) -> None:
+    def __init__(self, retain: bool, sink: Sink, asked: tuple[Tensor, ...] | None) -> None:
         self.retain = retain
         self.sink = sink
-        self.stops = stops
-        self.leading = leading
+        self.asked = asked
+        """The values whose gradients are asked for; None if all are."""
+        self.stops: dict[tuple[int, int], Tensor] = {}
+        self.leading: set[int] | None = None
         """Serials of calls and identities of leaves on a way to what is asked for; None if all are."""
         self.leaves: dict[int, tuple[Any, Any]] = {}
         """Leaves and the sums of the gradients that have reached them, in the order of first arrival."""
@@ -101,6 +101,11 @@ class _Walk:
         """Called once when the walk is over."""
         self.pending: dict[int, list[Any]] = {}
         self.heap: list[tuple[int, Node]] = []
+
+    def limit(self, ends: Sequence[Tensor], asked: Sequence[Tensor]) -> None:
+        """Limit the walk to the ways from `ends` to what is asked for."""
+        self.stops = {_key(one._grad_fn, one._output): one for one in asked if one._grad_fn is not None}
+        self.leading = _leading(ends, asked)
 
     def arrive(self, value: Any, gradient: Any) -> None:
         """Take a gradient that has reached `value`."""
@@ -318,11 +323,10 @@ def backward(
 
     retain = create_graph if retain_graph is None else retain_graph
     if starts is None:
-        asked, walk = None, _Walk(retain, accumulate, {}, None)
+        asked = None
     else:
         asked = {id(one if one._grad_fn is not None else leaf_of(one)) for one in starts}
-        stops = {_key(one._grad_fn, one._output): one for one in starts if one._grad_fn is not None}
-        walk = _Walk(retain, accumulate, stops, _leading(ends, starts))
+    walk = _Walk(retain, accumulate, starts)
     shown = walk.shown
     # The caller has the seeds: no leaf may take one for its own memory.
     shown.update((id(seed.payload), seed.payload) for _, seed in seeds)
@@ -397,11 +401,14 @@ def _walk(starts: Sequence[tuple[Any, Any]], walk: _Walk, record: bool) -> None:
     token = current_walk.set(walk)
     before = dispatch.enter(record)
     try:
-        # The compiled walk goes everywhere and checks nothing: it is for plain `backward`.
-        if eager is not None and not walk.stops and walk.leading is None and not tape.places:
-            eager.walk(list(starts), walk.retain, Call, ops.add, _fitting, _run_hooks, _run_after, walk.sink)
+        # The compiled walk checks nothing that rules give: where places are kept for that, Python walks.
+        if eager is not None and not tape.places:
+            helpers = (Call, ops.add, _fitting, _run_hooks, _run_after)
+            eager.walk(list(starts), walk.retain, *helpers, walk.sink, walk.asked)
             walk.end()
         else:
+            if walk.asked is not None:
+                walk.limit([output for output, _ in starts], walk.asked)
             for output, seed in starts:
                 walk.arrive(output, seed)
             walk.run()
@@ -437,7 +444,6 @@ def grad(
     _check_asking(starts)
     found: dict[int | tuple[int, int], Any] = {}
     leaves = {id(leaf_of(value)) for value in starts if value._grad_fn is None}
-    stops = {_key(value._grad_fn, value._output): value for value in starts if value._grad_fn is not None}
 
     def collect(value: Tensor, gradient: Tensor) -> None:
         if value._grad_fn is not None:
@@ -448,7 +454,7 @@ def grad(
 
     keep = create_graph if retain_graph is None else retain_graph
     seeded = [(end, _seed(end, seed)) for end, seed in zip(ends, seeds, strict=True)]
-    _walk(seeded, _Walk(keep, collect, stops, _leading(ends, starts)), create_graph)
+    _walk(seeded, _Walk(keep, collect, starts), create_graph)
     results = []
     for i, value in enumerate(starts):
         key = id(leaf_of(value)) if value._grad_fn is None else _key(value._grad_fn, value._output)
