@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import int64
+from workbench.base.dtypes import float64, int64
 from workbench.core.typing import Tensor
 from workbench.core.value import new
 from workbench.distributions import constraints, draws
@@ -37,7 +37,7 @@ def drawn_categories(probs: Tensor, sizes: tuple[int, ...]) -> Tensor:
     probs = bare(probs)
     batch = tuple(probs.shape[:-1])
     if probs.shape[-1] <= _FEW:
-        share = draws.uniform((*sizes, *batch, 1), probs.double())
+        share = draws.uniform_of((*sizes, *batch, 1), float64)
         if isinstance(probs.payload, np.ndarray) and isinstance(share.payload, np.ndarray):
             # What the ops below compute, without their price.
             edges = np.cumsum(probs.payload, -1, np.float64)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from workbench import linalg
 from workbench.base.public import words
 from workbench.core.typing import Tensor
-from workbench.distributions.utils import bare, every
+from workbench.distributions.utils import bare, every, holds
 from workbench.ops.shape.join import cat as _joined
 from workbench.ops.shape.join import stack as _stacked
 from workbench.tensor.factories import full
@@ -43,6 +45,17 @@ class Constraint:
         raise NotImplementedError(
             f"{type(self).__name__} says of no value whether it lies inside: define check"
         )
+
+    def holds(self, value: Tensor) -> bool:
+        """Say whether all of `value` lies in the region; of what has no numbers, as in a trace, that is not asked."""
+        array = value.payload
+        # Of a plain array it can be told without ops, each of which costs more than a few numbers.
+        found = self._holds_of(array) if type(array) is np.ndarray else None
+        return holds(self.check(value)) if found is None else found
+
+    def _holds_of(self, array: Any) -> bool | None:
+        """Say the same of an array of NumPy; None where `check` has to."""
+        return None
 
     def __repr__(self) -> str:
         held = ", ".join(f"{name}={value}" for name, value in vars(self).items())
@@ -132,6 +145,12 @@ class IntegerInterval(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         return _whole(value, (value >= self.lower_bound) & (value <= self.upper_bound))
+
+    def _holds_of(self, array: Any) -> bool | None:
+        low, high = self.lower_bound, self.upper_bound
+        if array.dtype != np.int64 or type(low) is not int or type(high) is not int:
+            return None
+        return bool((array >= low).all() and (array <= high).all())
 
 
 class IntegerLessThan(Constraint):
@@ -274,6 +293,14 @@ class Simplex(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+    def _holds_of(self, array: Any) -> bool | None:
+        if array.dtype.char not in "fd":
+            return None
+        if not (array >= 0).all():
+            return False
+        with np.errstate(over="ignore"):
+            return bool((np.abs(np.add.reduce(array, -1) - 1) < 1e-6).all())
 
 
 class OneHot(Constraint):

@@ -11,7 +11,7 @@ from workbench.base.dims import Dims, broadcast
 from workbench.core.dispatch import no_grad
 from workbench.core.size import Size
 from workbench.distributions import constraints
-from workbench.distributions.utils import holds, lazy_property, with_names
+from workbench.distributions.utils import lazy_property, with_names
 from workbench.tensor import Tensor
 from workbench.tensor.factories import sizes_of
 
@@ -71,7 +71,7 @@ class Distribution:
             ):
                 continue
             value = getattr(self, name)
-            if not holds(constraint.check(value)):
+            if not constraint.holds(value):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -100,7 +100,7 @@ class Distribution:
         support = self.support
         if constraints.is_dependent(support):
             return
-        if not holds(support.check(value)):
+        if not support.holds(value):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"

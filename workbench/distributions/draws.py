@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from workbench.base.dtypes import DType
 from workbench.core.op import ops
 from workbench.core.stack import grad_enabled
 from workbench.core.typing import Tensor
@@ -13,16 +14,23 @@ from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.noise import noise
 from workbench.tensor.type_queries import finfo
 
-__all__ = ["exponential", "gumbel", "log_standard_gamma", "normal", "seed_from", "standard_gamma", "uniform"]
+__all__ = [
+    "exponential", "gumbel", "log_standard_gamma", "normal", "seed_from", "standard_gamma", "uniform", "uniform_of",
+]  # fmt: skip
 
 _WIDE = np.dtype(np.float64)
 
 
 def uniform(sizes: Sequence[int], like: Tensor) -> Tensor:
     """Return even draws from (0, 1): neither end comes, so that logarithms are finite."""
-    drawn: Tensor = noise("rand", tuple(sizes), like.payload.dtype)
-    info = finfo(like.dtype)
-    return drawn.clamp(float(info.tiny), 1 - float(info.eps) / 2)
+    return uniform_of(sizes, like.dtype)
+
+
+def uniform_of(sizes: Sequence[int], dtype: DType) -> Tensor:
+    """Return the same of a type."""
+    drawn: Tensor = noise("rand", tuple(sizes), dtype.numpy)
+    info = finfo(dtype)
+    return drawn.clamp(info.tiny, 1 - info.eps / 2)
 
 
 def normal(sizes: Sequence[int], like: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +105,11 @@ def finfo(type: Any = None) -> FloatInfo:
         raise TypeError(
             f"finfo() requires a floating point input type, got {found.name}: iinfo() is for integers"
         )
+    return _limits(found)
+
+
+@functools.cache
+def _limits(found: Any) -> FloatInfo:
     # It knows NumPy's floats too, where NumPy's does not know bfloat16.
     info: Any = ml_dtypes.finfo(found.numpy)  # type: ignore[no-untyped-call]
     least = float(info.smallest_normal)
