@@ -6,7 +6,7 @@ bounds or closed pages, so that what is read beside them shows; and nothing is w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,22 @@ MOVERS = {"gather", "pick", "to"}
 float32; those of `test_bfloat16` are asked before. `tests/peers/op_db` holds what computes in 16 bits to PyTorch."""
 
 
+IN_DOUBLE = {"cos", "gru", "gru_gradient", "lstm", "lstm_gradient", "sigmoid", "sin"}
+"""Kernels that take float64, too; sines and cosines of float32 are NumPy's."""
 FEW_DIGITS = dict.fromkeys(("batch_norm", "group_norm", "layer_norm"), 0.0001)
 """Absolute tolerances of what divides by the deviation of values that may all be one: 1 / √eps times their rounding."""
+
+
+def _in_floats(op: Op, calls: Iterable[Call]) -> Iterator[Call]:
+    """Yield calls in float32 and, where the kernel has more, in float64."""
+    for inputs, params in calls:
+        yield inputs, params
+        if op.name in IN_DOUBLE:
+            yield tuple(_double(one) for one in inputs), params
+
+
+def _double(one: Any) -> Any:
+    return one.astype(np.float64) if isinstance(one, np.ndarray) and one.dtype == np.float32 else one
 
 
 def _judge(op: Op, call: Call, layouts: Any, where: str) -> bool:
@@ -58,7 +72,7 @@ def test_a_kernel_is_right_however_its_operands_lie(op: Op) -> None:
     ran = 0
     with at_any_size():
         for calls, alone in ((samples(op), True), (grown(op, WIDE), False), (listed(op), True)):
-            for inputs, params in calls:
+            for inputs, params in _in_floats(op, calls):
                 for where, layouts in ways(inputs, alone):
                     ran += _judge(op, (inputs, params), layouts, where)
     assert ran
@@ -69,7 +83,7 @@ def test_a_kernel_is_right_with_several_threads(op: Op) -> None:
     some = [LAYOUTS[i] for i in (0, 1, 4, 9, 12)]
     with at_any_size():
         for calls in (grown(op, LARGE), listed(op)):
-            for inputs, params in calls:
+            for inputs, params in _in_floats(op, calls):
                 for count in (1, 2, 3):
                     with threads(count):
                         for layout in some:

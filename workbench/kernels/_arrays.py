@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
 LARGE = 65536
 """Number of elements from which a compiled loop beats NumPy's own vectorised one in spite of the call."""
 MEDIUM = 1024

@@ -1,4 +1,4 @@
-"""Elementwise ops in float32 and bfloat16, above the size from which they beat NumPy."""
+"""Elementwise ops in float32 and bfloat16, and some in float64, above the size from which they beat NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32, LARGE, MEDIUM, is_large, is_medium
+from workbench.kernels._arrays import FLOAT32, FLOAT64, LARGE, MEDIUM, is_large, is_medium
 from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
@@ -38,6 +38,18 @@ def _accepts_binary(a: Any, b: Any) -> bool:
             return a.dtype == FLOAT32 and _stretches(a, b)
         return type(a) is float or type(a) is int
     return False
+
+
+_WORTH_A_CALL = 256
+"""Number of doubles from which a compiled loop beats NumPy, which takes angles one at a time."""
+
+
+def _accepts_doubles(a: Any) -> bool:
+    return type(a) is np.ndarray and a.size >= _WORTH_A_CALL and a.dtype == FLOAT64
+
+
+def _accepts_either(a: Any) -> bool:
+    return is_medium(a) or _accepts_doubles(a)
 
 
 def _accepts_same(a: Any, b: Any) -> bool:
@@ -114,7 +126,10 @@ if native is not None:
     for _name in ("neg", "abs", "sqrt"):
         register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
     register(Kernel("relu", native.relu, is_medium, least=MEDIUM, into=native.relu_into))
-    for _name in _SMOOTH:
+    for _name in ("sin", "cos"):
+        register(Kernel(_name, getattr(native, _name), _accepts_doubles, ("float64",), _WORTH_A_CALL))
+    register(Kernel("sigmoid", native.sigmoid, _accepts_either, least=_WORTH_A_CALL))
+    for _name in (name for name in _SMOOTH if name != "sigmoid"):
         register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
     for _name, _run in _pairs(native).items():
         register(Kernel(_name, _run, _accepts_binary, least=LARGE))

@@ -3,6 +3,7 @@
 #include "batch_norm.hpp"
 #include "casts.hpp"
 #include "convolution.hpp"
+#include "doubles.hpp"
 #include "dropout.hpp"
 #include "eager/module.hpp"
 #include "elementwise.hpp"
@@ -27,7 +28,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 22;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 23;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -40,6 +41,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_matmul_bfloat16(module);
     workbench::bind_casts(module);
     workbench::bind_elementwise(module);
+    workbench::bind_doubles(module);
     workbench::bind_shaped(module);
     workbench::bind_losses(module);
     workbench::bind_dropout_ops(module);
