@@ -168,7 +168,34 @@ def _embedding_gradient(indices: Any, g: Any, *, count: int) -> Any:
     return native.index_add(g, _flat(indices), dim=0, sizes=(count, g.shape[-1]))
 
 
+_SOME = 65536
+"""Products up to which rows are added as they come: beyond, the matrix is worth being put in order first."""
+
+
+def _accepts_sparse_product(rows: Any, columns: Any, values: Any, dense: Any, *, count: int) -> bool:
+    return (
+        all(type(one) is np.ndarray for one in (rows, columns, values, dense))
+        and values.dtype == dense.dtype
+        and values.dtype.char in "fd"
+        and rows.dtype == columns.dtype == _INT64
+        and dense.ndim == 2
+        and 0 < values.size * dense.shape[1] <= _SOME
+        and rows.shape == columns.shape == values.shape
+    )
+
+
+def _sparse_product(rows: Any, columns: Any, values: Any, dense: Any, *, count: int) -> Any:
+    parts = dense.take(columns, axis=0)
+    parts *= values[:, None]
+    return native.index_add(parts, np.ascontiguousarray(rows), dim=0, sizes=(count, dense.shape[1]))
+
+
 if native is not None:
+    register(
+        Kernel(
+            "sparse_product", _sparse_product, _accepts_sparse_product, ("float32 or float64", "int64 places")
+        )
+    )
     register(
         Kernel("embedding_gradient", _embedding_gradient, _accepts_embedding, ("float32, float64 or int64",))
     )
