@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-__all__ = ["Stamp", "lend", "share"]
+__all__ = ["Stamp", "lend", "share", "shares"]
 
 
 class _Lending:
@@ -70,6 +70,12 @@ def share(value: Any, other: Any) -> None:
         # Given out already; or two circles of owners, which is rare and not worth joining them.
         lend(first)
         lend(second)
+
+
+def shares(value: Any, other: Any) -> bool:
+    """Say whether it is noted that two values share memory."""
+    first, second = _owner_of(value)._lending, _owner_of(other)._lending
+    return first is not None and first is second
 
 
 class Stamp:

@@ -15,7 +15,7 @@ from workbench.base.dtypes import dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.bases import next_serial
-from workbench.core.lending import share
+from workbench.core.lending import share, shares
 from workbench.core.mirrors import Mirrors
 from workbench.core.op import ops
 from workbench.core.tape import Handle, Keep, alias, move
@@ -149,8 +149,8 @@ def set_data(self: Tensor, value: Tensor) -> None:
             f"{list(here.shape)}, type {self.dtype.name} on {self.device}, the new data {list(there.shape)}, "
             f"{value.dtype.name} on {value.device}. Make a new tensor, or cast the data first."
         )
-    if value is self:
-        return
+    if value is self or (there is here and self._owner is None and shares(self, value)):
+        return  # as after ``p.data += …``
     if shows_another(self):
         raise AutogradError(
             "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"

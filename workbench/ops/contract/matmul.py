@@ -134,6 +134,11 @@ def _matmul_vjp(c: Call, g: Any) -> tuple[Any, ...]:
     rank_a, rank_b = len(a.payload.shape), len(b.payload.shape)
     if rank_a + rank_b <= 3:
         return _vector_gradients(c, a, b, g)
+    if rank_a == rank_b == 2:  # as a rule: nothing was stretched
+        return (
+            ops.matmul(g, conjugate(ops.permute(b, dim=(1, 0)))) if c.needs[0] else None,
+            ops.matmul(conjugate(ops.permute(a, dim=(1, 0))), g) if c.needs[1] else None,
+        )
     left = a if rank_a > 1 else ops.unsqueeze(a, dim=0, name=None)
     right = b if rank_b > 1 else ops.unsqueeze(b, dim=1, name=None)
     if rank_b == 1:

@@ -114,9 +114,13 @@ def transpose(input: Tensor, dim0: Dim, dim1: Dim) -> Tensor:
     >>> wb.zeros(N=2, C=3, H=4).transpose("C", "H").names
     ('N', 'H', 'C')
     """
-    dims = dims_of(input)
-    a, b = dim_index(dims, dim0, "transpose"), dim_index(dims, dim1, "transpose")
-    order = list(range(len(dims.sizes)))
+    ndim = len(input.payload.shape)
+    if type(dim0) is int and type(dim1) is int and -ndim <= dim0 < ndim and -ndim <= dim1 < ndim:
+        a, b = dim0, dim1
+    else:
+        dims = dims_of(input)
+        a, b = dim_index(dims, dim0, "transpose"), dim_index(dims, dim1, "transpose")
+    order = list(range(ndim))
     # PyTorch lets a number be transposed: dims 0 and -1 of it are there.
     if order:
         order[a], order[b] = order[b], order[a]

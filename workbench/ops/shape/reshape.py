@@ -401,7 +401,7 @@ def unsqueeze(input: Tensor, dim: int, name: str | None = None) -> Tensor:
     >>> wb.zeros(N=2, T=3).unsqueeze(1, "C").shape
     (2, 1, 3)
     """
-    ndim = len(dims_of(input).sizes)
+    ndim = len(input.payload.shape)
     if not -ndim - 1 <= dim <= ndim:
         raise DimensionIndexError(
             f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})",
