@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.kernels.judge import threads
 from tests.kernels.test_convolution import GEOMETRIES, forward, input_gradient, weight_gradient
 from workbench import kernels
 from workbench.kernels import convolution, processor
@@ -125,6 +126,19 @@ def test_weight_gradients_of_few_and_of_many_places(floats: Make) -> None:
         x, g = halves(floats(images, 20, 5, 3), floats(images, 24, 3, 3))
         found = kernels.lookup_half("conv2d_weight_gradient").run(g, x, weight_shape=(24, 20, 3, 3), **p)
         close(found, weight_gradient(g.astype(np.float32), x.astype(np.float32), (24, 20, 3, 3), p))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("groups", [1, 4])
+def test_weight_gradients_by_several_threads_are_sums_over_their_images(
+    count: int, groups: int, floats: Make
+) -> None:
+    p = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": groups}
+    x, g = halves(floats(7, 32, 20, 20), floats(7, 36, 20, 20))
+    shape = (36, 32 // groups, 3, 3)
+    with threads(count):
+        found = kernels.lookup_half("conv2d_weight_gradient").run(g, x, weight_shape=shape, **p)
+    close(found, weight_gradient(g.astype(np.float32), x.astype(np.float32), shape, p))
 
 
 @pytest.mark.parametrize("part", ["forward", "input_gradient", "weight_gradient"])

@@ -70,13 +70,11 @@ class Call {
         if (prepared_.spare.compare_exchange_strong(none, seat_.get())) seat_.release();
     }
     // Between the plain weight and oneDNN's.
-    template <typename T>
-    void repack(const T* plain, const T* weight) {
+    void repack(const void* plain, const void* weight) {
         bind(seat_->plain_weight, plain), bind(seat_->weight, weight);
         prepared_.repack.with_room(seat_->repacked);
     }
-    template <typename T>
-    void run(const T* input, const T* weight, const T* output, const T* bias = nullptr) {
+    void run(const void* input, const void* weight, const void* output, const void* bias = nullptr) {
         bind(seat_->input, input), bind(seat_->weight, weight), bind(seat_->output, output);
         if (bias) bind(seat_->bias, bias);
         Buffer<std::uint8_t> room;
@@ -153,11 +151,12 @@ std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry<N>& g) {
     });
 }
 
-template <typename T, std::size_t N>
+// Of what it is given as T it makes sums in W, which become T on their way to the plain layout.
+template <typename T, std::size_t N, typename W = T>
 std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry<N>& g) {
-    return cache().get(g.key({2, sizeof(T)}), [&] {
+    return cache().get(g.key({2, sizeof(T), sizeof(W)}), [&] {
         const auto description = dnnl::convolution_backward_weights::primitive_desc(
-            engine(), dnnl::algorithm::convolution_direct, g.template input_memory<T>(), describe_freely(g.grouped_weight(), kind_of<T>),
+            engine(), dnnl::algorithm::convolution_direct, g.template input_memory<T>(), describe_freely(g.grouped_weight(), kind_of<W>),
             g.template output_memory<T>(), g.strides(), g.gaps(), g.before(), g.after(), forward_description<T>(g, false, false),
             with_own_room());
         return prepare<T>(g, description, description.diff_weights_desc(),
@@ -237,10 +236,55 @@ nb::object conv_input_gradient(const Input<T>& gradient, const Input<T>& weight,
     return out.to_python();
 }
 
+// oneDNN's threads wait for each other several times within this product of bfloat16, and they wait by spinning: where the
+// machine has other work, each time costs a time slice, and a step that takes 40 ms took 3 s. So each of our threads has
+// images of its own, and the sums are added, as floats, when all are there. False, and nothing done, where oneDNN would lay
+// the sums of fewer images out in another way.
+template <std::size_t N>
+bool weight_gradient_by_images(const Geometry<N>& g, std::int64_t parts, const bfloat16* gradients, const bfloat16* input,
+                               bfloat16* out) {
+    const int workers = omp_get_max_threads();
+    omp_set_num_threads(1);
+    const std::int64_t images = g.input[0];
+    std::vector<std::shared_ptr<const Prepared>> prepared;
+    std::vector<Buffer<float>> sums;
+    for (std::int64_t part = 0; part < parts; ++part) {
+        Geometry<N> own = g;
+        own.input[0] = own.output[0] = images * (part + 1) / parts - images * part / parts;
+        prepared.push_back(prepare_weight_gradient<bfloat16, N, float>(own));
+        sums.push_back(prepared.back()->template new_weight<float>());
+    }
+    omp_set_num_threads(workers);
+    for (const auto& one : prepared)
+        if (one->weight != prepared[0]->weight) return false;
+    const std::int64_t seen = count_of(g.input) / images, made = count_of(g.output) / images;
+    parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = begin; part < end; ++part) {
+            const std::int64_t first = images * part / parts;
+            Call(*prepared[part]).run(input + first * seen, sums[part].data(), gradients + first * made);
+        }
+    });
+    const std::int64_t count = static_cast<std::int64_t>(prepared[0]->weight.get_size() / sizeof(float));
+    parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = 1; part < parts; ++part)
+            for (std::int64_t i = begin; i < end; ++i) sums[0].data()[i] += sums[part].data()[i];
+    });
+    if (g.shortened()) std::fill_n(out, count_of(g.whole), bfloat16(0.f));
+    Call(*prepared[0]).repack(out + g.offset, sums[0].data());
+    stream().wait();
+    return true;
+}
+
 template <typename T, std::size_t N>
 void weight_gradient(const Geometry<N>& g, const T* gradients, const T* input, T* out) {
-    if constexpr (std::is_same_v<T, bfloat16>)
+    if constexpr (std::is_same_v<T, bfloat16>) {
         if (has_few_places(g)) return weight_gradient_of_few_places(g, gradients, input, out);
+        // As many floats as the sums may take.
+        constexpr std::int64_t most = std::int64_t{1} << 25;
+        const std::int64_t parts = std::min<std::int64_t>(
+            {omp_get_max_threads(), g.input[0], std::max<std::int64_t>(1, most / count_of(g.weight))});
+        if (parts > 1 && weight_gradient_by_images(g, parts, gradients, input, out)) return;
+    }
     const auto prepared = prepare_weight_gradient<T>(g);
     const auto packed = prepared->template new_weight<T>();
     Call call(*prepared);
