@@ -129,6 +129,19 @@ def _recurrent(name: str) -> Iterator[Call]:
             yield tuple(inputs), {**more, "reverse": reverse, "batch_sizes": None}
 
 
+def _attention(gradient: bool) -> Iterator[Call]:
+    for queries, keys, width in ((300, 70, 12), (5, 9, 33)):
+        q, k, v = floats(2, 3, queries, width), floats(2, 3, keys, width), floats(2, 3, keys, 20)
+        for causal, dropout in ((False, 0.0), (True, 0.3)):
+            params = {"scale": 0.3, "causal": causal, "dropout": dropout, "seed": 5}
+            if gradient:
+                y, normal = ops.attention.forward(q, k, v, **params)
+                yield (floats(*y.shape), q, k, v, y, normal), params
+            else:
+                yield (q, k, v), params
+                yield (q, k, v, floats(2, 1, queries, keys)), params
+
+
 _WINDOWS: dict[str, Callable[[], Iterator[Call]]] = {
     **{
         f"conv{n}d{'_' if part else ''}{part}": lambda n=n, part=part: _conv(n, part=part)  # type: ignore[misc]
@@ -141,6 +154,8 @@ _WINDOWS: dict[str, Callable[[], Iterator[Call]]] = {
         for kind in ("max", "avg")
         for name in (f"{kind}_pool{n}d", f"{kind}_pool{n}d_gradient")
     },
+    "attention": lambda: _attention(False),
+    "attention_gradient": lambda: _attention(True),
     **{name: lambda name=name: _recurrent(name) for name in ("rnn", "gru", "lstm")},  # type: ignore[misc]
 }
 

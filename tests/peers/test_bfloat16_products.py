@@ -97,3 +97,26 @@ def test_gradients_under_autocast_are_float32_and_near_those_of_pytorch(make: Ca
         assert np.linalg.norm(mine - exact) <= 2 * np.linalg.norm(yours - exact) + least * scale / np.sqrt(
             exact.size
         )
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_of_attention_are_those_of_the_weights_that_were_computed(causal: bool) -> None:
+    """Scores are large, and so are the logarithms of their sums: in 16 bits these would change all weights of a row."""
+    arrays = [_numbers(2, 4, 64, 32, seed=i) for i in range(3)]
+    found = {}
+    for lib in (wb, torch):
+        for dtype in ("bfloat16", "float32"):
+            operands = [
+                lib.tensor(one).to(lib.bfloat16).to(getattr(lib, dtype)).requires_grad_() for one in arrays
+            ]
+            y = lib.nn.functional.scaled_dot_product_attention(*operands, is_causal=causal, scale=1.5)
+            y.backward(lib.tensor(_numbers(*y.shape, seed=9)).to(y.dtype))
+            assert all(one.grad.dtype is y.dtype for one in operands)
+            found[lib, dtype] = [
+                one.detach().double().numpy() for one in (y, *(one.grad for one in operands))
+            ]
+    for ours, theirs, exact in zip(
+        found[wb, "bfloat16"], found[torch, "bfloat16"], found[wb, "float32"], strict=True
+    ):
+        size = np.linalg.norm(exact)
+        assert np.linalg.norm(ours - exact) <= np.linalg.norm(theirs - exact) + 0.002 * size

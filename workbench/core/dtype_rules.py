@@ -15,11 +15,13 @@ from workbench.base.numbers import wrapped
 from workbench.core.op import DTypeRule, Op
 
 __all__ = [
-    "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "NORMALISED", "NORMALISED_GRADIENT", "PREDICATE", "PROMOTE",
-    "SUM", "cast", "check_kinds", "check_precision", "common_dtype", "compute", "mixed_types", "narrowed", "settled",
+    "ATTENDED", "ATTENDED_GRADIENT", "FLOAT", "INDEX", "KEEP", "LEARNED", "LEARNED_FLOAT", "NORMALISED",
+    "NORMALISED_GRADIENT", "PREDICATE", "PROMOTE", "SUM", "cast", "check_kinds", "check_precision", "common_dtype",
+    "compute", "mixed_types", "narrowed", "settled",
 ]  # fmt: skip
 
 _Type = np.dtype[Any]
+_FLOAT32: _Type = np.dtype(np.float32)
 
 
 def _same(dtype: _Type) -> _Type:
@@ -54,12 +56,17 @@ LEARNED_FLOAT = DTypeRule(
 _KEPT = "16-bit values keep their type beside float32 parameters"
 NORMALISED = replace(LEARNED_FLOAT, name=f"{LEARNED_FLOAT.name}; {_KEPT}", mixed=(0,))
 NORMALISED_GRADIENT = replace(FLOAT, name=f"{FLOAT.name}; {_KEPT}", mixed=(0,))
+ATTENDED = replace(
+    FLOAT,
+    name=f"{FLOAT.name}; logarithms of sums of 16-bit scores are float32",
+    result=lambda dtype, params: (dtype, _FLOAT32 if half_width(dtype) else dtype),
+)
+"""A gradient takes powers of the logarithms: in 16 bits weights would be off by some percent."""
+ATTENDED_GRADIENT = replace(FLOAT, name=f"{FLOAT.name}; 16-bit values keep their type", mixed=(0, 1, 2))
 KEEP = DTypeRule("as the first input", None, _result)
 PREDICATE = DTypeRule("bool", _same, lambda dtype, params: np.dtype(np.bool_))
 INDEX = DTypeRule("int64", None, lambda dtype, params: np.dtype(np.int64))
 SUM = DTypeRule("as the input, integers become int64", _wide, _result)
-
-_FLOAT32 = np.dtype(np.float32)
 
 
 def settled(op: Op, arrays: list[Any]) -> bool:

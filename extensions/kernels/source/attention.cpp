@@ -1,4 +1,4 @@
-// Attention in float32. Weights are never kept: a block of rows is computed in the cache, and computed again for the
+// Attention in float32, and of bfloat16 in float32: widened on the way in, rounded once on the way out. Weights are never kept: a block of rows is computed in the cache, and computed again for the
 // gradient. Heads may lie anywhere in memory, so that nothing is copied between a projection and its heads.
 #include "attention.hpp"
 
@@ -16,7 +16,39 @@
 namespace workbench {
 namespace {
 
-using Optional = std::optional<Input<float>>;
+template <typename T>
+using Optional = std::optional<Input<T>>;
+
+// Where a row of an array begins, rows counted over all dims but the last.
+std::int64_t place_of(std::int64_t row, const Dims& shape, const Dims& strides) {
+    std::int64_t place = 0;
+    for (std::size_t i = shape.size() - 1; i-- > 0; row /= shape[i]) place += row % shape[i] * strides[i];
+    return place;
+}
+
+// Between bfloat16 in any layout and floats row by row.
+void widen(const bfloat16* from, const Dims& shape, Dims strides, float* to) {
+    const std::int64_t width = shape.back(), rows = width ? count_of(shape) / width : 0;
+    Buffer<bfloat16> dense;
+    if (strides.back() != 1 && width > 1) {
+        dense = Buffer<bfloat16>(count_of(shape));
+        const Dims order = row_major_strides(shape);
+        copy_strided(dense.data(), order, from, shape, strides);
+        from = dense.data(), strides = order;
+    }
+    parallel_for(rows, grain_for(width), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row)
+            LEAF_WIDE(cast_run<bfloat16, float>)(from + place_of(row, shape, strides), width, to + row * width, false);
+    });
+}
+
+void round_rows(const float* from, const Dims& shape, const Dims& strides, bfloat16* to) {
+    const std::int64_t width = shape.back(), rows = width ? count_of(shape) / width : 0;
+    parallel_for(rows, grain_for(width), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row)
+            LEAF_WIDE(cast_run<float, bfloat16>)(from + row * width, width, to + place_of(row, shape, strides), false);
+    });
+}
 
 // Rows of each head: [N, H, L, E] with any strides but for the last dimension.
 struct Heads {
@@ -24,15 +56,24 @@ struct Heads {
     const float* data;
     Buffer<float> copy;
 
-    explicit Heads(const Input<float>& array) : shape(shape_of(array)), strides(strides_of(array)), data(array.data()) {
-        if (shape.size() != 4) refuse("attention takes [N, H, L, E], got shape " + text(shape));
-        count_of(shape);
+    explicit Heads(const Input<bfloat16>& array) : shape(checked(shape_of(array))), strides(row_major_strides(shape)) {
+        copy = Buffer<float>(count_of(shape));
+        widen(array.data(), shape, strides_of(array), copy.data());
+        data = copy.data();
+    }
+    explicit Heads(const Input<float>& array)
+        : shape(checked(shape_of(array))), strides(strides_of(array)), data(array.data()) {
         if ((strides[3] != 1 && shape[3] > 1) || (strides[2] < shape[3] && shape[2] > 1)) {
             const Dims dense = row_major_strides(shape);
             copy = Buffer<float>(count_of(shape));
             copy_strided(copy.data(), dense, data, shape, strides);
             data = copy.data(), strides = dense;
         }
+    }
+    static Dims checked(Dims shape) {
+        if (shape.size() != 4) refuse("attention takes [N, H, L, E], got shape " + text(shape));
+        count_of(shape);
+        return shape;
     }
     const float* at(std::int64_t head) const {
         return data + head / shape[1] * strides[0] + head % shape[1] * strides[1];
@@ -42,7 +83,10 @@ struct Heads {
 
 // A new array for rows of heads, which lie in memory as those of `like` do: the values of a row beside each other, whatever
 // the strides say of a dimension that is stretched (stride 0) or has one entry (any stride).
-struct NewHeads {
+template <typename T>
+struct NewHeads;
+template <>
+struct NewHeads<float> {
     Dims shape, strides;
     Output<float> out;
 
@@ -50,6 +94,20 @@ struct NewHeads {
         : shape(wanted), strides((like[3] = 0, dense_strides_like(wanted, like))), out(wanted, strides) {}
     float* at(std::int64_t head) { return out.data() + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
     std::int64_t leading() const { return std::max(strides[2], shape[3]); }
+    void finish() {}
+};
+// Sums are floats until the last of them is there.
+template <>
+struct NewHeads<bfloat16> {
+    Dims shape, strides;
+    Output<bfloat16> out;
+    Buffer<float> sums;
+
+    NewHeads(const Dims& wanted, Dims like)
+        : shape(wanted), strides((like[3] = 0, dense_strides_like(wanted, like))), out(wanted, strides), sums(count_of(wanted)) {}
+    float* at(std::int64_t head) { return sums.data() + head * shape[2] * shape[3]; }
+    std::int64_t leading() const { return shape[3]; }
+    void finish() { round_rows(sums.data(), shape, strides, out.data()); }
 };
 
 // Numbers added to the scores: [N, H, L, S], stretched where a size is 1.
@@ -57,16 +115,24 @@ struct Mask {
     Dims steps{0, 0, 0};
     const float* data = nullptr;
 
-    Mask(const Optional& mask, const Dims& scores) {
+    Buffer<float> copy;
+
+    template <typename T>
+    Mask(const Optional<T>& mask, const Dims& scores) {
         if (!mask) return;
-        const Dims shape = shape_of(*mask), strides = strides_of(*mask);
+        const Dims shape = shape_of(*mask);
+        Dims strides = strides_of(*mask);
         bool fits = shape.size() == 4 && shape[3] == scores[3] && (strides[3] == 1 || shape[3] == 1);
-        for (std::size_t i = 0; fits && i < 3; ++i) {
-            fits = shape[i] == 1 || shape[i] == scores[i];
-            steps[i] = shape[i] == 1 ? 0 : strides[i];
-        }
+        for (std::size_t i = 0; fits && i < 3; ++i) fits = shape[i] == 1 || shape[i] == scores[i];
         if (!fits) refuse("attention mask has shape " + text(shape) + "; expected one that stretches to " + text(scores));
-        data = mask->data();
+        if constexpr (std::is_same_v<T, bfloat16>) {
+            copy = Buffer<float>(count_of(shape));
+            widen(mask->data(), shape, strides, copy.data());
+            data = copy.data(), strides = row_major_strides(shape);
+        } else {
+            data = mask->data();
+        }
+        for (std::size_t i = 0; i < 3; ++i) steps[i] = shape[i] == 1 ? 0 : strides[i];
     }
     const float* row(std::int64_t head, std::int64_t heads, std::int64_t row) const {
         return data ? data + head / heads * steps[0] + head % heads * steps[1] + row * steps[2] : nullptr;
@@ -102,12 +168,13 @@ bool multiply(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, 
     return dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) == dnnl_success;
 }
 
-nb::object attention(const Input<float>& query, const Input<float>& key, const Input<float>& value, const Optional& mask,
+template <typename T>
+nb::object attention(const Input<T>& query, const Input<T>& key, const Input<T>& value, const Optional<T>& mask,
                      double scale, bool causal, double dropout, std::uint64_t seed) {
     const Heads q(query), k(key), v(value);
     const Problem p(q, k, v, causal, dropout, seed);
     const Mask added(mask, p.scores(q));
-    NewHeads y({q.shape[0], p.heads, p.queries, p.values}, q.strides);
+    NewHeads<T> y({q.shape[0], p.heads, p.queries, p.values}, strides_of(query));
     auto normals = Output<float>::row_major({q.shape[0], p.heads, p.queries});
     {
         KernelScope scope(p.products());
@@ -132,20 +199,22 @@ nb::object attention(const Input<float>& query, const Input<float>& key, const I
             }
         });
         if (failed) throw std::runtime_error("oneDNN's gemm failed");
+        y.finish();
     }
     return nb::make_tuple(y.out.to_python(), normals.to_python());
 }
 
-nb::object attention_gradient(const Input<float>& gradient, const Input<float>& query, const Input<float>& key,
-                              const Input<float>& value, const Input<float>& output, const Input<float>& normal,
-                              const Optional& mask, double scale, bool causal, double dropout, std::uint64_t seed) {
+template <typename T>
+nb::object attention_gradient(const Input<T>& gradient, const Input<T>& query, const Input<T>& key,
+                              const Input<T>& value, const Input<T>& output, const Input<float>& normal,
+                              const Optional<T>& mask, double scale, bool causal, double dropout, std::uint64_t seed) {
     const Heads q(query), k(key), v(value), g(gradient), y(output);
     const Problem p(q, k, v, causal, dropout, seed);
     const Mask added(mask, p.scores(q));
     if (g.shape != y.shape || y.shape != Dims{q.shape[0], p.heads, p.queries, p.values})
         refuse("attention gradient has shape " + text(g.shape) + ", the output " + text(y.shape));
     if (count_of(shape_of(normal)) != p.all * p.queries) refuse("attention normals have shape " + text(shape_of(normal)));
-    NewHeads dq(q.shape, q.strides), dk(k.shape, k.strides), dv(v.shape, v.strides);
+    NewHeads<T> dq(q.shape, strides_of(query)), dk(k.shape, strides_of(key)), dv(v.shape, strides_of(value));
     {
         KernelScope scope(2 * p.products());
         const auto normals = row_major(normal);
@@ -182,19 +251,27 @@ nb::object attention_gradient(const Input<float>& gradient, const Input<float>& 
             }
         });
         if (failed) throw std::runtime_error("oneDNN's gemm failed");
+        dq.finish(), dk.finish(), dv.finish();
     }
     return nb::make_tuple(dq.out.to_python(), dk.out.to_python(), dv.out.to_python());
+}
+
+template <typename T>
+void bind_in(nb::module_& module) {
+    using nb::arg;
+    module.def("attention", &attention<T>, arg("query").noconvert(), arg("key").noconvert(), arg("value").noconvert(),
+               arg("mask").noconvert().none() = nb::none(), nb::kw_only(), arg("scale"), arg("causal"), arg("dropout"), arg("seed"));
+    module.def("attention_gradient", &attention_gradient<T>, arg("gradient").noconvert(), arg("query").noconvert(),
+               arg("key").noconvert(), arg("value").noconvert(), arg("output").noconvert(), arg("normal").noconvert(),
+               arg("mask").noconvert().none() = nb::none(), nb::kw_only(), arg("scale"), arg("causal"), arg("dropout"), arg("seed"));
 }
 
 }  // namespace
 
 void bind_attention(nb::module_& module) {
-    using nb::arg;
-    module.def("attention", &attention, arg("query").noconvert(), arg("key").noconvert(), arg("value").noconvert(),
-               arg("mask").noconvert().none() = nb::none(), nb::kw_only(), arg("scale"), arg("causal"), arg("dropout"), arg("seed"));
-    module.def("attention_gradient", &attention_gradient, arg("gradient").noconvert(), arg("query").noconvert(),
-               arg("key").noconvert(), arg("value").noconvert(), arg("output").noconvert(), arg("normal").noconvert(),
-               arg("mask").noconvert().none() = nb::none(), nb::kw_only(), arg("scale"), arg("causal"), arg("dropout"), arg("seed"));
+    bind_in<float>(module);
+    nb::module_ half = bfloat16_module(module);
+    bind_in<bfloat16>(half);
 }
 
 }  // namespace workbench

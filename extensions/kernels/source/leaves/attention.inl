@@ -1,5 +1,6 @@
 // One row of scores: softmax, and its gradient. Included once per instruction set; see dispatch.hpp.
 #include "counter_based_random.inl"
+#include "casts.inl"
 #include "functions.inl"
 
 // Which of a row's weights are kept, scaled; `place` is that of the row's first weight.

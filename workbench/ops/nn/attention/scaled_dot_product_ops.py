@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
-from workbench.core.dtype_rules import FLOAT
+from workbench.core.dtype_rules import ATTENDED, ATTENDED_GRADIENT
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
 from workbench.core.tape import Call
@@ -110,6 +110,8 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
     if c.params["causal"]:
         scores = ops.where(tri(sizes[2], sizes[3]), scores, -np.inf)
     weights = ops.exp(ops.sub(scores, ops.unsqueeze(normal, dim=3, name=None)))
+    if weights.payload.dtype != dtype:
+        weights = ops.to(weights, dtype=dtype)
     slopes = ops.matmul(g, swap(value))
     used = weights
     if least(c.params["dropout"]):
@@ -161,7 +163,7 @@ ATTENTION = Op(
     reference="Vaswani et al. 2017; in blocks: Dao et al. 2022",
     dims=_dims,
     rule="as the query, with the last dim of the value",
-    dtype=FLOAT,
+    dtype=ATTENDED,
     forward=_attention,
     vjp=_attention_vjp,
     saves=Saves(None, output=True),
@@ -202,7 +204,7 @@ ATTENTION_GRADIENT = Op(
     reference="Dao et al. 2022",
     dims=lambda g, query, key, value, *rest, **params: (query, key, value),
     rule="as query, key and value",
-    dtype=FLOAT,
+    dtype=ATTENDED_GRADIENT,
     forward=_attention_gradient,
     vjp=Absent("where a gradient is recorded, the rule of attention takes it in other ops"),
     saves=Saves((), output=False),
