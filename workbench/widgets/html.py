@@ -18,7 +18,7 @@ from workbench.widgets.colours import MAPS, NAN, dim_colour
 from workbench.widgets.png import data_uri, encode_png
 from workbench.widgets.values import draw, statistics_of, tensor_state, values_of
 
-__all__ = ["BOX", "QUIET", "dim_chip", "picture_html", "state_line", "statistics_line", "tensor_html"]
+__all__ = ["BOX", "CUT", "QUIET", "dim_chip", "picture_html", "state_line", "statistics_line", "tensor_html"]
 
 Array = np.ndarray[Any, Any]
 
@@ -31,21 +31,30 @@ GAP, WRONG = 254, 255
 MOST_TEXT = 80
 """Longest name that is written in full."""
 
+LONG = 24
+"""Longer text may take more than a narrow cell has."""
+
 BOX = (
     "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);color:var(--jp-ui-font-color1,inherit);"
     "font-variant-numeric:tabular-nums;max-width:760px"
 )
 QUIET = "color:var(--jp-ui-font-color2,#777)"
+CUT = "overflow:clip;text-overflow:ellipsis"
+"""Of text on one line that is rather cut than let out: clipped, as hiding it would move it off the line of others."""
 
 
 def dim_chip(dim: Dim) -> str:
-    """One dim as a small box in its colour: ``C 64``; one without a name as ``·64``."""
+    """One dim as a small box in its colour: ``C 64``; one without a name as ``·64``. A long one is cut."""
     name = dim.name if dim.name is None or len(dim.name) <= MOST_TEXT else dim.name[: MOST_TEXT - 1] + "…"
     text = f"·{dim.size}" if name is None else f"{escape(name)}&nbsp;{dim.size}"
+    # Hundreds of them stand in a summary: what only a long one needs is said for those only.
+    title, cut = (
+        (f'title="{text}" ', f"box-sizing:border-box;max-width:100%;{CUT};") if len(text) > LONG else ("", "")
+    )
     return (
-        f'<span style="display:inline-block;padding:0 6px;margin-right:4px;border-radius:3px;'
-        f'border-left:4px solid {dim_colour(dim.name)};background:var(--jp-layout-color2,rgba(127,127,127,.12))">'
-        f"{text}</span>"
+        f'<span {title}style="display:inline-block;padding:0 6px;margin-right:4px;border-radius:3px;white-space:nowrap;'
+        f"{cut}border-left:4px solid {dim_colour(dim.name)};"
+        f'background:var(--jp-layout-color2,rgba(127,127,127,.12))">{text}</span>'
     )
 
 
@@ -96,7 +105,7 @@ def state_line(state: TensorState, made: str = "") -> str:
     more = f"… {len(state.dims) - 16} more dims " if len(state.dims) > 16 else ""
     return (
         '<div style="display:flex;flex-wrap:wrap;gap:8px;align-items:baseline">'
-        f"<code>{escape(state.dtype)}</code><span>{chips or 'scalar'}{more}</span>"
+        f'<code>{escape(state.dtype)}</code><span style="max-width:100%">{chips or "scalar"}{more}</span>'
         f'<span style="{QUIET};margin-left:auto">{escape(" · ".join(filter(None, facts)))}</span></div>'
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.base.dtypes import as_dtype
 from workbench.base.number_format import byte_figure, si
 from workbench.live.messages import Dim
-from workbench.widgets.html import BOX, QUIET, dim_chip
+from workbench.widgets.html import BOX, CUT, QUIET, dim_chip
 
 __all__ = ["summary_html"]
 
@@ -17,14 +17,14 @@ MOST_LAYERS = 400
 FEW = 40
 """A tree of this many modules is shown unfolded."""
 
-_GRID = (
-    "display:grid;grid-template-columns:minmax(0,1fr) repeat(3,clamp(4.8em,13%,7em));gap:0 8px;"
-    "align-items:start"
+_ROW = "display:flex;flex-wrap:wrap;gap:0 8px;align-items:start"
+"""A layer: what it is and, beside it where there is room, else below, its figures."""
+_FIGURES = (
+    "display:grid;grid:auto/repeat(3,5.4em);gap:8px;margin-left:auto;text-align:right;white-space:nowrap"
 )
-_RIGHT = "text-align:right;white-space:nowrap"
-
-_NAME = "min-width:0;overflow-wrap:anywhere"
-_LABEL = "display:inline-block;min-width:min(15em,100%)"
+_NAME = "flex:1 1 19em;min-width:0"
+_LABEL = f"display:inline-block;min-width:min(15em,40%);max-width:100%;white-space:nowrap;{CUT}"
+_OUTPUT = "display:inline-flex;flex-wrap:wrap"
 
 _COLUMNS = {
     "parameters": "values that are learned, its own and those of the layers inside",
@@ -39,10 +39,13 @@ def summary_html(summary: Any) -> str:
     layers = summary.layers[:MOST_LAYERS]
     total = summary.total
     columns = "".join(
-        f'<span style="{_RIGHT};font-size:11px" title="{escape(what)}">{name}</span>'
+        f'<span style="font-size:11px" title="{escape(what)}">{name}</span>'
         for name, what in _COLUMNS.items()
     )
-    head = f'<div style="{_GRID};{QUIET}"><span>layer · output</span>{columns}</div>'
+    head = (
+        f'<div style="{_ROW};{QUIET}"><span style="{_NAME}">layer · output</span>'
+        f'<span style="{_FIGURES}">{columns}</span></div>'
+    )
     body = _tree(layers, 0, len(layers) <= FEW, total)[0]
     left = len(summary.layers) - len(layers)
     more = f'<div style="{QUIET}">… {left:,} more modules: print(…) shows them</div>' if left else ""
@@ -79,7 +82,8 @@ def _tree(layers: Any, at: int, unfolded: bool, total: Any) -> tuple[str, int]:
 def _row(layer: Any, total: Any) -> str:
     name = layer.path.rpartition(".")[2]
     label = f"<b>{escape(name)}</b> " if name else ""
-    shape = " ".join(_chips(dims) for dims, _ in layer.outputs[:4])
+    chips = " ".join(_chips(dims) for dims, _ in layer.outputs[:4])
+    shape = f'<span style="{_OUTPUT}">{chips}</span>' if chips else ""
     often = f' <span style="{QUIET}">× {layer.calls}</span>' if layer.calls > 1 else ""
     unused = "" if layer.ran else f' <span style="{QUIET}">not called</span>'
     share = layer.flops / total.flops if total.flops else 0.0
@@ -92,13 +96,15 @@ def _row(layer: Any, total: Any) -> str:
     frozen = layer.parameters - layer.trainable
     title = f"{layer.parameters:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
     return (
-        f'<span style="{_GRID}"><span style="{_NAME}"><span style="{_LABEL}">{label}'
+        f'<span style="{_ROW}"><span style="{_NAME}">'
+        f'<span style="{_LABEL}" title="{escape(" ".join(filter(None, (name, layer.kind))))}">{label}'
         f'<span style="{QUIET}">{escape(layer.kind)}</span></span> {shape}{often}{unused}</span>'
-        f'<span style="{_RIGHT}" title="{escape(title)}">{si(layer.parameters) if layer.parameters else ""}</span>'
-        f'<span style="{_RIGHT};{bar}" title="{layer.flops:,.0f} flop, {100 * share:.1f} %">'
+        f'<span style="{_FIGURES}">'
+        f'<span title="{escape(title)}">{si(layer.parameters) if layer.parameters else ""}</span>'
+        f'<span style="{bar}" title="{layer.flops:,.0f} flop, {100 * share:.1f} %">'
         f"{si(layer.flops) if layer.flops else ''}</span>"
-        f'<span style="{_RIGHT}" title="{layer.memory:,} bytes">{byte_figure(layer.memory) if layer.memory else ""}'
-        "</span></span>"
+        f'<span title="{layer.memory:,} bytes">{byte_figure(layer.memory) if layer.memory else ""}'
+        "</span></span></span>"
     )
 
 
