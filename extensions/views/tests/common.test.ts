@@ -376,7 +376,19 @@ describe('small things', () => {
   it('text is shortened to its room', () => {
     expect(textWidth(shorten('a long name of a layer', 60))).toBeLessThanOrEqual(60);
     expect(shorten('short', 100)).toBe('short');
-    expect(middleOut('encoder.layers.11.attention', 12)).toHaveLength(12);
+    expect(middleOut('encoder.layers.11.attention', 12)).toBe('encode…ntion');
+  });
+
+  it('a long name loses whole words in its middle where words are short enough', () => {
+    expect(middleOut('ten times the learning rate', 16)).toBe('ten…rate');
+    expect(middleOut('ten times the learning rate of before', 30)).toBe('ten times the…rate of before');
+    expect(middleOut('encoder.layers.11.attention.out_proj', 30)).toBe('encoder.layers…out_proj');
+    for (let most = 5; most < 40; most++) {
+      const short = middleOut('ten times the learning rate of before', most);
+      expect(short.length).toBeLessThanOrEqual(most);
+      expect(short.length).toBeGreaterThan(most / 3);
+    }
+    expect(middleOut('as it is', 8)).toBe('as it is');
   });
 
   it('computed colours are read', () => {

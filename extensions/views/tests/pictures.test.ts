@@ -16,6 +16,7 @@ import {
 import { Choice } from '../src/scatter/choice';
 import { claim } from '../src/scatter/overlay';
 import { Side } from '../src/scatter/side';
+import { bar, barLabel } from '../src/shapes/bars';
 import { columnWidths, wrap } from '../src/shapes/clash';
 import { flows, layoutRow } from '../src/shapes/flowLayout';
 import { linePath } from '../src/shapes/plot';
@@ -153,6 +154,30 @@ describe('dims that flow', () => {
 
   it('are told in words', () => {
     expect(rowText(conv)).toContain('C 3 (contracted: ends in this op)');
+  });
+});
+
+describe('the label of a bar', () => {
+  const long = { name: 'out_channels', size: 4096 };
+
+  it('is whole where it fits, and keeps the size where it does not', () => {
+    expect(barLabel({ name: 'C', size: 64 }, 60)).toBe('C 64');
+    expect(barLabel(long, 200)).toBe('out_channels 4096');
+    expect(barLabel(long, 80)).toMatch(/^out_\w*… 4096$/);
+    expect(barLabel({ name: null, size: 64 }, 60)).toBe('·64');
+    expect(barLabel({ name: 'positions_of_tokens', size: 3_000_000 }, 80)).toMatch(/^pos\w*… 3 M$/);
+  });
+
+  it('never reaches beyond its bar', () => {
+    for (let room = 22; room < 140; room++) {
+      expect(textWidth(barLabel(long, room))).toBeLessThanOrEqual(room);
+    }
+  });
+
+  it('has the whole name and size in its title', () => {
+    const drawn = bar(long, 0, 0, 80, {}, false);
+    expect(drawn.querySelector('title')?.textContent).toContain('out_channels 4096');
+    expect(drawn.querySelector('text')?.textContent).toMatch(/4096$/);
   });
 });
 

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { StateError } from '../src/common/buffers';
+import { s } from '../src/common/dom';
 import { duration } from '../src/common/numbers';
 import { Scale } from '../src/common/scales';
+import { textWidth } from '../src/common/text';
+import type { Theme } from '../src/common/theme';
 import type { TrainingCounters, TrainingCurve, TrainingStrip } from '../src/protocol';
 import { Axis, logTicks, stepTicks } from '../src/training/axis';
 import { colourOf, pathOf, prepare } from '../src/training/lines';
-import { roundUp } from '../src/training/marks';
+import { labelOf, Legend } from '../src/training/legend';
+import { drawSpikes, roundUp, type Field, type Span } from '../src/training/marks';
 import {
   arrange,
   decode,
@@ -170,6 +174,98 @@ describe('charts', () => {
 
   it('number epochs roundly', () => {
     expect([0.2, 1, 1.4, 3, 7, 30, 51].map(roundUp)).toEqual([1, 1, 2, 5, 10, 50, 100]);
+  });
+});
+
+describe('spikes', () => {
+  const theme: Theme = {
+    dark: false,
+    paper: [255, 255, 255],
+    ink: '#212121',
+    quiet: '#616161',
+    line: '#e0e0e0',
+    accent: '#1976d2',
+    font: 'sans-serif'
+  };
+  const field = (): Field => ({
+    svg: s('svg', {}),
+    x: new Scale(0, 1000, 52, 390),
+    y: new Axis(0, 20, false, 140, 16),
+    width: 400,
+    height: 160,
+    top: 16,
+    theme
+  });
+
+  function spans(drawn: Field): Span[] {
+    return [...drawn.svg.querySelectorAll('text')].map(text => {
+      const at = Number(text.getAttribute('x'));
+      const wide = textWidth(text.textContent ?? '', 10);
+      return text.getAttribute('text-anchor') === 'end' ? [at - wide, at] : [at, at + wide];
+    });
+  }
+
+  it('each has a mark and says its step to who points at it, and labels overlap nothing', () => {
+    for (const gap of [1, 3, 8, 20, 60]) {
+      const drawn = field();
+      const steps = Array.from({ length: Math.floor(1000 / gap) + 1 }, (_, index) => index * gap);
+      const taken: Span[] = [[200, 260]];
+      drawSpikes(
+        drawn,
+        steps.map(step => ({ step, value: 5 + (step % 7), usual: 1 })),
+        taken
+      );
+      expect(drawn.svg.querySelectorAll('[data-spike] path')).toHaveLength(steps.length);
+      expect(drawn.svg.querySelector(`[data-spike="${steps[1]}"] title`)?.textContent).toContain(
+        `step ${steps[1]}:`
+      );
+      const all = [...spans(drawn), [200, 260] as Span].sort((one, other) => one[0] - other[0]);
+      all.slice(1).forEach((span, index) => expect(span[0]).toBeGreaterThanOrEqual(all[index]![1]));
+      for (const [from, to] of all) {
+        expect(from).toBeGreaterThanOrEqual(52);
+        expect(to).toBeLessThanOrEqual(390);
+      }
+    }
+  });
+
+  it('the largest is labelled first, and one at the right end to its left', () => {
+    const drawn = field();
+    drawSpikes(
+      drawn,
+      [
+        { step: 500, value: 3, usual: 1 },
+        { step: 512, value: 9, usual: 1 },
+        { step: 999, value: 4, usual: 1 }
+      ],
+      []
+    );
+    expect([...drawn.svg.querySelectorAll('text')].map(text => text.textContent)).toContain('512');
+    const last = drawn.svg.querySelector('[data-spike="999"] text');
+    expect(last?.getAttribute('text-anchor')).toBe('end');
+  });
+
+  it('one that is not among the steps that are shown is not drawn', () => {
+    const drawn = field();
+    drawSpikes(drawn, [{ step: 2000, value: 3, usual: 1 }], []);
+    expect(drawn.svg.childElementCount).toBe(0);
+  });
+});
+
+describe('names of runs', () => {
+  const long = 'ten times the learning rate of the run before, with warmup';
+  const drawn = prepare(line([3, 2, 1], { run: 1 }), 0, false, true);
+
+  it('a long one is cut between words, and stands whole in the title', () => {
+    expect(labelOf(drawn, ['this', long])).toBe('ten times the…before, with warmup train');
+    const legend = new Legend();
+    legend.draw([drawn], ['this', long], false, '');
+    const entry = legend.element.querySelector('[title]');
+    expect(entry?.getAttribute('title')).toBe(`${long}, train`);
+    expect(entry?.textContent).toContain('ten times the…before, with warmup');
+  });
+
+  it('a short one is whole', () => {
+    expect(labelOf(drawn, ['this', 'that'])).toBe('that train');
   });
 });
 

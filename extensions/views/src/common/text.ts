@@ -19,11 +19,29 @@ export function shorten(text: string, width: number, size = 11): string {
   return short;
 }
 
-/** A text of at most `most` letters; the middle goes, because both ends of a path tell more. */
+/** A part of a word at the end of a text, and what parts it from the words before. */
+const LAST_PART = /[\s._/-]+[^\s._/-]*$/;
+const FIRST_PART = /^[^\s._/-]*[\s._/-]+/;
+
+/**
+ * A text of at most `most` letters; the middle goes, because both ends of a path tell more. Where words end near, it goes
+ * between words: half a word is read as another one.
+ */
 export function middleOut(text: string, most: number): string {
   if (text.length <= most) {
     return text;
   }
   const front = Math.ceil((most - 1) / 2);
-  return text.slice(0, front) + '…' + text.slice(text.length - (most - 1 - front));
+  const from = text.length - (most - 1 - front);
+  const [left, right] = [text.slice(0, front), text.slice(from)];
+  // With a letter more it shows whether a word is cut at all.
+  const begin = text
+    .slice(0, front + 1)
+    .replace(LAST_PART, '')
+    .slice(0, front);
+  const end = text
+    .slice(from - 1)
+    .replace(FIRST_PART, '')
+    .slice(-right.length);
+  return (3 * begin.length >= front ? begin : left) + '…' + (3 * end.length >= right.length ? end : right);
 }

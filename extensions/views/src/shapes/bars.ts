@@ -14,6 +14,17 @@ export function barText(dim: Named): string {
   return dim.size >= 1e6 ? `${name ?? '·'} ${si(dim.size)}` : dimensionText({ name, size: dim.size });
 }
 
+/** The label of a bar in `room` pixels: where it does not fit, the name is cut, as the size tells more. */
+export function barLabel(dim: Named, room: number): string {
+  const whole = barText(dim);
+  if (textWidth(whole) <= room || dim.name === null) {
+    return shorten(whole, room);
+  }
+  const size = ` ${dim.size >= 1e6 ? si(dim.size) : dim.size}`;
+  const name = shorten(dim.name, room - textWidth(size));
+  return textWidth(name + size) <= room ? name + size : shorten(whole, room);
+}
+
 /** How long a bar is: as its label needs, growing with the logarithm of the size. */
 export function barLength(dim: Named, scale: number): number {
   return Math.max(textWidth(barText(dim)) + 16, 26 + scale * Math.log2(1 + Math.max(0, dim.size)));
@@ -90,7 +101,7 @@ export function bar(
       opacity: marks.reduced ? 0.6 : 1
     },
     // Squeezed bars do not hold their whole label; the title has it.
-    shorten(barText(dim), Math.max(length - 4, 22))
+    barLabel(dim, Math.max(length - 4, 22))
   );
   if (marks.contracted) {
     // The label stays readable over the hatching.

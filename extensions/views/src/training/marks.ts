@@ -152,9 +152,10 @@ export function drawSpikes(field: Field, spikes: readonly TrainingSpike[], taken
       span[0] >= LEFT &&
       span[1] < width - RIGHT &&
       [...taken, ...others].every(([from, to]) => span[1] < from || span[0] > to);
+    // Beside its own mark: another one that touches that from behind does not take the label's place.
     const sides: readonly Span[] = [
-      [at - 5, at + wide],
-      [at - wide, at + 5]
+      [at + 5, at + wide],
+      [at - wide, at - 5]
     ];
     const span = sides.find(isFree);
     if (span) {
