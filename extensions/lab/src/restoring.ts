@@ -118,7 +118,8 @@ export class Restoring {
     const { session } = this.context.sessionContext;
     const { connectionStatus, status } = session?.kernel ?? {};
     const free = connectionStatus === 'connected' && (status === 'idle' || status === 'unknown');
-    const wanted = free && this.waiting.size > 0 && (this.round !== null || this.manager?.restoredStatus === false);
+    const wanted =
+      free && this.waiting.size > 0 && (this.round !== null || this.manager?.restoredStatus === false);
     if (!wanted) {
       this.disarm();
     } else if (this.timer === null) {
