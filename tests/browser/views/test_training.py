@@ -368,3 +368,15 @@ def test_charts_out_of_sight_are_drawn_when_they_come_into_sight(harness: Harnes
     root.locator("[data-chart=throughput]").scroll_into_view_if_needed()
     harness.page.wait_for_timeout(100)
     assert curve(harness, "throughput", "train") != far
+
+
+def test_no_value_of_a_legend_is_cut_whatever_its_run_is_called(harness: Harness) -> None:
+    for name in ("hostile", "compared", "strange"):
+        root = harness.open("training", name, width=400)
+        harness.settle()
+        cut = root.evaluate(
+            """root => [...root.querySelectorAll('.wb-chart-value')]
+                .filter(one => one.getBoundingClientRect().right > root.getBoundingClientRect().right)
+                .map(one => one.textContent)"""
+        )
+        assert cut == []

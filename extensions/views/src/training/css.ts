@@ -57,7 +57,8 @@ export const TRAINING_CSS = `
 .wb-chart-legend i { display: inline-block; width: 12px; height: 3px; border-radius: 2px; vertical-align: middle; margin-right: 5px; background: currentcolor; }
 .wb-chart-legend i[data-part='validation'] { width: 7px; height: 7px; border-radius: 50%; }
 .wb-chart-brush { fill: var(--wb-accent); fill-opacity: 0.14; stroke: var(--wb-accent); stroke-opacity: 0.6; }
-.wb-chart-run { display: inline-flex; gap: 6px; white-space: nowrap; }
+.wb-chart-run { display: inline-flex; flex-wrap: wrap; gap: 0 6px; }
+.wb-chart-run > span { overflow-wrap: anywhere; }
 .wb-chart-value { color: var(--wb-ink); font-weight: 600; }
 .wb-chart svg { touch-action: pan-y; cursor: crosshair; max-width: 100%; user-select: none; -webkit-user-select: none; }
 .wb-train-layers { display: flex; flex-direction: column; gap: 6px; flex: none; min-width: 0; }
