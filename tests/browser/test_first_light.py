@@ -53,7 +53,7 @@ def test_the_whole_notebook_runs_and_every_view_shows_what_python_says(notebook:
     notebook.run(*TRAINED)
     assert lab.python("accuracy") >= 0.97
     expect(notebook.cell("batch")).to_contain_text("f32")
-    expect(notebook.cell("batch")).to_contain_text("NaN 0")
+    expect(notebook.cell("batch").locator("[data-figure=NaN]")).to_have_text("NaN0")
     expect(notebook.cell("mistake")).to_contain_text("gain.rename(channel='C')")
     notebook.shoot("batch")
     notebook.shoot("mistake")
