@@ -186,6 +186,10 @@ def linalg_cases() -> Iterator[Case]:
 
     signal = values(MANY) + 1j * values(MANY, seed=1)
     yield Case("fft, 1 M points", "torch", 1.0, lambda: plain(wb.fft.fft, torch.fft.fft, signal), rounds=11)
+    yield Case("rfft, 2^20 points", "torch", 1.0,
+               lambda: plain(wb.fft.rfft, torch.fft.rfft, values(1 << 20)), rounds=11)  # fmt: skip
+    yield Case("fft of 256 rows of 1024", "torch", 1.0,
+               lambda: plain(wb.fft.fft, torch.fft.fft, signal[: 256 * 1024].reshape(256, 1024)))  # fmt: skip
     yield Case(
         "svd 512", "torch", 1.0, lambda: plain(wb.linalg.svd, torch.linalg.svd, values(512, 512)), rounds=9
     )

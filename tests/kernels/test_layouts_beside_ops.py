@@ -17,7 +17,7 @@ from tests.kernels.judge import Call, at_any_size, compare, ways
 from tests.kernels.layouts import LAYOUTS, Layout
 from workbench import kernels, optim
 from workbench.kernels import PackedConv2d, PackedQuantizedConv2d, PackedQuantizedLinear
-from workbench.kernels.fourier import long_fft, takes_long_fft
+from workbench.kernels.fourier import from_half, half, takes_from_half, takes_half, takes_transform, transform
 
 GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
 CODES: dict[str, Any] = {"x_scale": 0.1, "x_zero_point": 3, "scale": 0.2, "zero_point": 5}
@@ -82,12 +82,30 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
         lambda: (_packed_linear, _always),
         ((codes(7, 37), codes(17, 37, dtype="i1"), np.abs(floats(17)) / 9, floats(17)), {}),
     ),
-    "long_fft": (
+    "transform, long": (
         lambda: (
-            lambda x: long_fft(x, inverse=False, norm="backward"),
-            lambda x: takes_long_fft(x, (0,)),
+            lambda x: transform(x, (0,), inverse=False, norm="backward"),
+            lambda x: takes_transform(x, (0,)),
         ),
         (((floats(1 << 16) + 1j * floats(1 << 16)).astype(np.complex64),), {}),
+    ),
+    "transform, rows and columns": (
+        lambda: (
+            lambda x: transform(x, (1, 2), inverse=True, norm="ortho"),
+            lambda x: takes_transform(x, (1, 2)),
+        ),
+        (((floats(5, 20, 21) + 1j * floats(5, 20, 21)).astype(np.complex64),), {}),
+    ),
+    "half": (
+        lambda: (lambda x: half(x, (0, 1), norm="backward"), lambda x: takes_half(x, (0, 1))),
+        ((floats(35, 42),), {}),
+    ),
+    "from_half": (
+        lambda: (
+            lambda x: from_half(x, (0, 1), 42, norm="backward"),
+            lambda x: takes_from_half(x, (0, 1), 42),
+        ),
+        (((floats(49, 22) + 1j * floats(49, 22)).astype(np.complex64),), {}),
     ),
 }  # fmt: skip
 

@@ -1,102 +1,122 @@
-"""One long Fourier transform as two sets of short ones, which several threads share and whose values stay in the cache.
+"""Fourier transforms of lengths that come apart into small primes: many at once, side by side, or one long one.
 
-With n = a·b points and x[j₁b + j₂], X[k₁ + a·k₂] = Σ_j₂ ω_n^(j₂k₁) (Σ_j₁ x[j₁b + j₂] ω_a^(j₁k₁)) ω_b^(j₂k₂)  (Bailey's
-four steps: D. H. Bailey, FFTs in external or hierarchical memory, 1990). Both sets go in radices of 2 to 8.
+`transform` takes complex values along any dims, one after another; `half` and `from_half` those of an even number of
+real values along the last dim. See ``fourier.cpp`` for how.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from workbench.kernels.loader import native
 
-__all__ = ["long_fft", "takes_long_fft"]
+__all__ = ["from_half", "half", "takes_from_half", "takes_half", "takes_transform", "transform"]
 
-LEAST, MOST = 1 << 16, 1 << 22
-"""Points of the transforms that this pays for: below, one core's cache holds it; above, short ones outgrow theirs."""
-SHORTEST = 64
-"""The smaller of the two factors is at least this."""
-# The larger powers of 2 first: fewer passes.
-RADICES = (8, 4, 2, 7, 5, 3)
+LEAST = 1024
+"""Fewer values than this are not worth the call."""
+FEW, LONG = 4, 1024
+"""Fewer rows than the one leave most lanes idle, and pay only if they are as long as the other."""
 
 
-@lru_cache(maxsize=64)
-def _factors(n: int) -> tuple[int, int]:
-    """Return a·b = n with a ≤ b as near to each other as they come."""
-    # Downwards from the root, so that the first divisor is the nearest.
-    a = math.isqrt(n)
-    while n % a:
-        a -= 1
-    return a, n // a
+@lru_cache(maxsize=256)
+def _comes_apart(points: int) -> bool:
+    return points > 0 and bool(native.fft_comes_apart(points))
 
 
-@lru_cache(maxsize=64)
-def _radices(n: int) -> tuple[int, ...] | None:
-    """Return factors of `n` that there is a butterfly for; None if another prime is left."""
-    found = []
-    for radix in RADICES:
-        while n % radix == 0:
-            found.append(radix)
-            n //= radix
-    return tuple(found) if n == 1 else None
+def _pays(rows: int, points: int) -> bool:
+    return (rows >= FEW or points >= LONG) and _comes_apart(points)
 
 
-class _Plan(NamedTuple):
-    """What the kernel is told besides the values; see ``fourier.cpp``."""
-
-    high: list[int]
-    wide: list[int]
-    high_roots: np.ndarray[Any, Any]
-    wide_roots: np.ndarray[Any, Any]
-    coarse: np.ndarray[Any, Any]
-    fine: np.ndarray[Any, Any]
+def _lies_plainly(x: np.ndarray[Any, Any], kinds: str) -> bool:
+    return native is not None and x.size >= LEAST and x.dtype.char in kinds and x.flags.c_contiguous
 
 
-# Few: `coarse` alone has a value for each `lanes` of the n points.
-@lru_cache(maxsize=4)
-def _plan(n: int, dtype: str) -> _Plan:
-    a, b = _factors(n)
-    lanes = native.fourier_lanes(dtype == "D")
-
-    def roots(powers: np.ndarray[Any, Any], points: int) -> np.ndarray[Any, Any]:
-        # In double precision, of angles within one turn, and rounded once.
-        return np.exp((-2j * np.pi / points) * (powers % points)).astype(dtype)
-
-    by_lane = roots(np.outer(np.arange(a), np.arange(lanes)), n)
-    return _Plan(
-        list(_radices(a) or ()),
-        list(_radices(b) or ()),
-        roots(np.arange(a), a),
-        roots(np.arange(b), b),
-        roots(np.outer(np.arange(0, b, lanes), np.arange(a)), n),
-        np.stack([by_lane.real, by_lane.imag], axis=1).reshape(a, -1).view(dtype),
-    )
+LONGEST_COLUMN = 4096
+"""Points of a dim that is not the last one: its columns stand side by side in a block, which has room for so many."""
 
 
-def takes_long_fft(x: Any, dim: tuple[int, ...]) -> bool:
-    """Say whether a transform is one long one of a size that comes apart."""
+def takes_transform(x: np.ndarray[Any, Any], dim: tuple[int, ...]) -> bool:
+    """Say whether there is a kernel for the transform of complex values over these dims, and it pays."""
+    if not _lies_plainly(x, "FD"):
+        return False
+    last = x.ndim - 1
+    for one in dim:
+        points = x.shape[one]
+        if one == last or x.shape[one + 1 :] == (1,) * (last - one):
+            if not _pays(x.size // points, points):
+                return False
+        elif points > LONGEST_COLUMN or not _pays(math.prod(x.shape[one + 1 :]), points):
+            return False
+    return True
+
+
+def takes_half(x: np.ndarray[Any, Any], dim: tuple[int, ...]) -> bool:
+    """Say the same of real values: over the last dim, of an even size, and perhaps others."""
+    return _lies_plainly(x, "fd") and _halves(x, dim, x.shape[-1])
+
+
+def takes_from_half(x: np.ndarray[Any, Any], dim: tuple[int, ...], size: int) -> bool:
+    """Say the same of half a spectrum that goes back to `size` real values."""
+    return _lies_plainly(x, "FD") and _halves(x, dim, size)
+
+
+def _halves(x: np.ndarray[Any, Any], dim: tuple[int, ...], size: int) -> bool:
+    last = x.ndim - 1
     return (
-        native is not None
-        and len(dim) == 1
-        and x.dtype.char in "FD"
-        and LEAST <= x.size <= MOST
-        and x.shape[dim[0]] == x.size
-        and x.flags.c_contiguous
-        # A prime, or nearly one, comes apart into nothing worth while.
-        and _factors(x.size)[0] >= SHORTEST
-        and _radices(x.size) is not None
+        dim[-1] == last
+        and size % 2 == 0
+        and _pays(x.size // x.shape[-1], size // 2)
+        and all(
+            x.shape[one] <= LONGEST_COLUMN
+            and _pays(x.shape[-1] * math.prod(x.shape[one + 1 : last]), x.shape[one])
+            for one in dim[:-1]
+        )
     )
 
 
-def long_fft(x: np.ndarray[Any, Any], inverse: bool, norm: str) -> np.ndarray[Any, Any]:
-    """Return the transform of the one long dim of `x`."""
-    n = x.size
+def _scale(points: int, inverse: bool, norm: str) -> float:
     # A norm names the direction that divides by n: the other one is left alone.
-    scale = 1.0 if norm == ("forward" if inverse else "backward") else n**-0.5 if norm == "ortho" else 1.0 / n
-    out = np.empty(x.shape, x.dtype)
-    native.long_fft(x, out, *_plan(n, x.dtype.char), inverse=inverse, scale=scale)
+    if norm == ("forward" if inverse else "backward"):
+        return 1.0
+    return points**-0.5 if norm == "ortho" else 1.0 / points
+
+
+def _along(x: Any, out: Any, dim: tuple[int, ...], inverse: bool, scale: float) -> Any:
+    """Transform along one dim after another: the first from `x` to `out`, the others where they lie."""
+    for one in dim:
+        points, inner = x.shape[one], math.prod(x.shape[one + 1 :])
+        native.complex_fft(x, out, x.size // (points * inner), points, inner, inverse=inverse, scale=scale)
+        x, scale = out, 1.0
+    return out
+
+
+def transform(
+    x: np.ndarray[Any, Any], dim: tuple[int, ...], inverse: bool, norm: str
+) -> np.ndarray[Any, Any]:
+    """Return the transform of complex values over some dims, or its inverse."""
+    scale = _scale(math.prod(x.shape[one] for one in dim), inverse, norm)
+    return _along(x, np.empty(x.shape, x.dtype), dim, inverse, scale)  # type: ignore[no-any-return]
+
+
+def half(x: np.ndarray[Any, Any], dim: tuple[int, ...], norm: str) -> np.ndarray[Any, Any]:
+    """Return the half of the spectrum of real values that the rest follows from."""
+    points = x.shape[-1]
+    scale = _scale(math.prod(x.shape[one] for one in dim), False, norm)
+    out = np.empty((*x.shape[:-1], points // 2 + 1), np.complex64 if x.dtype.char == "f" else np.complex128)
+    native.real_fft(x, out, x.size // points, points // 2, scale=scale)
+    return _along(out, out, dim[:-1], False, 1.0)  # type: ignore[no-any-return]
+
+
+def from_half(x: np.ndarray[Any, Any], dim: tuple[int, ...], size: int, norm: str) -> np.ndarray[Any, Any]:
+    """Return the `size` real values that half a spectrum belongs to."""
+    others = dim[:-1]
+    scale = _scale(size * math.prod(x.shape[one] for one in others), True, norm)
+    if others:
+        x = _along(x, np.empty(x.shape, x.dtype), others, True, 1.0)
+    out = np.empty((*x.shape[:-1], size), np.float32 if x.dtype.char == "F" else np.float64)
+    native.inverse_real_fft(x, out, x.size // x.shape[-1], size // 2, scale=scale)
     return out

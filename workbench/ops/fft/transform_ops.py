@@ -18,7 +18,14 @@ from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.value import new
-from workbench.kernels.fourier import long_fft, takes_long_fft
+from workbench.kernels.fourier import (
+    from_half,
+    half,
+    takes_from_half,
+    takes_half,
+    takes_transform,
+    transform,
+)
 from workbench.ops.elementwise.complex import complex_type, real_type
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -67,16 +74,21 @@ def _run(function: Any, x: Any, **params: Any) -> Any:
 def _full(x: Any, dim: tuple[int, ...], inverse: bool, norm: str) -> Any:
     if not dim:
         return x.astype(complex_type(x.dtype))
-    if takes_long_fft(x, dim):
-        return long_fft(x, inverse, norm)
+    if takes_transform(x, dim):
+        return transform(x, dim, inverse, norm)
     return _run(scipy_fft.ifftn if inverse else scipy_fft.fftn, x, axes=dim, norm=norm)
 
 
 def _half(x: Any, dim: tuple[int, ...], norm: str) -> Any:
+    if takes_half(x, dim):
+        return half(x, dim, norm)
     return _run(scipy_fft.rfftn, x, axes=dim, norm=norm)
 
 
 def _from_half(x: Any, dim: tuple[int, ...], size: int, norm: str) -> Any:
+    # Half a spectrum may be given with another number of frequencies: the rest is cut off, or zero.
+    if x.shape[dim[-1]] == size // 2 + 1 and takes_from_half(x, dim, size):
+        return from_half(x, dim, size, norm)
     # From n/2 + 1 frequencies n cannot be told: it may be even or odd.
     sizes = [*(x.shape[one] for one in dim[:-1]), size]
     return _run(scipy_fft.irfftn, x, s=sizes, axes=dim, norm=norm)
