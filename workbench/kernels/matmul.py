@@ -1,11 +1,17 @@
-"""Matrix products in float32, and in bfloat16 where the processor has such, on the threads of the other kernels.
+"""Matrix products on the threads of the other kernels: of floats in the way that is fastest here, of doubles our own.
 
-NumPy's BLAS is as fast on its own, but its threads wait by spinning, and so do OpenMP's: when the two alternate, as
-layers do, each product costs a time slice of the operating system more. So products that are worth threads come here.
+Those of bfloat16 are computed as they are where the processor has instructions for it.
+
+NumPy's BLAS has threads of its own, which wait by spinning, and so do OpenMP's: when the two alternate, as layers do,
+each product costs a time slice of the operating system more. So products that are worth threads come here. Which way
+floats go is measured once for each class of shapes; see ``product_choice.cpp``. `SETTING` fixes it.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,10 +22,37 @@ from workbench.kernels.loader import native
 from workbench.kernels.processor import multiplies_bfloat16
 from workbench.kernels.registry import Kernel, register
 
-__all__: list[str] = []
+__all__ = ["SETTING", "measured_products"]
+
+SETTING = "WORKBENCH_PRODUCTS"
+"""Environment variable: ``measure``, or the way that all larger products of floats go: ``gemm``, ``made``, ``packed``,
+``own``."""
 
 _SMALLEST = 1024
 """Number of elements of the larger operand below which NumPy's call is cheaper."""
+FLOAT64 = np.dtype(np.float64)
+
+
+def _best(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@lru_cache(maxsize=1)
+def _own_doubles() -> bool:
+    """Say whether our products of doubles are at least as fast as NumPy's BLAS; measured once, in a millisecond."""
+    a = np.full((192, 192), 0.5)
+    return _best(lambda: native.matmul(a, a)) <= 1.05 * _best(lambda: np.matmul(a, a))
+
+
+def _taken(left: Any, right: Any) -> bool:
+    return bool(
+        left.dtype == FLOAT32 == right.dtype or (left.dtype == FLOAT64 == right.dtype and _own_doubles())
+    )
 
 
 def _accepts_matmul(left: Any, right: Any) -> bool:
@@ -29,8 +62,7 @@ def _accepts_matmul(left: Any, right: Any) -> bool:
         and left.ndim >= 2
         and right.ndim >= 2
         and (left.size >= _SMALLEST or right.size >= _SMALLEST)
-        and left.dtype == FLOAT32
-        and right.dtype == FLOAT32
+        and _taken(left, right)
         and (
             left.ndim == right.ndim == 2 or left.shape[-2] * left.shape[-1] * right.shape[-1] >= _WORTH_A_CALL
         )
@@ -48,9 +80,8 @@ def _accepts_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> boo
         and x.ndim >= 1
         and weight.ndim == 2
         and (x.size >= _SMALLEST or weight.size >= _SMALLEST)
-        and x.dtype == FLOAT32
-        and weight.dtype == FLOAT32
-        and (bias is None or (type(bias) is np.ndarray and bias.dtype == FLOAT32))
+        and _taken(x, weight)
+        and (bias is None or (type(bias) is np.ndarray and bias.dtype == x.dtype))
     )
 
 
@@ -94,8 +125,22 @@ def _half_linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 _NEEDS = ("bfloat16", "AVX512-BF16 or AMX")
 
 
+_TYPICAL = ((1024, 1024, 1024), (128, 784, 512), (4096, 768, 768))
+
+
+def measured_products() -> dict[str, str]:
+    """Return how products of some typical sizes, and of all that came up before, are computed in this process."""
+    if native is None:
+        return {}
+    for rows, inner, columns in _TYPICAL:
+        native.matmul(np.ones((rows, inner), np.float32), np.ones((inner, columns), np.float32))
+    found = dict(native.chosen_products())
+    found["float64"] = "own" if _own_doubles() else "BLAS"
+    return found
+
+
 if native is not None:
-    register(Kernel("matmul", native.matmul, _accepts_matmul, least=_SMALLEST))
-    register(Kernel("linear", _linear, _accepts_linear, least=_SMALLEST))
+    register(Kernel("matmul", native.matmul, _accepts_matmul, needs=("float32 or float64",), least=_SMALLEST))
+    register(Kernel("linear", _linear, _accepts_linear, needs=("float32 or float64",), least=_SMALLEST))
     register(Kernel("matmul", native.bfloat16.matmul, _accepts_half_matmul, _NEEDS), half=True)
     register(Kernel("linear", _half_linear, _accepts_half_linear, _NEEDS), half=True)

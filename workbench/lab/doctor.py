@@ -20,6 +20,7 @@ from jupyter_core.paths import jupyter_path
 from jupyterlab_server.config import get_federated_extensions, get_page_config
 
 from workbench.kernels import info as kernel_info
+from workbench.kernels.matmul import measured_products
 from workbench.lab.browser import browser_version, find_browser
 from workbench.lab.extension import EXTENSION, widget_bundles
 
@@ -96,6 +97,14 @@ def kernels(record: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[Find
     by = str(info["bfloat16_products"])
     slow = "float32: the processor has no instructions for them, or may not use them"
     yield Finding("kernels", "bfloat16 products", *(("absent", slow) if by == "float32" else ("found", by)))
+
+
+def products(chosen: Mapping[str, str]) -> Iterator[Finding]:
+    """How products of matrices are computed here, by size: what was measured to be the fastest."""
+    ways = sorted(set(chosen.values()))
+    for way in ways:
+        sizes = "; ".join(size for size, one in chosen.items() if one == way)
+        yield Finding("kernels", f"products by {way}", "found", sizes)
 
 
 def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
@@ -249,6 +258,7 @@ def examine() -> list[Finding]:
         *versions(),
         *kernels(record, info),
         *threads(info),
+        *products(measured_products()),
         *processor(),
         *panels(jupyter_path("labextensions"), settings),
         *widgets(),
