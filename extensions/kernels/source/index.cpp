@@ -266,11 +266,24 @@ nb::object index_add(const Input<T>& x, const Places& index, std::int64_t dim, c
     return out.to_python();
 }
 
+// The same values row by row, however they lie.
+template <typename T>
+nb::object dense_copy(const Input<T>& x) {
+    const Dims shape = shape_of(x);
+    auto out = Output<T>::row_major(shape);
+    {
+        KernelScope scope;
+        copy_strided(out.data(), row_major_strides(shape), x.data(), shape, strides_of(x));
+    }
+    return out.to_python();
+}
+
 template <typename T>
 void bind_for(nb::module_& module) {
     using nb::arg;
     module.def("scatter_add", &scatter_add<T>, arg("x").noconvert(), arg("index").noconvert(), nb::kw_only(), arg("dim"), arg("sizes"),
                arg("base").noconvert() = nb::none());
+    module.def("dense_copy", &dense_copy<T>, arg("x").noconvert());
     module.def("index_add", &index_add<T>, arg("x").noconvert(), arg("index").noconvert(), nb::kw_only(), arg("dim"), arg("sizes"));
 }
 

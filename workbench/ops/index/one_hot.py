@@ -23,7 +23,9 @@ def _one_hot(x: Any, count: int, dtype: Any) -> Any:
     if x.size and (x.min() < 0 or x.max() >= count):
         wrong = int(x.min()) if x.min() < 0 else int(x.max())
         raise DimensionIndexError(f"class {wrong} is not in [0, {count})", op="one_hot")
-    return (x[..., None] == np.arange(count)).astype(dtype)
+    out = np.zeros((*x.shape, count), dtype)
+    out.reshape(x.size, count)[np.arange(x.size), x.reshape(-1)] = 1
+    return out
 
 
 ONE_HOT = Op(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -59,25 +60,29 @@ def _squares(x1: Any, x2: Any) -> Any:
     return np.matmul(left, np.swapaxes(right, -1, -2))
 
 
+_AT_ONCE = 65536
+"""Differences that are held at a time: those of all pairs in all columns would not fit into memory."""
+
+
+def _some_columns(pairs: int, count: int) -> Iterator[slice]:
+    step = max(1, _AT_ONCE // max(1, pairs))
+    return (slice(first, first + step) for first in range(0, count, step))
+
+
 def _cdist(x1: Any, x2: Any, p: float, product: bool) -> Any:
     if product:
         # Rounding may leave a little less than 0 for rows that are equal.
         return np.sqrt(np.maximum(_squares(x1, x2), 0))
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
-    # Column by column: the differences of all pairs in all columns would not fit into memory.
-    for column in range(x1.shape[-1]):
-        size = np.abs(x1[..., :, None, column] - x2[..., None, :, column])
+    for columns in _some_columns(out.size, x1.shape[-1]):
+        size = np.abs(x1[..., :, None, columns] - x2[..., None, :, columns])
         if p == 0:
-            out += size != 0
-        elif p == 1:
-            out += size
-        elif p == 2:
-            out += size * size
+            out += np.count_nonzero(size, axis=-1)
         elif math.isinf(p):
-            np.maximum(out, size, out=out)
+            np.maximum(out, size.max(-1), out=out)
         else:
-            out += size**p
+            out += (size if p == 1 else size * size if p == 2 else size**p).sum(-1)
     return out if p in (0, 1) or math.isinf(p) else np.sqrt(out) if p == 2 else out ** (1 / p)
 
 
@@ -153,8 +158,9 @@ def _cdist_gradient(g: Any, x1: Any, x2: Any, distance: Any, p: float) -> Any:
     if p != 1 and not math.isinf(p):
         zero = distance == 0
         scale = np.where(zero, 0, g / np.where(zero, 1, distance) ** (p - 1))
-    for column in range(x1.shape[-1]):
-        difference = x1[..., :, None, column] - x2[..., None, :, column]
+    distance, scale = distance[..., None], scale[..., None]
+    for columns in _some_columns(g.size, x1.shape[-1]):
+        difference = x1[..., :, None, columns] - x2[..., None, :, columns]
         if p == 2:
             slope = difference
         elif math.isinf(p):
@@ -164,7 +170,7 @@ def _cdist_gradient(g: Any, x1: Any, x2: Any, distance: Any, p: float) -> Any:
         else:
             size = np.abs(difference)
             slope = np.sign(difference) * np.where(size == 0, 1, size) ** (p - 1)
-        out[..., column] = (slope * scale).sum(-1)
+        out[..., columns] = (slope * scale).sum(-2)
     return out
 
 

@@ -126,9 +126,15 @@ DIAGONAL_SCATTER = writer(
 
 def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
     rows, columns = x.shape[-2:]
-    lower = np.arange(columns) - np.arange(rows)[:, None]
-    # Chosen, not multiplied: NaN and infinities outside the triangle become 0.
-    return np.where(lower >= diagonal if upper else lower <= diagonal, x, np.zeros((), x.dtype))
+    # Whatever lies beyond the matrix is as good as its corner; then four bytes hold every place.
+    diagonal = max(-rows, min(diagonal, columns))
+    beside = np.arange(diagonal, diagonal + rows, dtype=np.int32)[:, None]
+    place = np.arange(columns, dtype=np.int32)
+    outside = place < beside if upper else place > beside
+    # Written over, not multiplied: NaN and infinities outside the triangle become 0.
+    out = x.copy()
+    np.copyto(out, np.zeros((), x.dtype), where=outside)
+    return out
 
 
 def _triangle_op(name: str, doc: str, equation: str, upper: bool) -> Any:
