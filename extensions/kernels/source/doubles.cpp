@@ -20,7 +20,7 @@ nb::object function_of(const Input<double>& x, DoubleFunction kind) {
     {
         KernelScope scope;
         const Dense<double> input(x, order);
-        parallel_for(count_of(shape), 2048, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(count_of(shape), 16384, [&](std::int64_t begin, std::int64_t end) {
             LEAF_WIDE(double_run)(kind, input.data() + begin, end - begin, out.data() + begin);
         });
     }
@@ -38,8 +38,9 @@ void expect_rows(std::int64_t rows, std::int64_t size, std::initializer_list<int
     (check(shape_of(arrays)), ...);
 }
 
-// Rows below which threads cost more than they save.
-std::int64_t rows_for(std::int64_t size) { return std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, size)); }
+// Rows below which threads cost more than they save. A cell's step stands between products on the threads of BLAS: what is
+// shared out has to wait for these, and on a busy machine for the operating system.
+std::int64_t rows_for(std::int64_t size) { return std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(1, size)); }
 
 void lstm_gates(const Plain<double>& sums, const Plain<double>& memory, const Target<double>& gates, const Target<double>& cells,
                 const Target<double>& out) {
