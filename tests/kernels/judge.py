@@ -39,6 +39,7 @@ THRESHOLDS = (
     "_SMALLEST",
     "_SMALLEST_BATCH",
     "_WORTH_A_CALL",
+    "_WORTH_A_COPY",
     "_WORTH_A_PRIMITIVE",
     "_FEW",
 )

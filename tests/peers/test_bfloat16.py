@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import workbench as wb
+
+torch: Any = pytest.importorskip("torch")
 
 STEP = 2.0**-7
 """The distance of neighbours, relative to the lower one: both libraries round once, of numbers in float32 that differ

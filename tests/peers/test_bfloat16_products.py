@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import workbench as wb
+
+torch: Any = pytest.importorskip("torch")
 
 STEP = 2.0**-7
 

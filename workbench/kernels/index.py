@@ -41,7 +41,13 @@ _WORTH_A_COPY = 4096
 
 def _accepts_copy(x: Any) -> bool:
     # What lies row by row is moved as one block: nobody does that faster.
-    return type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous and x.dtype in _ADDED
+    return (
+        type(x) is np.ndarray
+        and x.size >= _WORTH_A_COPY
+        and x.ndim > 1
+        and not x.flags.c_contiguous
+        and x.dtype in _ADDED
+    )
 
 
 def _plain(x: Any) -> bool:
