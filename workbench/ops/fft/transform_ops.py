@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench import kernels
 from workbench.base.dims import Dims
 from workbench.base.lazy import scipy_fft
 from workbench.core.dtype_rules import FLOAT
@@ -61,11 +60,15 @@ SMALL = 4096
 
 
 def _run(function: Any, x: Any, **params: Any) -> Any:
-    """Call a transform of SciPy on the threads of the kernels; the type's width stays."""
+    """Call a transform of SciPy; the type's width stays.
+
+    On one thread: SciPy's pool ends its threads before a fork, and now and then one of them never hears of it. Then the
+    process that starts a worker waits for ever.
+    """
     widen = x.size <= SMALL and x.dtype.char in "fF"
     y = function(
         x.astype(x.dtype.char.replace("f", "d").replace("F", "D")) if widen else x,
-        workers=kernels.get_num_threads(),
+        workers=1,
         **params,
     )
     return y.astype(np.float32 if y.dtype.kind == "f" else np.complex64) if widen else y
