@@ -24,6 +24,10 @@ def _collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if collecting:
+            if not gc.get_freeze_count():
+                # All that is here becomes old, without a look: the first object that comes next would bring one.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
