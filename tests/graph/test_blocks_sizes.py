@@ -72,6 +72,17 @@ def ends() -> Graph:
     return graph
 
 
+def alike() -> Graph:
+    """Of a row one thing or another: as many values either way."""
+    graph = graph_of(bound("x", ROW), bound("flag", BOOL))
+    x, flag = graph.inputs
+    blocks = (Block(), Block())
+    for block, op in zip(blocks, (ops.neg, ops.exp), strict=True):
+        block.outputs = graph.insert(op, x, block=block).outputs
+    graph.outputs = graph.insert(Control.IF, flag, blocks=blocks).outputs
+    return graph
+
+
 def test_what_blocks_agree_on_follows_and_else_a_run_says_it() -> None:
     graph = ends()
     (found,) = graph.outputs
@@ -84,13 +95,8 @@ def test_what_blocks_agree_on_follows_and_else_a_run_says_it() -> None:
             equal(one(row(size), True), row(size)[:2] * 2)
             equal(one(row(size), False), row(size)[1:] * (size - 1))
 
-    same = graph_of(bound("x", ROW), bound("flag", BOOL))
-    x, flag = same.inputs
-    blocks = (Block(), Block())
-    for block, op in zip(blocks, (ops.neg, ops.exp), strict=True):
-        block.outputs = same.insert(op, x, block=block).outputs
-    same.outputs = same.insert(Control.IF, flag, blocks=blocks).outputs
-    assert same.outputs[0].tensor.sizes == x.tensor.sizes
+    same = alike()
+    assert same.outputs[0].tensor.sizes == same.inputs[0].tensor.sizes
 
 
 def test_what_is_decided_by_such_a_size_is_asked_when_it_is_known() -> None:
@@ -321,13 +327,7 @@ def test_dead_code_keeps_what_only_a_size_is_read_of() -> None:
 
 
 def test_sizes_that_follow_may_not_be_written_otherwise() -> None:
-    graph = graph_of(bound("x", ROW), bound("flag", BOOL))
-    x, flag = graph.inputs
-    blocks = (Block(), Block())
-    for block, op in zip(blocks, (ops.neg, ops.exp), strict=True):
-        block.outputs = graph.insert(op, x, block=block).outputs
-    graph.outputs = graph.insert(Control.IF, flag, blocks=blocks).outputs
-    check(graph)
+    graph = check(alike())
     graph.outputs[0].type = type_of(wb.ones(N=3))
     with pytest.raises(GraphError, match=r"if_ has sizes \[3\], and by what makes it \[x.shape\[0\]\]"):
         check(graph)
