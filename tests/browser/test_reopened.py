@@ -107,6 +107,14 @@ def expect_views(lab: Lab) -> None:
         expect(lab.cell(index).locator(".wb-still")).to_have_count(0)
 
 
+def expect_views_after_stills(lab: Lab, path: str) -> None:
+    """Open a notebook: its pictures stand there until its views come."""
+    lab.start()
+    lab.open(path)
+    expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")
+    expect_views(lab)
+
+
 def test_a_connection_that_opens_again_while_the_file_is_read_loses_no_view(lab: Lab, saved: str) -> None:
     held: list[Callable[[], None]] = []
     wire = Wire(lab)
@@ -132,10 +140,7 @@ def test_a_connection_that_opens_again_while_the_file_is_read_loses_no_view(lab:
 def test_a_question_that_is_lost_with_the_connection_loses_no_view(lab: Lab, saved: str) -> None:
     wire = Wire(lab)
     wire.heard = lambda number, page, go: page.close(code=3001) if number == 1 else go()
-    lab.start()
-    lab.open(saved)
-    expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")
-    expect_views(lab)
+    expect_views_after_stills(lab, saved)
 
 
 def test_a_kernel_that_owes_an_answer_is_asked_again(lab: Lab, saved: str) -> None:
@@ -148,10 +153,7 @@ def test_a_kernel_that_owes_an_answer_is_asked_again(lab: Lab, saved: str) -> No
             go()
 
     wire.heard = lose
-    lab.start()
-    lab.open(saved)
-    expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")
-    expect_views(lab)
+    expect_views_after_stills(lab, saved)
 
 
 def test_a_kernel_whose_state_is_not_known_is_asked(lab: Lab, saved: str) -> None:
@@ -165,10 +167,7 @@ def test_a_kernel_whose_state_is_not_known_is_asked(lab: Lab, saved: str) -> Non
             go()
 
     wire.heard = lose
-    lab.start()
-    lab.open(saved)
-    expect(lab.cell(0).locator(".wb-still")).to_contain_text("first")
-    expect_views(lab)
+    expect_views_after_stills(lab, saved)
 
 
 def test_a_notebook_that_is_saved_again_without_running_keeps_its_views(lab: Lab, saved: str) -> None:
