@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
+import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +31,11 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "workbench"))
 
+
+# What is measured here is kept for this run, its workers and the processes that it starts; not for the user's.
+if "WORKBENCH_CACHE" not in os.environ:
+    os.environ["WORKBENCH_CACHE"] = tempfile.mkdtemp(prefix="workbench-")
+    atexit.register(shutil.rmtree, os.environ["WORKBENCH_CACHE"], ignore_errors=True)
 
 # A run started in the background of a shell ignores interrupts, and all its children would, too: tests send them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

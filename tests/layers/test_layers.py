@@ -105,6 +105,10 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.train.drawing": {
         "matplotlib.figure": "slow to import, and not needed until a figure is asked for"
     },
+    "workbench.kernels.kept_choices": {
+        "hashlib": "slow to import, and not needed until a large product is computed",
+        "json": "as above",
+    },
     "workbench.kernels.loader": {"?": "the compiled module exists only where it could be built"},
 }
 """Modules that may import within a function: the target (``?`` for a name made at run time), and why."""

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.base.devices import CPU, Device
 from workbench.base.errors import DeviceError
 from workbench.core.backend import find
+from workbench.kernels.matmul import fix_products
 
 __all__ = [
     "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
@@ -42,8 +43,18 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Allow only what repeats its results on the same machine: here that is everything, so nothing changes."""
-    _kept["deterministic"] = (1 if warn_only else 2) if mode else 0
+    """Allow only what repeats its results in every process on the same machine.
+
+    Every op does. What changes is how larger products of matrices are computed: in a way that no measurement decides.
+    Else it is the one that was the fastest when that was measured here; it is kept in a file, so that later processes
+    choose alike, until the file is removed or a library is another.
+    """
+    _set_deterministic((1 if warn_only else 2) if mode else 0)
+
+
+def _set_deterministic(mode: int) -> None:
+    _kept["deterministic"] = mode
+    fix_products(mode > 0)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -60,7 +71,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Say what happens to what does not repeat its results: ``default`` (0), ``warn`` (1) or ``error`` (2)."""
     if debug_mode not in (0, 1, 2, *_MODES):
         raise ValueError(f"debug_mode is one of {', '.join(_MODES)}, or 0, 1, 2; got {debug_mode!r}")
-    _kept["deterministic"] = _MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    _set_deterministic(_MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode)
 
 
 def get_deterministic_debug_mode() -> int:

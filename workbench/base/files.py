@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,10 +97,11 @@ def open_file(path: str | os.PathLike[str]) -> tuple[BinaryIO, int]:
 
 
 @contextmanager
-def alone(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[bool]:
+def alone(folder: str | os.PathLike[str], *, wait: bool | float = True) -> Iterator[bool]:
     """Keep everybody else who asks for `folder` waiting during this block; say whether that could be had.
 
-    Without `wait` it is not had where another has it; and never where the system has no locks.
+    `wait` may be a number of seconds: where another has it longer it is not had; and never where the system has no
+    locks.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, alone(folder) as first, alone(folder, wait=False) as second:
@@ -112,11 +113,27 @@ def alone(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[bool
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        had = False
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            had = True
-        yield had
+        had = _locked(handle, wait)
+        try:
+            yield had
+        finally:
+            if had:
+                # A process that was forked meanwhile has the handle too: closing ours would not let go.
+                fcntl.flock(handle, fcntl.LOCK_UN)
     finally:
-        # This lets go of the lock.
         os.close(handle)
+
+
+def _locked(handle: int, wait: bool | float) -> bool:
+    end = time.monotonic() + (0.0 if wait is True else wait)
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait is True else fcntl.LOCK_NB))
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.005)
+        except OSError:
+            return False  # a file system without locks
+        else:
+            return True

@@ -4,49 +4,70 @@ Those of bfloat16 are computed as they are where the processor has instructions 
 
 NumPy's BLAS has threads of its own, which wait by spinning, and so do OpenMP's: when the two alternate, as layers do,
 each product costs a time slice of the operating system more. So products that are worth threads come here. Which way
-floats go is measured once for each class of shapes; see ``product_choice.cpp``. `SETTING` fixes it.
+floats go is measured once for each class of shapes (``product_choice.cpp``) and kept for later processes
+(`kept_choices`). `SETTING` fixes it, and so does `fix_products`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from workbench.kernels import kept_choices
 from workbench.kernels._arrays import FLOAT32
 from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
 from workbench.kernels.processor import multiplies_bfloat16
 from workbench.kernels.registry import Kernel, register
+from workbench.kernels.threads import after_set_num_threads, get_num_threads
 
-__all__ = ["SETTING", "measured_products"]
+__all__ = ["SETTING", "fix_products", "measured_products"]
 
 SETTING = "WORKBENCH_PRODUCTS"
 """Environment variable: ``measure``, or the way that all larger products of floats go: ``gemm``, ``made``, ``packed``,
-``own``."""
+``own``; those of doubles are our own then."""
 
 _SMALLEST = 1024
 """Number of elements of the larger operand below which NumPy's call is cheaper."""
 FLOAT64 = np.dtype(np.float64)
 
 
-def _best(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(4):
+def _measured_doubles() -> str:
+    """Return whose products of doubles are faster here; NumPy's BLAS has to be so clearly. Takes some milliseconds."""
+    a = np.full((192, 192), 0.5)
+    ours = theirs = float("inf")
+    # In turn: what else the machine does for a while meets both.
+    for _ in range(6):
         start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+        native.matmul(a, a)
+        between = time.perf_counter()
+        np.matmul(a, a)
+        ours = min(ours, between - start)
+        theirs = min(theirs, time.perf_counter() - between)
+    return "own" if ours <= 1.07 * theirs else "BLAS"
 
 
 @lru_cache(maxsize=1)
 def _own_doubles() -> bool:
-    """Say whether our products of doubles are at least as fast as NumPy's BLAS; measured once, in a millisecond."""
-    a = np.full((192, 192), 0.5)
-    return _best(lambda: native.matmul(a, a)) <= 1.05 * _best(lambda: np.matmul(a, a))
+    """Say whether products of doubles are computed by our own kernel, or by NumPy's BLAS."""
+    if native.products_are_fixed():
+        return True
+    count = get_num_threads()
+    product = f"float64, {count} thread{'s' * (count > 1)}"
+    found = kept_choices.known(product)
+    if found not in ("own", "BLAS"):
+        found = kept_choices.settle(product, _measured_doubles())
+    return found != "BLAS"
+
+
+def fix_products(fixed: bool) -> None:
+    """Have products go a way that no measurement decides, or again the one that was measured."""
+    if native is not None:
+        native.measure_products(not fixed)
+        _own_doubles.cache_clear()
 
 
 def _taken(left: Any, right: Any) -> bool:
@@ -140,6 +161,8 @@ def measured_products() -> dict[str, str]:
 
 
 if native is not None:
+    native.keep_products(kept_choices)
+    after_set_num_threads.append(_own_doubles.cache_clear)
     register(Kernel("matmul", native.matmul, _accepts_matmul, needs=("float32 or float64",), least=_SMALLEST))
     register(Kernel("linear", _linear, _accepts_linear, needs=("float32 or float64",), least=_SMALLEST))
     register(Kernel("matmul", native.bfloat16.matmul, _accepts_half_matmul, _NEEDS), half=True)

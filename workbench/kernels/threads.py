@@ -10,7 +10,7 @@ from collections.abc import Callable
 from workbench.base.lazy import after_import
 from workbench.kernels.loader import native
 
-__all__ = ["blas_library", "get_num_threads", "set_num_threads"]
+__all__ = ["after_set_num_threads", "blas_library", "get_num_threads", "set_num_threads"]
 
 # NumPy's and SciPy's wheels rename the functions, so that two libraries can be in one process; systems do not.
 _SUFFIXES = ("64_", "_64", "")
@@ -49,6 +49,8 @@ def _setter(path: str) -> Callable[[int], None] | None:
 
 _blas: dict[str, Callable[[int], None]] = {}
 """What sets the threads of each BLAS found, by its path."""
+after_set_num_threads: list[Callable[[], object]] = []
+"""Called when the number has changed."""
 _count = os.cpu_count() or 1
 _chosen = False
 
@@ -93,3 +95,5 @@ def set_num_threads(count: int) -> None:
     for setter in _blas.values():
         setter(count)
     _count, _chosen = count, True
+    for call in after_set_num_threads:
+        call()

@@ -20,6 +20,7 @@ from jupyter_core.paths import jupyter_path
 from jupyterlab_server.config import get_federated_extensions, get_page_config
 
 from workbench.kernels import info as kernel_info
+from workbench.kernels import kept_choices
 from workbench.kernels.matmul import measured_products
 from workbench.lab.browser import browser_version, find_browser
 from workbench.lab.extension import EXTENSION, widget_bundles
@@ -105,6 +106,24 @@ def products(chosen: Mapping[str, str]) -> Iterator[Finding]:
     for way in ways:
         sizes = "; ".join(size for size, one in chosen.items() if one == way)
         yield Finding("kernels", f"products by {way}", "found", sizes)
+
+
+def kept_products(path: Path | None, count: int, trouble: str) -> Iterator[Finding]:
+    """Where the choices between products are kept for later processes, or why they are not."""
+    subject = "products kept"
+    if path is None:
+        text = f"nowhere ({kept_choices.SETTING}=off, or no home folder): every process measures anew"
+        yield Finding("kernels", subject, "absent", text)
+    elif trouble:
+        text = f"not: {trouble}; every process measures anew until the file can be read and written, or is removed"
+        yield Finding("kernels", subject, "absent", text)
+    else:
+        yield Finding(
+            "kernels",
+            subject,
+            "found",
+            f"{count} of this machine, in {path}; without it, all are measured anew",
+        )
 
 
 def threads(info: Mapping[str, Any]) -> Iterator[Finding]:
@@ -259,6 +278,7 @@ def examine() -> list[Finding]:
         *kernels(record, info),
         *threads(info),
         *products(measured_products()),
+        *kept_products(kept_choices.where(), len(kept_choices.kept()), kept_choices.trouble()),
         *processor(),
         *panels(jupyter_path("labextensions"), settings),
         *widgets(),

@@ -248,7 +248,6 @@ void bind_matmul(nb::module_& module) {
                nb::kw_only(), arg("relu") = false);
     module.def("linear", &linear<double>, arg("x").noconvert(), arg("weight").noconvert(), arg("bias").noconvert().none(),
                nb::kw_only(), arg("relu") = false);
-    module.def("chosen_products", &chosen_products);
 }
 
 }  // namespace workbench

@@ -18,6 +18,7 @@
 #include "memory.hpp"
 #include "parametric_elementwise.hpp"
 #include "pooling.hpp"
+#include "product_choice.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
 #include "recurrent.hpp"
@@ -28,7 +29,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 24;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 25;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -38,6 +39,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_fourier(module);
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
+    workbench::bind_product_choice(module);
     workbench::bind_matmul_bfloat16(module);
     workbench::bind_casts(module);
     workbench::bind_elementwise(module);

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "dispatch.hpp"
 #include "engine.hpp"
@@ -24,8 +29,11 @@ constexpr std::array<const char*, 4> words = {"gemm", "made", "packed", "own"};
 constexpr std::int64_t worth_measuring = std::int64_t{1} << 23;
 // What is measured takes at most so many: a few milliseconds. Of more, some of the rows.
 constexpr std::int64_t measured_at_most = std::int64_t{1} << 27;
-// Another way than gemm has to be faster by this, so that noise decides nothing.
+// A way takes the place of one that stands before it if it needs at most this part of its time, so that noise decides nothing.
 constexpr double clearly = 0.93;
+// How often each way is timed, in turn; after two, one that needs more than twice the time of the best is not tried again.
+constexpr int rounds = 5;
+constexpr double hopeless = 2.0;
 
 void gemm(const Product& p) {
     if (dnnl_sgemm(p.a_transposed ? 'T' : 'N', p.b_transposed ? 'T' : 'N', p.m, p.n, p.k, 1.f, p.a, p.a_row, p.b, p.b_row, 0.f, p.out,
@@ -89,27 +97,50 @@ bool run(Way way, const Product& p) {
     return made != nullptr;
 }
 
-// The setting that fixes the choice, for results that are the same on every run and machine of a kind.
+std::optional<Way> named(const std::string& word) {
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (words[i] == word) return static_cast<Way>(i);
+    return std::nullopt;
+}
+
+// use_deterministic_algorithms: no measurement decides.
+std::atomic<bool> unmeasured{false};
+
+// The way that nobody measured: what the setting says, or gemm where the program wants a fixed one.
 std::optional<Way> fixed() {
     static const std::optional<Way> way = []() -> std::optional<Way> {
         const char* set = std::getenv("WORKBENCH_PRODUCTS");
         if (!set || std::string(set) == "measure" || !*set) return std::nullopt;
-        for (std::size_t i = 0; i < words.size(); ++i)
-            if (words[i] == std::string(set)) return static_cast<Way>(i);
+        if (const auto found = named(set)) return found;
         refuse("WORKBENCH_PRODUCTS is '" + std::string(set) + "'; expected measure, gemm, made, packed or own");
     }();
+    if (!way && unmeasured.load(std::memory_order_relaxed)) return Way::gemm;
     return way;
 }
 
-template <typename Work>
-double seconds(Work&& work) {
+struct Candidate {
+    Way way;
+    std::function<void()> work;
     double best = 1e30;
-    for (int i = 0; i < 3; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        work();
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    return best;
+};
+
+// The fastest of several, which stand in order of preference. They are timed in turn and by their shortest time: whatever else
+// the machine does for a while meets all of them, and what it does now and then none.
+Way fastest(std::vector<Candidate> candidates) {
+    for (auto& one : candidates) one.work();  // makes primitives, brings memory
+    double shortest = 1e30;
+    for (int round = 0; round < rounds; ++round)
+        for (auto& one : candidates) {
+            if (round >= 2 && one.best > hopeless * shortest) continue;
+            const auto start = std::chrono::steady_clock::now();
+            one.work();
+            one.best = std::min(one.best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+            shortest = std::min(shortest, one.best);
+        }
+    const Candidate* found = &candidates.front();
+    for (const auto& one : candidates)
+        if (one.best < found->best * clearly) found = &one;
+    return found->way;
 }
 
 // Runs every way on some of the rows; into memory of its own, since a result may be in use.
@@ -118,16 +149,12 @@ Way fastest(Product p) {
     p.m = std::min(p.m, std::max<std::int64_t>(96, measured_at_most / (p.n * p.k)));
     const Buffer<float> out(p.m * p.n);
     p.out = out.data();
-    run(Way::gemm, p);
-    Way found = Way::gemm;
-    double best = seconds([&] { run(Way::gemm, p); }) * clearly;
-    for (const Way way : {Way::made, Way::packed, Way::own}) {
-        if (way == Way::own ? !has_avx2() : !worth) continue;
-        if (!run(way, p)) continue;
-        const double took = seconds([&] { run(way, p); });
-        if (took < best) best = took, found = way;
+    std::vector<Candidate> candidates;
+    for (const Way way : {Way::gemm, Way::made, Way::packed, Way::own}) {
+        if (way == Way::own ? !has_avx2() : way != Way::gemm && !(worth && Made::of(p, way == Way::packed))) continue;
+        candidates.push_back({way, [way, &p] { run(way, p); }});
     }
-    return found;
+    return fastest(std::move(candidates));
 }
 
 std::int64_t magnitude(std::int64_t value) {
@@ -143,7 +170,31 @@ Dims class_of(const Product& p, bool batch) {
             aliased(p.b_row), batch ? 1 : omp_get_max_threads(), is_worth_making(p)};
 }
 
-// What has been chosen stays: one class has one way as long as the process lives.
+// The class in words: what doctor shows, and under what its way is kept for other processes.
+std::string text_of(const Dims& key) {
+    const auto size = [&](std::size_t i) { return std::to_string(std::int64_t{1} << key[i]); };
+    std::string found = std::string(key[0] ? "batch of " : "") + size(1) + "×" + size(3) + (key[4] ? "ᵀ" : "") + " @ " + size(3) +
+                        "×" + size(2) + (key[5] ? "ᵀ" : "");
+    if (key[6] || key[7])
+        found += std::string(", rows of the ") + (key[6] && key[7] ? "operands" : key[6] ? "first" : "second") + " a page apart";
+    if (key[9]) found += ", large";
+    return found + ", " + std::to_string(key[8]) + (key[8] == 1 ? " thread" : " threads");
+}
+
+// Python's side of what other processes chose (workbench/kernels/kept_choices.py): `known(class)` is a way or None, `settle(class,
+// way)` keeps the way, and gives the one that another process has kept meanwhile.
+nb::object& keeper() {
+    static auto* object = new nb::object(nb::none());  // not given back: threads may outlive the interpreter
+    return *object;
+}
+std::optional<Way> ask_keeper(const char* question, const std::string& text, const char* way) {
+    const GilAcquire gil;
+    if (keeper().is_none()) return std::nullopt;
+    const nb::object answer = way ? keeper().attr(question)(text, way) : keeper().attr(question)(text);
+    return answer.is_none() ? std::nullopt : named(nb::cast<std::string>(answer));
+}
+
+// What has been chosen stays: one class has one way as long as the process lives, and in later ones.
 class Choices {
    public:
     template <typename Measure>
@@ -152,9 +203,15 @@ class Choices {
             const std::lock_guard lock(mutex_);
             if (const auto found = ways_.find(key); found != ways_.end()) return found->second;
         }
-        const Way way = measure();  // without the lock: what is measured takes locks of its own
+        // Without the lock: what is measured takes locks of its own, and Python may run another thread.
+        const std::string text = text_of(key);
+        auto way = ask_keeper("known", text, nullptr);
+        if (!way) {
+            const Way measured = measure();
+            way = ask_keeper("settle", text, words[static_cast<std::size_t>(measured)]).value_or(measured);
+        }
         const std::lock_guard lock(mutex_);
-        return ways_.emplace(key, way).first->second;  // of two threads, the first
+        return ways_.emplace(key, *way).first->second;  // of two threads, the first
     }
     std::map<Dims, Way> all() {
         const std::lock_guard lock(mutex_);
@@ -200,28 +257,29 @@ bool own_in_a_batch(const Product& one, std::int64_t entries) {
         const std::int64_t times = std::max<std::int64_t>(1, (1 << 22) / products);
         const int threads = omp_get_max_threads();
         omp_set_num_threads(1);
-        const auto again = [&](auto&& way) {
-            return seconds([&] {
+        const auto again = [times](auto&& way) {
+            return [times, way] {
                 for (std::int64_t i = 0; i < times; ++i) way();
-            });
+            };
         };
-        const double gemm_took = again([&] { gemm(p); }), own_took = again([&] { own(p, true); });
+        const Way found = fastest({{Way::gemm, again([&p] { gemm(p); })}, {Way::own, again([&p] { own(p, true); })}});
         omp_set_num_threads(threads);
-        return own_took < gemm_took * clearly ? Way::own : Way::gemm;
+        return found;
     };
     return choices().get(class_of(one, true), measured) == Way::own;
 }
 
-nb::dict chosen_products() {
-    nb::dict found;
-    for (const auto& [key, way] : choices().all()) {
-        const auto size = [&](std::size_t i) { return std::to_string(std::int64_t{1} << key[i]); };
-        const std::string text = std::string(key[0] ? "batch of " : "") + size(1) + "×" + size(3) + (key[4] ? "ᵀ" : "") + " @ " +
-                                 size(3) + "×" + size(2) + (key[5] ? "ᵀ" : "") + (key[6] || key[7] ? ", rows a page apart" : "") +
-                                 ", " + std::to_string(key[8]) + (key[8] == 1 ? " thread" : " threads");
-        found[text.c_str()] = words[static_cast<std::size_t>(way)];
-    }
-    return found;
+void bind_product_choice(nb::module_& module) {
+    using nb::arg;
+    // For each class of shapes that came up: what was chosen, in words.
+    module.def("chosen_products", [] {
+        nb::dict found;
+        for (const auto& [key, way] : choices().all()) found[text_of(key).c_str()] = words[static_cast<std::size_t>(way)];
+        return found;
+    });
+    module.def("keep_products", [](nb::object by) { keeper() = std::move(by); }, arg("keeper").none());
+    module.def("measure_products", [](bool measure) { unmeasured = !measure; }, arg("measure"));
+    module.def("products_are_fixed", [] { return fixed().has_value(); });
 }
 
 }  // namespace workbench

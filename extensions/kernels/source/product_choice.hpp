@@ -1,4 +1,5 @@
-// Which of several ways a product of floats is computed: the fastest on this machine, measured once for a class of shapes.
+// Which of several ways a product of floats is computed: the fastest on this machine, measured once for a class
+// of shapes and kept for later processes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,6 @@ bool own_in_a_batch(const Product& one, std::int64_t entries);
 // Our own, on the calling thread.
 void own_entry(const Product& one);
 
-// For each class of shapes that has been measured: what was chosen, in words.
-nb::dict chosen_products();
+void bind_product_choice(nb::module_& module);
 
 }  // namespace workbench

@@ -64,6 +64,14 @@ GilRelease::~GilRelease() {
     }
 }
 
+GilAcquire::GilAcquire() {
+    try {
+        state_ = PyGILState_Ensure();
+    } catch (...) {
+        stay_for_ever();
+    }
+}
+
 int thread_count() { return threads.load(std::memory_order_relaxed); }
 
 void set_thread_count(int count) {

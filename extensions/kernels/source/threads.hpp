@@ -49,6 +49,17 @@ class GilRelease {
     PyThreadState* state_;
 };
 
+// Has Python's lock, in a kernel that has given it back.
+class GilAcquire {
+   public:
+    GilAcquire();
+    GilAcquire(const GilAcquire&) = delete;
+    ~GilAcquire() { PyGILState_Release(state_); }
+
+   private:
+    PyGILState_STATE state_;
+};
+
 // Entered by every heavy kernel: lets other Python threads run, and tells OpenMP (whose setting is per thread) how many
 // workers this call may use; oneDNN reads the same setting. A call with few products stays on one thread: waking another
 // takes as long as some two million of them.
