@@ -12,8 +12,10 @@ import numpy as np
 
 from workbench.base.dtypes import half_width
 from workbench.core import dispatch
+from workbench.core.bases import eager
 from workbench.core.op import Op, ops
 from workbench.core.value import Value
+from workbench.kernels.casts import BFLOAT16
 
 __all__ = ["Autocast", "autocast_dtype"]
 
@@ -21,7 +23,11 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 class Autocast:
-    """The interpreter that brings the inputs of some ops to another type; weights and gradients stay float32."""
+    """The interpreter that brings the inputs of some ops to another type; weights and gradients stay float32.
+
+    Where it is all that looks on, and inputs are plain arrays, compiled dispatch does the same
+    (`extensions/kernels/source/eager/call.cpp`).
+    """
 
     # The casts are calls of their own on the tape: through them gradients come back to the weights in float32.
     transparent = True
@@ -50,6 +56,11 @@ def _widened(value: Any) -> Any:
         if isinstance(dtype, np.dtype) and half_width(dtype):
             return ops.to(value, dtype=_FLOAT32)
     return value
+
+
+if eager is not None:
+    # A compiled op does on plain arrays what `process` does, and bfloat16 as it is.
+    eager.connect_autocast(Autocast, ops, BFLOAT16)
 
 
 def autocast_dtype() -> np.dtype[Any] | None:

@@ -16,6 +16,10 @@ constexpr Py_ssize_t MOST_PARAMETERS = 16;
 constexpr Py_ssize_t MOST_CACHED = 512;
 
 PyObject* word_kernel = nullptr;
+PyObject* word_half_kernel = nullptr;
+PyObject* word_dtype = nullptr;
+PyObject* word_to = nullptr;
+PyObject* words_dtype = nullptr; // ("dtype",)
 PyObject* word_accepts = nullptr;
 PyObject* word_run = nullptr;
 PyObject* word_least = nullptr;
@@ -115,6 +119,7 @@ struct Call {
     bool moved = false;      // some input's memory was changed, or is shared
     bool large = false;      // some input is too large to be kept for nothing
     bool wants_rule = false; // some input has names that only the dims rule can put together
+    bool half = false;       // some input is bfloat16, and the op computes: its kernel for that type is asked first
     npy_intp size = 0;
 
     Call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) : op(op), args(args), n(n), kwnames(kwnames) {}
@@ -130,6 +135,7 @@ struct Call {
     bool look(bool grad) {
         if (n < 1 || n > MOST_INPUTS || words() > MOST_PARAMETERS) return false;
         int type = -1;
+        bool odd = false; // some type is neither float nor double, or another than the first
         for (Py_ssize_t i = 0; i < n; ++i) {
             PyObject* one = args[i];
             if (is_value(one)) {
@@ -138,9 +144,11 @@ struct Call {
                 PyArrayObject* array = as_array(value->array);
                 int number = PyArray_TYPE(array);
                 if (op->keeps) {
-                    if (op->widens && (number == NPY_HALF || number >= NPY_USERDEF)) return false;
+                    if (op->widens && number == known.bfloat16) half = true;
+                    else if (op->widens && (number == NPY_HALF || number >= NPY_USERDEF)) return false;
                 } else if (i >= op->skip) {
-                    if ((number != NPY_FLOAT && number != NPY_DOUBLE) || (type >= 0 && number != type)) return false;
+                    if (number == known.bfloat16) half = true;
+                    else odd |= (number != NPY_FLOAT && number != NPY_DOUBLE) || (type >= 0 && number != type);
                     type = number;
                 }
                 recorded |= value->requires_grad;
@@ -153,7 +161,8 @@ struct Call {
             }
             arrays[held++] = Py_NewRef(one);
         }
-        return op->keeps || type >= 0;
+        // What stands beside bfloat16 is for the kernel to judge: an op of this type without one casts first.
+        return half || (!odd && (op->keeps || type >= 0));
     }
 
     // Finds the names of an elementwise result, if they need no thought.
@@ -232,8 +241,8 @@ struct Call {
     }
 
     // Runs the kernel if it takes the call. Returns nullptr without an exception where it does not.
-    PyObject* by_kernel() {
-        Ref kernel(look_up(reinterpret_cast<PyObject*>(op), word_kernel));
+    PyObject* by_kernel(PyObject* which) {
+        Ref kernel(look_up(reinterpret_cast<PyObject*>(op), which));
         if (!kernel || kernel.object == Py_None) return nullptr;
         Ref least(look_up(kernel.object, word_least));
         npy_intp bound = least ? PyLong_AsSsize_t(least.object) : -1;
@@ -248,6 +257,7 @@ struct Call {
     // Computes here what is small, else runs the kernel, or the op's own array code.
     PyObject* compute() {
         std::copy(args + n, args + n + words(), arrays.data() + n);
+        if (half) return by_kernel(word_half_kernel);
         if (op->small == Small::expand) {
             PyObject* out = n == 1 && words() == 1 ? stretch(arrays[0], arrays[1]) : nullptr;
             if (out || PyErr_Occurred()) return out;
@@ -255,7 +265,7 @@ struct Call {
             PyObject* out = small_call(op->small, arrays.data(), n, kwnames);
             if (out || PyErr_Occurred()) return out;
         }
-        PyObject* out = by_kernel();
+        PyObject* out = by_kernel(word_kernel);
         if (out || PyErr_Occurred()) return out;
         // Infinities and NaN are values like others: an op does not warn of them.
         Ref token(PyContextVar_Set(known.warnings, known.quiet));
@@ -366,27 +376,39 @@ PyObject* wrap(const Call& call, PyObject* out, PyObject* names, bool grad) {
     return several.release();
 }
 
-// Says whether ops only compute or record here and now: nobody looks on. -1 with an exception.
-int common_state(bool& grad) {
+// What ops are called under, here and now.
+struct Around {
+    bool common = false; // ops only compute or record: nobody looks on
+    bool grad = false;   // calls are recorded
+    Ref narrow;          // the 16-bit type of `autocast`, where that is all that looks on
+};
+
+// Reads what is in force; false with an exception.
+bool look_around(Around& around) {
     PyObject* found = nullptr;
-    if (PyContextVar_Get(known.state, known.default_state, &found) < 0) return -1;
+    if (PyContextVar_Get(known.state, known.default_state, &found) < 0) return false;
     Ref state(found);
-    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) < 3) return 0;
-    grad = PyTuple_GET_ITEM(found, 0) == Py_True;
-    return PyTuple_GET_ITEM(found, 1) == Py_None && PyTuple_GET_ITEM(found, 2) != Py_True;
+    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) < 3) return true;
+    around.grad = PyTuple_GET_ITEM(found, 0) == Py_True;
+    PyObject* top = PyTuple_GET_ITEM(found, 1);
+    if (PyTuple_GET_ITEM(found, 2) == Py_True) return true;
+    if (top == Py_None) {
+        around.common = true;
+    } else if (known.autocast && PyTuple_Check(top) && PyTuple_GET_SIZE(top) == 2 &&
+               reinterpret_cast<PyObject*>(Py_TYPE(PyTuple_GET_ITEM(top, 0))) == known.autocast &&
+               PyTuple_GET_ITEM(top, 1) == Py_None) {
+        around.narrow = Ref(look_up(PyTuple_GET_ITEM(top, 0), word_dtype));
+        around.common = bool(around.narrow);
+        return around.common;
+    }
+    return true;
 }
 
-} // namespace
-
-PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
-    auto* op = reinterpret_cast<Op*>(self);
-    Py_ssize_t n = PyVectorcall_NARGS(flags);
-    if (!op->prepared && !prepare(op)) return nullptr;
-    bool grad = false;
-    int common = common_state(grad);
-    if (common < 0) return nullptr;
+// A call where nobody looks on, or the whole way.
+PyObject* common_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool grad) {
+    auto* self = reinterpret_cast<PyObject*>(op);
     Call call(op, args, n, kwnames);
-    if (!common || op->mirror || !call.look(grad)) return whole_way(self, args, n, kwnames);
+    if (op->mirror || !call.look(grad)) return whole_way(self, args, n, kwnames);
 
     Ref ruled; // what the rule said
     Ref names;
@@ -409,13 +431,71 @@ PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     return result.release();
 }
 
+// The inputs of an op, then its parameters, in the types that it is computed in under `autocast`: as `Autocast.process`
+// in workbench/core/autocast.py.
+class Brought {
+   public:
+    // False with an exception, or without one where some input is no plain array.
+    bool bring(const Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, const Around& around) {
+        const Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+        if (n > MOST_INPUTS || words > MOST_PARAMETERS) return false;
+        std::copy(args, args + n + words, all_.data());
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            if (!is_value(args[i])) continue;
+            if (!has_array(as_value(args[i]))) return false;
+            const int number = PyArray_TYPE(as_array(as_value(args[i])->array));
+            if (op->narrow ? number != NPY_FLOAT : number != NPY_HALF && number != known.bfloat16) continue;
+            Ref wide(op->narrow ? nullptr : reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_FLOAT)));
+            made_[i] = Ref(cast(args[i], op->narrow ? around.narrow.object : wide.object, around.grad));
+            if (!made_[i]) return false;
+            all_[i] = made_[i].object;
+        }
+        return true;
+    }
+    PyObject* const* all() const { return all_.data(); }
+
+   private:
+    // By the op of that name, so that it is recorded as a call of its own.
+    static PyObject* cast(PyObject* value, PyObject* type, bool grad) {
+        Ref to(look_up(known.table, word_to));
+        if (!to) return nullptr;
+        if (!PyObject_TypeCheck(to.object, op_base)) return PyErr_Format(PyExc_TypeError, "%R is not an op", to.object);
+        auto* op = reinterpret_cast<Op*>(to.object);
+        if (!op->prepared && !prepare(op)) return nullptr;
+        PyObject* arguments[] = {value, type};
+        return common_call(op, arguments, 1, words_dtype, grad);
+    }
+
+    std::array<Ref, MOST_INPUTS> made_;
+    std::array<PyObject*, MOST_INPUTS + MOST_PARAMETERS> all_;
+};
+
+} // namespace
+
+PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_ssize_t n = PyVectorcall_NARGS(flags);
+    if (!op->prepared && !prepare(op)) return nullptr;
+    Around around;
+    if (!look_around(around)) return nullptr;
+    if (!around.common) return whole_way(self, args, n, kwnames);
+    if (!around.narrow || !(op->narrow || op->wide)) return common_call(op, args, n, kwnames, around.grad);
+    Brought brought;
+    if (!brought.bring(op, args, n, kwnames, around)) return PyErr_Occurred() ? nullptr : whole_way(self, args, n, kwnames);
+    return common_call(op, brought.all(), n, kwnames, around.grad);
+}
+
 bool intern_words() {
     word_kernel = PyUnicode_InternFromString("kernel");
     word_accepts = PyUnicode_InternFromString("accepts");
     word_run = PyUnicode_InternFromString("run");
     word_least = PyUnicode_InternFromString("least");
     word_watching = PyUnicode_InternFromString("watching");
-    return word_kernel && word_accepts && word_run && word_least && word_watching;
+    word_half_kernel = PyUnicode_InternFromString("half_kernel");
+    word_dtype = PyUnicode_InternFromString("dtype");
+    word_to = PyUnicode_InternFromString("to");
+    words_dtype = word_dtype ? PyTuple_Pack(1, word_dtype) : nullptr;
+    return word_kernel && word_accepts && word_run && word_least && word_watching && word_half_kernel && word_to && words_dtype;
 }
 
 } // namespace workbench::eager

@@ -59,6 +59,16 @@ PyObject* connect(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 
+// connect_autocast(type, table, bfloat16): the interpreter of mixed precision, the ops by attribute, and an array type.
+PyObject* connect_autocast(PyObject*, PyObject* args) {
+    PyObject *type, *table, *bfloat16;
+    if (!PyArg_ParseTuple(args, "O!OO!", &PyType_Type, &type, &table, &PyArrayDescr_Type, &bfloat16)) return nullptr;
+    Py_XSETREF(known.autocast, Py_NewRef(type));
+    Py_XSETREF(known.table, Py_NewRef(table));
+    known.bfloat16 = reinterpret_cast<PyArray_Descr*>(bfloat16)->type_num;
+    Py_RETURN_NONE;
+}
+
 PyObject* use_value_type(PyObject*, PyObject* type) {
     if (!below(type, value_base)) return nullptr;
     Py_XSETREF(known.value_type, Py_NewRef(type));
@@ -86,6 +96,7 @@ PyMethodDef functions[] = {
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
     {"optimizer_step", fast(optimizer_step), METH_FASTCALL, "One step of an optimizer."},
     {"connect", connect, METH_VARARGS, "Tell what core knows."},
+    {"connect_autocast", connect_autocast, METH_VARARGS, "Tell of mixed precision and its type."},
     {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
     {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},
     {nullptr, nullptr, 0, nullptr},

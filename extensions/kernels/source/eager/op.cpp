@@ -64,6 +64,13 @@ PyType_Spec op_spec = {"workbench._kernels.OpBase", sizeof(Op), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
                        op_slots};
 
+bool contains(PyObject* set, const char* word, bool& out) {
+    Ref text(PyUnicode_FromString(word));
+    const int found = text ? PySequence_Contains(set, text.object) : -1;
+    out = found == 1;
+    return found >= 0;
+}
+
 bool truth(PyObject* owner, const char* name, bool& out) {
     Ref found(PyObject_GetAttrString(owner, name));
     int value = found ? PyObject_IsTrue(found.object) : -1;
@@ -115,8 +122,7 @@ bool prepare(Op* op) {
     Ref rule(PyObject_GetAttrString(self, "dtype"));
     Ref saves(rule ? PyObject_GetAttrString(self, "saves") : nullptr);
     Ref properties(saves ? PyObject_GetAttrString(self, "properties") : nullptr);
-    Ref elementwise(properties ? PyUnicode_FromString("elementwise") : nullptr);
-    Ref common(elementwise ? PyObject_GetAttrString(rule.object, "common") : nullptr);
+    Ref common(properties ? PyObject_GetAttrString(rule.object, "common") : nullptr);
     Ref inputs(common ? PyObject_GetAttrString(saves.object, "inputs") : nullptr);
     Ref forward(inputs ? PyObject_GetAttrString(self, "forward") : nullptr);
     Ref vjp(forward ? PyObject_GetAttrString(self, "vjp") : nullptr);
@@ -126,10 +132,10 @@ bool prepare(Op* op) {
         !whole(self, "outputs", op->outputs) || !truth(self, "same", op->same) || !truth(self, "widens", op->widens) ||
         !truth(self, "view", op->view) || !truth(self, "mirror", op->mirror) || !truth(self, "vjp", op->differentiable) ||
         !truth(saves.object, "output", op->saves_output) || !truth(saves.object, "crossed", crossed) ||
-        !truth(saves.object, "nothing", op->saves_nothing) || !truth(saves.object, "besides", besides))
+        !truth(saves.object, "nothing", op->saves_nothing) || !truth(saves.object, "besides", besides) ||
+        !contains(properties.object, "elementwise", op->elementwise) || !contains(properties.object, "narrow", op->narrow) ||
+        !contains(properties.object, "wide", op->wide))
         return false;
-    int contained = PySequence_Contains(properties.object, elementwise.object);
-    if (contained < 0) return false;
     if (op->outputs < 1) {
         PyErr_Format(PyExc_ValueError, "an op has one output or more, %R has %d", self, op->outputs);
         return false;
@@ -139,7 +145,6 @@ bool prepare(Op* op) {
     if (exceptions < 0) return false;
     op->saves_others = crossed && exceptions == 0 && !op->saves_output && !besides;
     op->keeps = common.object == Py_None;
-    op->elementwise = contained == 1;
     op->saves_part = crossed || inputs.object != Py_None;
     Py_XSETREF(op->forward, forward.release());
     Py_XSETREF(op->vjp, vjp.release());

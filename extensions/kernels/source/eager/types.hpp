@@ -144,7 +144,8 @@ struct Op {
     Small small;
     int skip;
     int outputs;
-    bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part, saves_nothing, saves_others, mirror;
+    bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part, saves_nothing, saves_others, mirror,
+        narrow, wide; // what `autocast` computes it in
 };
 
 extern PyTypeObject* op_base;
@@ -172,6 +173,9 @@ struct Known {
     PyObject* tape = nullptr;     // the tape's module dict: `watching`
     PyObject* warnings = nullptr; // NumPy's context variable of what to do about invalid numbers
     PyObject* quiet = nullptr;    // and its value for nothing
+    PyObject* table = nullptr;    // the ops, by attribute
+    PyObject* autocast = nullptr; // the type of the interpreter that casts inputs
+    int bfloat16 = -1;            // NumPy's number of that type, which is not one of its own
 };
 
 extern Known known;
