@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32, FLOAT64, LARGE, MEDIUM, is_large, is_medium
+from workbench.kernels._arrays import FLOAT32, FLOAT64, LARGE, MEDIUM, is_medium
 from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
@@ -25,19 +25,53 @@ def _stretches(small: Any, large: Any) -> bool:
     )
 
 
-def _accepts_binary(a: Any, b: Any) -> bool:
-    # What `is_large` says, without a call: this is asked before every sum and product.
-    if type(a) is np.ndarray and a.size >= LARGE and a.dtype == FLOAT32:
-        if type(b) is np.ndarray:
-            # One of the two has the shape of the result: the compiled loop stretches one operand, not both.
-            return b.dtype == FLOAT32 and (_stretches(b, a) or (b.size >= LARGE and _stretches(a, b)))
-        # Only Python's own: NumPy's float64 is a `float` too, and would make the result float64.
-        return type(b) is float or type(b) is int
-    if is_large(b):
-        if type(a) is np.ndarray:
-            return a.dtype == FLOAT32 and _stretches(a, b)
-        return type(a) is float or type(a) is int
-    return False
+_LEAST = {"float32": LARGE, "bfloat16": MEDIUM}
+"""Number of values from which a call pays where NumPy has a loop of its own. In bfloat16 it takes one at a time."""
+
+
+def _loops(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
+    """Return a predicate for arrays of a type for which NumPy has a loop."""
+    name = dtype.name
+    # By `type`: subclasses, such as masked arrays, mean something else by the same memory.
+    return lambda a: type(a) is np.ndarray and a.size >= _LEAST[name] and a.dtype == dtype
+
+
+def _binary(dtype: np.dtype[Any]) -> Callable[[Any, Any], bool]:
+    """Return a predicate for two operands of a type, or one and a number."""
+    fits, name = _loops(dtype), dtype.name
+
+    def accepts(a: Any, b: Any) -> bool:
+        # What `fits` says, without a call: this is asked before every sum and product.
+        if type(a) is np.ndarray and a.size >= _LEAST[name] and a.dtype == dtype:
+            if type(b) is np.ndarray:
+                # One of the two has the shape of the result: the compiled loop stretches one operand, not both.
+                return b.dtype == dtype and (_stretches(b, a) or (fits(b) and _stretches(a, b)))
+            # Only Python's own: NumPy's float64 is a `float` too, and would make the result float64.
+            return type(b) is float or type(b) is int
+        if fits(b):
+            if type(a) is np.ndarray:
+                return a.dtype == dtype and _stretches(a, b)
+            return type(a) is float or type(a) is int
+        return False
+
+    return accepts
+
+
+def _medium(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
+    """Return a predicate for arrays of a type of MEDIUM size or more."""
+    return lambda a: type(a) is np.ndarray and a.size >= MEDIUM and a.dtype == dtype
+
+
+def _same(dtype: np.dtype[Any]) -> Callable[[Any, Any], bool]:
+    """Return a predicate for two operands of a type and of one shape."""
+    fits = _medium(dtype)
+    return lambda a, b: fits(a) and type(b) is np.ndarray and b.dtype == dtype and a.shape == b.shape
+
+
+def _slopes(dtype: np.dtype[Any]) -> Callable[[Any, Any], bool]:
+    """Return a predicate for an operand of a type, and a second one that is stretched to it."""
+    fits = _medium(dtype)
+    return lambda a, b: fits(a) and type(b) is np.ndarray and b.dtype == dtype and _stretches(b, a)
 
 
 _WORTH_A_CALL = 256
@@ -52,41 +86,8 @@ def _accepts_either(a: Any) -> bool:
     return is_medium(a) or _accepts_doubles(a)
 
 
-def _accepts_same(a: Any, b: Any) -> bool:
-    return is_medium(a) and type(b) is np.ndarray and b.dtype == FLOAT32 and a.shape == b.shape
-
-
-def _accepts_slopes(a: Any, b: Any) -> bool:
-    return is_medium(a) and type(b) is np.ndarray and b.dtype == FLOAT32 and _stretches(b, a)
-
-
 def _accepts_halves(*arrays: Any, dim: int) -> bool:
     return all(type(one) is np.ndarray and one.dtype == FLOAT32 for one in arrays)
-
-
-def _is_half(x: Any) -> bool:
-    # What NumPy does in this type it does one value at a time: a call pays early.
-    return type(x) is np.ndarray and x.size >= MEDIUM and x.dtype == BFLOAT16
-
-
-def _accepts_half_binary(a: Any, b: Any) -> bool:
-    if _is_half(a):
-        if type(b) is np.ndarray:
-            return b.dtype == BFLOAT16 and (_stretches(b, a) or (_is_half(b) and _stretches(a, b)))
-        return type(b) is float or type(b) is int
-    if _is_half(b):
-        if type(a) is np.ndarray:
-            return a.dtype == BFLOAT16 and _stretches(a, b)
-        return type(a) is float or type(a) is int
-    return False
-
-
-def _accepts_half_same(a: Any, b: Any) -> bool:
-    return _is_half(a) and type(b) is np.ndarray and b.dtype == BFLOAT16 and a.shape == b.shape
-
-
-def _accepts_half_slopes(a: Any, b: Any) -> bool:
-    return _is_half(a) and type(b) is np.ndarray and b.dtype == BFLOAT16 and _stretches(b, a)
 
 
 def _either_way(forward: Callable[..., Any], swapped: Callable[..., Any]) -> Callable[[Any, Any], Any]:
@@ -119,28 +120,26 @@ def _pairs(module: Any) -> dict[str, Callable[[Any, Any], Any]]:
     return found
 
 
+def _enter(module: Any, dtype: np.dtype[Any], needs: tuple[str, ...], smooth: tuple[str, ...]) -> None:
+    """Enter what there is in both types."""
+    half, least = dtype == BFLOAT16, _LEAST[dtype.name]
+    for name in ("neg", "abs", "sqrt"):
+        register(Kernel(name, getattr(module, name), _loops(dtype), needs, least), half=half)
+    for name in smooth:
+        register(Kernel(name, getattr(module, name), _medium(dtype), needs, MEDIUM), half=half)
+    for name, run in _pairs(module).items():
+        register(Kernel(name, run, _binary(dtype), needs, least), half=half)
+    for name in (f"{name}_gradient" for name in _SLOPED):
+        register(Kernel(name, getattr(module, name), _same(dtype), needs, MEDIUM), half=half)
+    register(Kernel("prelu", module.prelu, _slopes(dtype), needs, MEDIUM), half=half)
+
+
 if native is not None:
-    register(Kernel("prelu", native.prelu, _accepts_slopes, least=MEDIUM))
+    _enter(native, FLOAT32, ("float32",), tuple(name for name in _SMOOTH if name != "sigmoid"))
+    _enter(native.bfloat16, BFLOAT16, ("bfloat16",), ("relu", *_SMOOTH))
     for _name in ("glu", "glu_gradient"):
         register(Kernel(_name, getattr(native, _name), _accepts_halves))
-    for _name in ("neg", "abs", "sqrt"):
-        register(Kernel(_name, getattr(native, _name), is_large, least=LARGE))
     register(Kernel("relu", native.relu, is_medium, least=MEDIUM, into=native.relu_into))
     for _name in ("sin", "cos"):
         register(Kernel(_name, getattr(native, _name), _accepts_doubles, ("float64",), _WORTH_A_CALL))
     register(Kernel("sigmoid", native.sigmoid, _accepts_either, least=_WORTH_A_CALL))
-    for _name in (name for name in _SMOOTH if name != "sigmoid"):
-        register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
-    for _name, _run in _pairs(native).items():
-        register(Kernel(_name, _run, _accepts_binary, least=LARGE))
-    for _name in (f"{name}_gradient" for name in _SLOPED):
-        register(Kernel(_name, getattr(native, _name), _accepts_same, least=MEDIUM))
-
-    _half = native.bfloat16
-    register(Kernel("prelu", _half.prelu, _accepts_half_slopes, ("bfloat16",), MEDIUM), half=True)
-    for _name in ("neg", "abs", "sqrt", "relu", *_SMOOTH):
-        register(Kernel(_name, getattr(_half, _name), _is_half, ("bfloat16",), MEDIUM), half=True)
-    for _name, _run in _pairs(_half).items():
-        register(Kernel(_name, _run, _accepts_half_binary, ("bfloat16",), MEDIUM), half=True)
-    for _name in (f"{name}_gradient" for name in _SLOPED):
-        register(Kernel(_name, getattr(_half, _name), _accepts_half_same, ("bfloat16",), MEDIUM), half=True)
