@@ -167,9 +167,13 @@ class Lab:
         self._await_application()
         self.page.wait_for_function(KERNEL_READY, timeout=START)
 
-    def visit(self, path: str) -> None:
-        """Leave this page for that of a notebook, as a person would who types its address."""
-        self.page.goto(f"{self.server.url}/lab/tree/{path}?token={self.server.token}", timeout=START)
+    def visit(self, path: str, workspace: str = "") -> None:
+        """Leave this page for that of a notebook, as a person would who types its address.
+
+        A second page takes a `workspace` of its own: JupyterLab would leave one that is in use again for another.
+        """
+        place = f"workspaces/{workspace}/tree" if workspace else "tree"
+        self.page.goto(f"{self.server.url}/lab/{place}/{path}?token={self.server.token}", timeout=START)
         self._await_application()
 
     def _await_application(self) -> None:

@@ -340,7 +340,7 @@ def test_the_status_bar_of_a_second_page_says_busy_while_a_cell_runs(lab: Lab) -
     expect(section.get_by_test_id("wb-status")).to_contain_text("live", timeout=60 * SECOND)
     lab.command("docmanager:save")
     second = Lab(lab.page.context.new_page(), lab.server, lab.screenshot("two-pages").parent)
-    second.visit(path.name)
+    second.visit(path.name, "second")
     second.page.wait_for_function(KERNEL_READY, timeout=60 * SECOND)
     status = second.page.locator("#jp-main-statusbar").get_by_text("Python 3")
     expect(status).to_contain_text("Idle")
@@ -356,6 +356,24 @@ def test_the_status_bar_of_a_second_page_says_busy_while_a_cell_runs(lab: Lab) -
     assert second.page.evaluate("() => window.testStatuses") == ["busy"]
     conv2(section).click()
     expect(status).to_contain_text("Idle")
+    second.page.close()
+
+
+def test_a_page_that_opens_while_a_cell_runs_says_busy(lab: Lab) -> None:
+    path = lab.new([MODEL, LOOP_UNTIL_CONV2])
+    lab.run_cell(0)
+    section = observers(open_sidebar(lab))
+    expect(conv2(section)).to_be_visible()
+    lab.command("docmanager:save")
+    lab.start_cell(1)
+    second = Lab(lab.page.context.new_page(), lab.server, lab.screenshot("two-pages").parent)
+    second.visit(path.name, "second")
+    for page in (second.page, lab.page):
+        expect(page.locator("#jp-main-statusbar").get_by_text("Python 3")).to_contain_text("Busy")
+    second.screenshot("link-opened-while-busy")
+    conv2(section).click()
+    for page in (second.page, lab.page):
+        expect(page.locator("#jp-main-statusbar").get_by_text("Python 3")).to_contain_text("Idle")
     second.page.close()
 
 

@@ -6,6 +6,7 @@ Nothing is imported here: a process that is the kernel of a notebook has ipykern
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -71,7 +72,10 @@ def _make() -> KernelLink:
     # The throttle makes its thread at the first request, which comes later than this.
     throttle.enter = _enter_thread
 
+    running = RunningCell(sys.modules["ipykernel.kernelbase"].Kernel.instance())
+
     def opened(comm: Any, message: dict[str, Any]) -> None:
+        running.tell()
         control = CommChannel(comm)
         control.listen(lambda received: link.receive(control, received))
         comm.on_close(lambda closing: link.leave(control))
@@ -79,15 +83,60 @@ def _make() -> KernelLink:
         link.receive(control, message)
 
     manager.register_target(CONTROL, opened)
-    _hear_cells()
+    _hear_cells(running)
     return link
 
 
-def _hear_cells() -> None:
-    """Hear when a cell has ended. A kernel without IPython's shell has no cells."""
+class RunningCell:
+    """The cell that runs, of which the kernel tells every page that opens meanwhile.
+
+    A kernel says that it is busy when a cell begins: a page that was not there then would show an unknown status up to
+    the cell's end.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._lock = threading.Lock()
+        self._request: dict[str, Any] | None = None
+        # The cell that imports the workbench has begun already.
+        self.begin()
+
+    def begin(self, info: object = None) -> None:
+        """Keep the request whose cell begins; those of other threads, and silent ones, are no business of the pages."""
+        request = self._kernel.get_parent("shell")
+        header, content = request.get("header", {}), request.get("content", {})
+        ours = header.get("msg_type") == "execute_request" and not content.get("silent")
+        if ours and header.get("subshell_id") is None:
+            with self._lock:
+                self._request = request
+
+    def end(self) -> None:
+        """Forget it; what is told after this would stand behind the kernel's own word that it is idle."""
+        with self._lock:
+            self._request = None
+
+    def tell(self) -> None:
+        """Say once more that the kernel is busy with it, if there is one."""
+        with self._lock:
+            if self._request is not None:
+                topic = f"kernel.{self._kernel.ident}.status".encode()
+                self._kernel.session.send(
+                    self._kernel.iopub_socket,
+                    "status",
+                    {"execution_state": "busy"},
+                    parent=self._request,
+                    ident=topic,
+                )
+
+
+def _hear_cells(running: RunningCell) -> None:
+    """Hear when a cell begins and has ended. A kernel without IPython's shell has no cells."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:
+        shell.events.register("pre_run_cell", running.begin)
+        # The first, as what follows may raise or take its time.
+        shell.events.register("post_run_cell", lambda result: running.end())
         shell.events.register("post_run_cell", lambda result: _cell_ended(result, shell.user_ns))
 
 
