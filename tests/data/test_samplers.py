@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import io
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,12 +204,37 @@ def test_progress_is_text_in_notebooks_too(
 ) -> None:
     """A bar of widgets is an error in a notebook that is opened again."""
     monkeypatch.setattr(renderer_lookup, "in_notebook", lambda: True)
-    bar = data.progress(data.DataLoader(range(4), 2), "epoch 1")
+    shown, drawn = [], []
+    monkeypatch.setattr(
+        renderer_lookup,
+        "display_again",
+        lambda line: shown.append(line) or (lambda: drawn.append(repr(line))),
+    )
+    bar = data.progress(data.DataLoader(range(4), 2), "epoch <1>", mininterval=0)
     assert type(bar) is std.tqdm
-    assert len(list(bar)) == 2
+    for _ in bar:
+        bar.set_postfix(loss=1.5)
+    (line,) = shown
+    assert re.fullmatch(r"epoch <1>: 100% 2/2, 00:00 left, [\d.]+batch/s, loss=1.5", drawn[-1])
+    html = line._repr_mimebundle_()["text/html"]
+    assert "epoch &lt;1&gt;" in html and 'aria-valuenow="100"' in html
+    assert html.count("white-space:nowrap") == 5, "a name and four figures, each of which stays whole"
     said = capsys.readouterr()
-    assert "epoch 1: 100%" in said.out
-    assert said.err == "", "which a notebook shows on red"
+    assert said.out == said.err == "", "text is broken anywhere in a narrow cell, and errors stand on red"
+
+
+def test_progress_in_a_notebook_without_a_length_and_as_the_program_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renderer_lookup, "in_notebook", lambda: True)
+    shown: list[object] = []
+    monkeypatch.setattr(renderer_lookup, "display_again", lambda line: shown.append(line) or (lambda: None))
+    assert list(data.progress(iter([1, 2, 3]))) == [1, 2, 3]
+    assert re.fullmatch(r"3 batch, 00:00, ?[\d.?]+batch/s", repr(shown[0]))
+    assert list(data.progress([1, 2], "gone", leave=False)) == [1, 2]
+    assert repr(shown[1]) == ""
+    assert list(data.progress([1, 2], bar_format="{desc} {n}", desc="own")) == [1, 2]
+    assert len(shown) == 2 and "own 2" in capsys.readouterr().out
 
 
 def test_progress_leaves_the_output_of_a_terminal_to_the_program(capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,7 +114,11 @@ def test_rows_that_cannot_be_placed_are_counted() -> None:
     [
         (np.zeros((2, 3, 4)), wb.DimensionError, r"points are \[N, features\].*got shape \[2, 3, 4\]"),
         (np.zeros(3), wb.DimensionError, r"got shape \[3\]"),
-        (np.zeros((0, 3)), wb.DimensionError, "at least one of each"),
+        (
+            np.zeros((0, 3)),
+            wb.DimensionError,
+            "at least one of each.*\n.*give vectors of at least one sample",
+        ),
         (np.zeros((3, 2), complex), wb.DTypeError, "real numbers, got complex128"),
         (np.array([["a"]]), wb.DTypeError, "real numbers"),
     ],

@@ -77,9 +77,12 @@ def test_a_notebook_keeps_the_bar_with_the_figures_beside_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(renderer_lookup, "in_notebook", lambda: True)
-    monkeypatch.setattr(renderer_lookup, "display_again", lambda thing: None)
+    shown: list[Any] = []
+    monkeypatch.setattr(renderer_lookup, "display_again", lambda thing: shown.append(thing) or (lambda: None))
     trainer(progress=True).fit(loader(), loader())
-    assert re.search(rf"epoch 1/1: 100%\|.*\| 4/4 \[.*{FIGURES}\]", capsys.readouterr().out)
+    told = [re.fullmatch(rf"epoch 1/1: 100% 4/4, 00:00 left, {FIGURES}", repr(one)) for one in shown]
+    assert len(told) == 2 and told[1], "the history's table, and the bar"
+    assert capsys.readouterr().out == "", "text is broken anywhere in a narrow cell"
 
 
 def test_bars_are_text_in_notebooks_too() -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 from workbench.base import renderer_lookup
 from workbench.base.lazy import Lazy
+from workbench.data.progress_line import ProgressLine, line_format
 
 __all__ = ["progress"]
 
 bars = Lazy("tqdm.std")
-"""Its bars of text, in notebooks too: those made of widgets are not saved with a notebook, which shows an error in the
-place of each when it is opened again, and in a narrow cell they overlap."""
+"""Its bars of text, in notebooks too, where `ProgressLine` draws them: those made of widgets are not saved with a
+notebook, which shows an error in the place of each when it is opened again, and in a narrow cell they overlap."""
 
 
 def progress(loader: Any, description: str | None = None, **options: Any) -> Any:
@@ -31,13 +32,21 @@ def progress(loader: Any, description: str | None = None, **options: Any) -> Any
     settings = {
         "desc": description,
         "unit": "batch",
-        # What a notebook gets on the stream of errors stands on red; a terminal's output may be piped on.
-        "file": sys.stdout if renderer_lookup.in_notebook() else None,
         "dynamic_ncols": True,
         "initial": getattr(loader, "position", 0),
         "total": _length(loader),
+        **options,
     }
-    return bars.tqdm(_once(loader), **{**settings, **options})
+    if renderer_lookup.in_notebook() and settings.get("file") is None:
+        # Who says how the bar is written has it as text. Not on the stream of errors, which stands on red.
+        own = "bar_format" in options
+        drawn = (
+            {"file": sys.stdout}
+            if own
+            else {"file": ProgressLine(), "bar_format": line_format(settings["total"])}
+        )
+        settings |= {**drawn, "dynamic_ncols": own}
+    return bars.tqdm(_once(loader), **settings)
 
 
 def _once(loader: Any) -> Iterator[Any]:

@@ -37,7 +37,9 @@ def as_points(values: Any, what: str) -> Array:
 
 
 def _fix(values: Any, array: Array) -> str:
-    if array.ndim < 3 or array.size == 0:
+    if array.size == 0:
+        return "give vectors of at least one sample, a row each, e.g. model(images) for a batch of images"
+    if array.ndim < 3:
         return ""
     if not isinstance(values, Tensor):
         return "vectors.reshape(len(vectors), -1)"

@@ -237,6 +237,13 @@ describe('moving about', () => {
     const tall = { width: 200, height: 9000 };
     expect(fitCamera(tall, 600, 500, false)).toMatchObject({ scale: 1, y: 24 });
     expect(fitCamera(tall, 600, 500, true).scale).toBeLessThan(0.06);
+    // A label beside the boxes: they make room for it, and are not pushed out for it.
+    const boxes = { width: 100, height: 100 };
+    const plain = fitCamera(boxes, 300, 300, false);
+    expect(fitCamera(boxes, 300, 300, false, 150)).toEqual(plain);
+    const beside = fitCamera(boxes, 300, 300, false, 220);
+    expect(beside.x + 220 * beside.scale).toBeCloseTo(292);
+    expect(fitCamera(boxes, 300, 300, false, 2000).x).toBe(8);
     expect(fitCamera({ width: 10, height: 10 }, 600, 500, false).scale).toBeLessThanOrEqual(1.15);
   });
 

@@ -17,7 +17,7 @@ import { Choice } from '../src/scatter/choice';
 import { claim } from '../src/scatter/overlay';
 import { Side } from '../src/scatter/side';
 import { bar, barLabel } from '../src/shapes/bars';
-import { columnWidths, wrap } from '../src/shapes/clash';
+import { columnWidths, fitWidths, wrap } from '../src/shapes/clash';
 import { flows, layoutRow } from '../src/shapes/flowLayout';
 import { linePath } from '../src/shapes/plot';
 import { rowText } from '../src/shapes/flow';
@@ -191,6 +191,13 @@ describe('a clash', () => {
     const widths = columnWidths(operands);
     expect(widths).toHaveLength(2);
     expect(widths[0]!).toBeGreaterThan(widths[1]!);
+  });
+
+  it('gives up room where there is none, and never what a bar says', () => {
+    expect(fitWidths([100, 60], [40, 30], 500)).toEqual([100, 60]);
+    expect(fitWidths([100, 60], [40, 30], 115)).toEqual([70, 45]);
+    expect(fitWidths([100, 60], [40, 30], 10)).toEqual([40, 30]);
+    expect(fitWidths([20], [40], 10)).toEqual([20]);
   });
 
   it('wraps origins into their column', () => {

@@ -221,3 +221,12 @@ def test_figures_clipping_and_outliers_are_there(harness: Harness) -> None:
     expect(root.get_by_test_id("wb-clip-low")).to_contain_text("clip")
     expect(root.get_by_test_id("wb-optimum")).to_have_count(1)
     expect(root.get_by_text("outlier: C 17")).to_be_visible()
+
+
+def test_what_is_clipped_away_is_told_legibly_in_a_narrow_place(harness: Harness) -> None:
+    harness.open("histogram", width=240, height=900)
+    low, high = (harness.at(f"wb-clip-{end}").bounding_box() for end in ("low", "high"))
+    assert low is not None and high is not None
+    apart = low["x"] + low["width"] <= high["x"] or low["y"] >= high["y"] + high["height"] - 3
+    assert apart, "one is written over the other"
+    harness.picture("histogram-240")

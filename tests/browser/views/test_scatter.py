@@ -183,3 +183,41 @@ def test_a_hundred_thousand_points_can_be_shown(harness: Harness) -> None:
     root = harness.open("scatter", "huge", height=640)
     expect(root.get_by_test_id("wb-facts")).to_contain_text("100,000 of 250,000 points")
     assert len(set(harness.pixels("wb-points")[::101])) > 20
+
+
+def test_a_cloud_without_points_says_what_is_missing_and_what_to_run(harness: Harness) -> None:
+    root = harness.open("scatter", "nothing")
+    expect(root.get_by_test_id("wb-empty")).to_contain_text(
+        "no points. Give it vectors of at least one sample"
+    )
+    expect(root.get_by_test_id("wb-empty-code")).to_contain_text("wb.embedding.Embedding(")
+    expect(root.get_by_test_id("wb-cloud")).to_have_count(0)
+    harness.picture("scatter-nothing")
+
+
+@pytest.mark.parametrize("width", [900, 400])
+def test_long_words_of_the_picked_point_are_cut_and_read_in_full_by_pointing(
+    harness: Harness, width: int
+) -> None:
+    root = harness.open("scatter", "wordy", width=width, height=640)
+    facts = root.get_by_test_id("wb-picked").locator(".wb-pairs > span")
+    name, value = facts.filter(has_text="very long name").first, facts.filter(has_text="many words").first
+    for told in (name, value):
+        expect(told).to_have_attribute("title", told.inner_text())
+        assert told.evaluate(
+            "one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight"
+        )
+    side = root.locator(".wb-side").evaluate("one => [one.scrollWidth, one.clientWidth]")
+    assert side[0] <= side[1]
+    for index in range(facts.count()):
+        box = facts.nth(index).bounding_box()
+        assert box is not None and box["height"] < 40, facts.nth(index).inner_text()
+    root.get_by_test_id("wb-cloud").focus()
+    for key in (".", ","):
+        harness.page.keyboard.press(key)
+    card = harness.at("wb-tooltip")
+    expect(card).to_contain_text("and 4 more")
+    box = card.bounding_box()
+    assert box is not None and box["height"] < 240
+    assert card.evaluate("one => one.scrollWidth <= one.clientWidth")
+    harness.picture(f"scatter-wordy-{width}")

@@ -101,3 +101,19 @@ def test_a_clash_rings_and_joins_what_does_not_fit(harness: Harness) -> None:
     root.get_by_test_id("wb-fix").get_by_role("button").click()
     assert harness.page.evaluate("() => harness.copied") == ["images + mask.pad(W=(1, 1))"]
     harness.picture("shapes-clash")
+
+
+def test_a_clash_fits_a_narrow_place_or_says_that_it_scrolls(harness: Harness) -> None:
+    root = harness.open("shapes", "clash", width=400)
+    picture = root.locator(".wb-clash-picture")
+    assert picture.evaluate("one => one.scrollWidth <= one.clientWidth")
+    expect(harness.at("wb-clash-more")).to_be_hidden()
+    expect(root.locator(".wb-clash-picture text", has_text="N 64")).to_be_visible()
+    harness.picture("shapes-clash-400")
+    root = harness.open("shapes", "clash", width=240)
+    expect(harness.at("wb-clash-more")).to_contain_text("scroll them sideways")
+    ring = harness.at("wb-clash-ring").first.bounding_box()
+    place = root.locator(".wb-clash-picture").bounding_box()
+    assert ring is not None and place is not None
+    assert place["x"] <= ring["x"] and ring["x"] + ring["width"] <= place["x"] + place["width"] + 1
+    harness.picture("shapes-clash-240")

@@ -7,12 +7,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-# Its bars of text, in notebooks too: those made of widgets are not saved with a notebook, which shows an error in the
-# place of each when it is opened again, and in a narrow cell they overlap.
+# Its bars of text, in notebooks too, where `ProgressLine` draws them: those made of widgets are not saved with a
+# notebook, which shows an error in the place of each when it is opened again, and in a narrow cell they overlap.
 from tqdm.std import tqdm
 
 from workbench.base import renderer_lookup
 from workbench.base.number_format import si
+from workbench.data.progress_line import ProgressLine, line_format
 from workbench.train.callbacks.base import Callback
 from workbench.train.drawing import rounded
 
@@ -42,13 +43,15 @@ class ProgressBar(Callback):
         self._open(trainer)
 
     def _open(self, trainer: Any) -> None:
-        moving = renderer_lookup.in_notebook() or sys.stdout.isatty()
+        notebook = renderer_lookup.in_notebook()
         self._due = time.monotonic() + SIGN_OF_LIFE
         length = trainer.loop.position.length
+        # Without a length tqdm has a form of its own, which tells no time that is left.
+        shape = line_format(length, rate=False) if notebook else None if length is None else SHAPE
         self._bar = tqdm(
-            total=length, desc=_label(trainer), unit="batch", file=sys.stdout, initial=trainer.progress.batch,
-            # Without a length tqdm has a form of its own, which tells no time that is left.
-            bar_format=None if length is None else SHAPE, dynamic_ncols=True, disable=not moving,
+            total=length, desc=_label(trainer), unit="batch", initial=trainer.progress.batch,
+            file=ProgressLine() if notebook else sys.stdout, bar_format=shape, dynamic_ncols=not notebook,
+            disable=not (notebook or sys.stdout.isatty()),
         )  # fmt: skip
 
     def on_batch_start(self, trainer: Any) -> None:

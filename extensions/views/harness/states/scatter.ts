@@ -115,5 +115,19 @@ export const states: Record<string, () => Example> = {
         refusal: { request: HOSTILE, reason: HOSTILE }
       }
     }),
+  wordy: () =>
+    make({
+      count: 60,
+      dims: 3,
+      sprites: true,
+      more: {
+        selected: [3],
+        columns: [
+          'a column of metadata with a very long name that nobody reads',
+          ...Array.from({ length: 11 }, (_, index) => `column${index}`)
+        ],
+        rows: [[`value${' of many words'.repeat(12)}`, 'x'.repeat(190), ...Array<string>(10).fill('short')]]
+      }
+    }),
   nothing: () => make({ count: 0, dims: 3, names: [] })
 };

@@ -130,7 +130,9 @@ export class HeadLine {
     setText(this.dot, dot);
     setText(this.age, text);
     this.refreshWaiting(this.host.waiting ?? 0);
-    this.status.title = this.head ? `Made ${new Date(this.head.updated * 1000).toLocaleString()}` : text;
+    const made = this.head ? `Made ${new Date(this.head.updated * 1000).toLocaleString()}` : '';
+    // Where it is cut, its words are read by pointing at it.
+    this.status.title = this.host.status.kind === 'disconnected' && made ? `${text}. ${made}` : made || text;
   }
 
   private refreshWaiting(count: number): void {

@@ -43,7 +43,12 @@ export class Segments<T extends string> {
     testid = ''
   ) {
     for (const [value, text] of choices) {
-      const element = button(text, () => this.choose(value), { role: 'radio', 'data-value': value });
+      const element = button(text, () => this.choose(value), {
+        role: 'radio',
+        'data-value': value,
+        // A narrow place cuts it.
+        title: text
+      });
       this.buttons.set(value, element);
     }
     this.element = h(
@@ -167,7 +172,8 @@ export function pairs(rows: readonly (readonly [string, string, string?])[]): HT
     'div',
     { class: 'wb-pairs' },
     ...rows.flatMap(([name, value, title]) => [
-      h('span', {}, name),
+      // Cut where it is long: the values keep their room.
+      h('span', { title: name }, name),
       h('span', { title: title ?? null }, value)
     ])
   );

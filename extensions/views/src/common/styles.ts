@@ -49,8 +49,9 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-head-waiting { color: var(--wb-quiet); font-size: var(--wb-small); white-space: nowrap; flex: none;
   display: inline-flex; gap: 4px; align-items: baseline; }
 .wb-head-waiting:empty { margin-left: -8px; }
-.wb-head-status { color: var(--wb-quiet); font-size: var(--wb-small); white-space: nowrap; flex: 0 1 auto; overflow: hidden;
+.wb-head-status { color: var(--wb-quiet); font-size: var(--wb-small); white-space: nowrap; flex: 0 0 auto; max-width: 60%; overflow: hidden;
   text-overflow: ellipsis; display: inline-flex; gap: 4px; align-items: baseline; }
+.wb-head-status > :last-child { overflow: hidden; text-overflow: ellipsis; }
 .wb-head-status[data-status='live'] .wb-dot { color: var(--wb-ok); }
 .wb-head-status[data-status='disconnected'] { color: var(--wb-warn); }
 .wb-button { font: inherit; font-size: var(--wb-small); line-height: 1.5; color: var(--wb-ink); background: var(--wb-paper);
@@ -60,7 +61,8 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-button[aria-pressed='true'], .wb-button[aria-checked='true'] { border-color: var(--wb-accent); color: var(--wb-accent);
   box-shadow: inset 0 0 0 1px var(--wb-accent); }
 .wb-button-plain { border-color: transparent; background: none; padding: 0 6px; }
-.wb-segments { display: inline-flex; flex: none; }
+.wb-segments { display: inline-flex; flex: none; max-width: 100%; }
+.wb-segments .wb-button { min-width: 0; overflow: hidden; text-overflow: ellipsis; }
 .wb-segments .wb-button { border-radius: 0; margin-left: -1px; }
 .wb-segments .wb-button:first-child { border-radius: 4px 0 0 4px; margin-left: 0; }
 .wb-segments .wb-button:last-child { border-radius: 0 4px 4px 0; }
@@ -92,8 +94,8 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-code { display: flex; align-items: flex-start; gap: 8px; background: var(--wb-sunk); border-radius: 4px; padding: 6px 8px 6px 10px;
   font-family: var(--wb-code); font-size: 12px; color: var(--wb-ink); max-width: 100%; }
 .wb-code-text { white-space: pre-wrap; overflow-wrap: anywhere; flex: 1; min-width: 0; padding: 2px 0; }
-.wb-pairs { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 10px; }
-.wb-pairs > :nth-child(odd) { color: var(--wb-quiet); }
+.wb-pairs { display: grid; grid-template-columns: fit-content(50%) minmax(0, 1fr); gap: 2px 10px; }
+.wb-pairs > :nth-child(odd) { color: var(--wb-quiet); min-width: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .wb-pairs > :nth-child(even) { overflow-wrap: anywhere; }
 .wb-chip { display: inline-flex; align-items: baseline; gap: 4px; border-radius: 3px; padding: 0 6px 0 5px; font-size: 12px; line-height: 18px; white-space: nowrap;
   background: color-mix(in srgb, var(--wb-dim) 16%, transparent); border-left: 3px solid var(--wb-dim); }

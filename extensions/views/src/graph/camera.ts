@@ -8,13 +8,19 @@ const LEAST = 0.02;
 const MOST = 2.5;
 /** So many pixels of a box make it one that is seen. */
 const ENOUGH = 12;
+/** Pixels between a label, or a box, and the edge of the window. */
+const EDGE = 8;
 
-/** The camera that shows the whole picture, or its top at a readable size if the whole would be too small. */
+/**
+ * The camera that shows the whole picture, or its top at a readable size if the whole would be too small. Labels that
+ * `reach` beyond the boxes are brought into sight as far as the boxes leave room at the other side.
+ */
 export function fitCamera(
   layout: { readonly width: number; readonly height: number },
   width: number,
   height: number,
-  whole: boolean
+  whole: boolean,
+  reach = layout.width
 ): Camera {
   const margin = 24;
   const across = (width - 2 * margin) / Math.max(1, layout.width);
@@ -25,9 +31,11 @@ export function fitCamera(
     1.15
   );
   const fits = layout.height * scale <= height - margin;
+  const middle = (width - layout.width * scale) / 2;
+  const hidden = middle + reach * scale - (width - EDGE);
   return {
     scale,
-    x: (width - layout.width * scale) / 2,
+    x: middle - Math.max(0, Math.min(hidden, middle - EDGE)),
     y: fits ? (height - layout.height * scale) / 2 : margin
   };
 }

@@ -15,7 +15,7 @@ import { Gestures } from './gestures';
 import { Inspector } from './inspector';
 import type { GraphLayout, Route } from './layout';
 import { nodesTable } from './saved';
-import { Scene } from './scene';
+import { labelsReach, Scene } from './scene';
 import { scopeItem, type Scope } from './tree';
 
 class GraphView extends Picture<GraphState, GraphViewEvent> {
@@ -181,7 +181,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     this.window = now;
     if (!this.fitted || (resized && !opened && !this.hand.moved)) {
       this.whole &&= this.fitted;
-      this.hand.place(fitCamera(layout, now.width, now.height, this.whole));
+      this.hand.place(fitCamera(layout, now.width, now.height, this.whole, labelsReach(layout)));
       this.fitted = true;
     } else if (resized) {
       this.hand.camera = keptCamera(layout, this.hand.camera, before, now);
@@ -305,7 +305,9 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private fit(): void {
     const { layout } = this.folds;
     if (layout) {
-      this.hand.place(fitCamera(layout, this.field.clientWidth, this.field.clientHeight, true));
+      this.hand.place(
+        fitCamera(layout, this.field.clientWidth, this.field.clientHeight, true, labelsReach(layout))
+      );
       this.whole = true;
       this.frame.request();
     }

@@ -363,16 +363,41 @@ function signature(dims: readonly Dim[], dtype: string): string {
   return dtype + dims.map(dim => dimensionText(dim)).join();
 }
 
-/** The value that travels along an edge: its dims, each in its colour, beside the line so that both can be seen. */
-export function edgeLabel(route: Route, dark: boolean): SVGGElement {
-  const { x, y } = routeMiddle(route.points);
+/** What an edge's label says, and how much room its parts take. */
+function labelParts(route: Route): {
+  readonly chips: readonly { readonly dim: Dim; readonly text: string }[];
+  readonly widths: readonly number[];
+  readonly lead: string;
+  readonly leadWidth: number;
+  readonly total: number;
+} {
   const edge = route.edges[0]!;
   const chips = edge.dims.slice(0, 6).map(dim => ({ dim, text: shorten(dimensionText(dim), 84, 10) }));
   const widths = chips.map(chip => textWidth(chip.text, 10) + 10);
   const more = route.edges.length > 1 ? ` +${route.edges.length - 1}` : '';
-  const lead = chips.length === 0 ? `${edge.dtype} scalar` : edge.dtype;
-  const leadWidth = textWidth(lead + more, 10) + 8;
-  const total = leadWidth + widths.reduce((sum, width) => sum + width + 2, 0);
+  const lead = (chips.length === 0 ? `${edge.dtype} scalar` : edge.dtype) + more;
+  const leadWidth = textWidth(lead, 10) + 8;
+  return {
+    chips,
+    widths,
+    lead,
+    leadWidth,
+    total: leadWidth + widths.reduce((sum, width) => sum + width + 2, 0)
+  };
+}
+
+/** How far to the right the labels of a graph reach, which stand beside their edges. */
+export function labelsReach(layout: Pick<GraphLayout, 'routes' | 'width'>): number {
+  return [...worthLabels(layout)].reduce(
+    (reach, route) => Math.max(reach, routeMiddle(route.points).x + 9 + labelParts(route).total),
+    layout.width
+  );
+}
+
+/** The value that travels along an edge: its dims, each in its colour, beside the line so that both can be seen. */
+export function edgeLabel(route: Route, dark: boolean): SVGGElement {
+  const { x, y } = routeMiddle(route.points);
+  const { chips, widths, lead, leadWidth, total } = labelParts(route);
   const group = s('g', {
     class: 'wb-g-label',
     'data-testid': 'wb-edge-label',
@@ -380,7 +405,7 @@ export function edgeLabel(route: Route, dark: boolean): SVGGElement {
   });
   group.append(
     s('rect', { x: -2, y: -1, width: total + 4, height: 18, rx: 4, 'fill-opacity': 0.9 }),
-    s('text', { x: 2, y: 12, opacity: 0.7 }, lead + more)
+    s('text', { x: 2, y: 12, opacity: 0.7 }, lead)
   );
   let at = leadWidth;
   chips.forEach((chip, index) => {

@@ -4,6 +4,7 @@ import { categoryColour } from '../common/colours';
 import { s } from '../common/dom';
 import { figure, ordinal, percent, si } from '../common/numbers';
 import { clamp, Scale, ticks, tickText } from '../common/scales';
+import { textWidth } from '../common/text';
 import type { Theme } from '../common/theme';
 import { clipped, levels, whyNot, type Range } from './range';
 
@@ -198,7 +199,7 @@ function drawZones(ground: Ground): void {
 }
 
 function zoneText(
-  { over, width, theme }: Ground,
+  { across, over, width, theme, state }: Ground,
   end: End,
   left: number,
   right: number,
@@ -206,8 +207,11 @@ function zoneText(
   fraction: number
 ): void {
   const text = `clip ${percent(fraction)}`;
-  const room = right - left > 66;
-  const y = base - 8;
+  const length = textWidth(text, 11) * 1.08;
+  const room = right - left > Math.max(66, length + 4);
+  // Both may stand inside a narrow range: one over the other.
+  const raised = end === 'high' && !room && left - across.at(state.range.low) < 2 * length + 16;
+  const y = base - (raised ? 24 : 8);
   const x = room ? (left + right) / 2 : end === 'low' ? Math.min(right + 6, width - RIGHT) : left - 6;
   const anchor = room ? 'middle' : end === 'low' ? 'start' : 'end';
   over.append(

@@ -18,6 +18,7 @@ export const SCATTER_CSS = `
 .wb-legend button[aria-pressed='false'] { opacity: 0.5; text-decoration: line-through; }
 .wb-legend button[aria-pressed='true'] { border-color: var(--wb-line); color: inherit; box-shadow: none; }
 .wb-picked { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 8px; align-items: start; }
+.wb-picked .wb-pairs > :nth-child(even) { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; }
 .wb-thumbnail { image-rendering: pixelated; border-radius: 2px; background: #000; display: block; }
 .wb-near { display: flex; flex-direction: column; gap: 1px; }
 .wb-near button { display: grid; grid-template-columns: 26px minmax(0, 1fr) auto; gap: 8px; align-items: center; text-align: left; border: 0; background: none; color: inherit; font: inherit; font-size: 12px; padding: 2px 4px; border-radius: 4px; cursor: pointer; }
@@ -27,6 +28,7 @@ export const SCATTER_CSS = `
 .wb-bar { grid-column: 1 / 3; display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; font-size: 12px; }
 .wb-bar .wb-spacer { flex: 1; }
 .wb-card { display: flex; gap: 8px; align-items: center; }
+.wb-card > div { min-width: 0; } .wb-card > div > * { display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .wb-scatter .wb-notice { margin-bottom: 2px; }
 @container (max-width: 620px) {
   .wb-projector { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(180px, 1fr) auto 210px; min-height: 500px; }

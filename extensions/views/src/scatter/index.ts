@@ -109,6 +109,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     if (state.kind !== 'scatter') {
       throw new StateError(`the scatter view knows no state of the kind “${String(state.kind)}”`);
     }
+    if (state.count === 0) {
+      this.showNothing();
+      return;
+    }
     this.takeCloud(state, buffers);
     const cloud = this.cloud!;
     if (this.page.parentNode !== this.content) {
@@ -170,6 +174,17 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.gestures.destroy();
     this.stage.destroy();
     super.destroy();
+  }
+
+  /** Says what is missing in a cloud without points; the next state begins anew. */
+  private showNothing(): void {
+    this.cloud = null;
+    this.bytes = '';
+    this.pointAt(null);
+    replace(
+      this.content,
+      this.empty('This embedding has no points. Give it vectors of at least one sample, a row each:')
+    );
   }
 
   /** Decodes the points, unless they are the very ones that are drawn already. */

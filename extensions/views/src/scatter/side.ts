@@ -180,10 +180,12 @@ export class Side {
       selected.length === 1 ? `point ${first}` : `${grouped(selected.length)} points, first ${first}`;
     const columns = state.columns.map((column, index) => [column, row?.[index] ?? '…'] as const);
     const label = nameOf(cloud, first);
-    const facts: (readonly [string, string])[] =
+    const named: (readonly [string, string])[] =
       label && !state.columns.includes(state.label_name)
         ? [[state.label_name || 'label', label], ...columns]
         : columns;
+    // All of a long value is read by pointing at it.
+    const facts = named.map(([name, value]) => [name, value, value] as const);
     const clear = button('clear', () => this.events.clear(), { 'data-testid': 'wb-clear' });
     replace(
       this.picked,

@@ -50,6 +50,28 @@ export function columnWidths(operands: readonly ClashOperand[]): number[] {
   });
 }
 
+/** Least width of each column, counted from the right: what is written in its bars can be read. */
+function leastWidths(operands: readonly ClashOperand[], count: number): number[] {
+  return Array.from({ length: count }, (_, fromRight) =>
+    Math.max(
+      30,
+      ...operands
+        .map(operand => operand.dims.at(-1 - fromRight))
+        .filter((dim): dim is ClashDim => dim !== undefined)
+        .map(dim => Math.min(textWidth(dimensionText(dim), 11) + 14, 120))
+    )
+  );
+}
+
+/** Widths between `least` and `wanted` that fill `room`; the least ones where it is too small for them. */
+export function fitWidths(wanted: readonly number[], least: readonly number[], room: number): number[] {
+  const sum = (widths: readonly number[]): number => widths.reduce((total, width) => total + width, 0);
+  const low = wanted.map((width, index) => Math.min(width, least[index]!));
+  const spare = sum(wanted) - sum(low);
+  const share = spare > 0 ? Math.min(1, Math.max(0, (room - sum(low)) / spare)) : 1;
+  return low.map((width, index) => width + (wanted[index]! - width) * share);
+}
+
 /** The picture of a `ClashState`. */
 export class ClashPicture implements Act<ClashState> {
   readonly element: HTMLElement;
@@ -65,8 +87,14 @@ export class ClashPicture implements Act<ClashState> {
     role: 'group',
     'aria-label': 'The operands, aligned from the right'
   });
+  private readonly more = h(
+    'div',
+    { class: 'wb-quiet wb-clash-more', 'data-testid': 'wb-clash-more', hidden: true },
+    '↔ The operands are wider than this place: scroll them sideways.'
+  );
   private readonly fix = h('div', { class: 'wb-clash-fix' });
   private state: ClashState | null = null;
+  private fresh = true;
   private svg: SVGSVGElement | null = null;
 
   constructor(private readonly stage: Stage) {
@@ -75,12 +103,14 @@ export class ClashPicture implements Act<ClashState> {
       { class: 'wb-clash', 'data-testid': 'wb-clash' },
       this.message,
       this.picture,
+      this.more,
       this.fix
     );
   }
 
   accept(state: ClashState): void {
     this.state = state;
+    this.fresh = true;
     replace(this.message, h('b', {}, state.op), h('p', {}, state.message));
     const copy = (text: string): void => this.stage.host.copy(text);
     const fix = state.fix
@@ -91,8 +121,18 @@ export class ClashPicture implements Act<ClashState> {
 
   draw(): void {
     if (this.state) {
-      this.svg = drawClash(this.state, this.stage.theme());
+      const { clientWidth } = this.picture;
+      const drawn = drawClash(this.state, this.stage.theme(), clientWidth > 0 ? clientWidth - 4 : Infinity);
+      this.svg = drawn.svg;
       replace(this.picture, this.svg);
+      const wide = this.picture.scrollWidth > this.picture.clientWidth + 1;
+      this.more.hidden = !wide;
+      this.picture.toggleAttribute('data-wide', wide);
+      if (this.fresh && wide) {
+        // What clashes is what one looks for.
+        this.picture.scrollLeft = drawn.clash - clientWidth / 2;
+      }
+      this.fresh = false;
     }
   }
 
@@ -106,9 +146,19 @@ export class ClashPicture implements Act<ClashState> {
   destroy(): void {}
 }
 
-function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
-  const widths = columnWidths(state.operands);
-  const total = LABEL_WIDTH + widths.reduce((sum, width) => sum + width + COLUMN_GAP, 0) + 8;
+/** The picture, no wider than `room` if its words allow it, and the middle of what clashes first. */
+function drawClash(
+  state: ClashState,
+  theme: Theme,
+  room: number
+): { readonly svg: SVGSVGElement; readonly clash: number } {
+  const wanted = columnWidths(state.operands);
+  const labels = Math.max(24, ...state.operands.map(operand => textWidth(operand.label, 12) * 1.08 + 10));
+  const full = LABEL_WIDTH + wanted.reduce((sum, width) => sum + width + COLUMN_GAP, 8);
+  const labelWidth = full > room ? Math.min(LABEL_WIDTH, labels) : LABEL_WIDTH;
+  const fixed = labelWidth + wanted.length * COLUMN_GAP + 8;
+  const widths = fitWidths(wanted, leastWidths(state.operands, wanted.length), room - fixed);
+  const total = fixed + widths.reduce((sum, width) => sum + width, 0);
   const clash = theme.dark ? '#ff8a3c' : '#d55e00';
   const svg = s('svg', {
     class: 'wb-svg',
@@ -128,7 +178,7 @@ function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
         'text',
         { x: 2, y: y + 14, 'font-weight': 600, 'font-size': 12, fill: theme.ink },
         s('title', {}, operand.label),
-        shorten(operand.label, LABEL_WIDTH - 8, 12)
+        shorten(operand.label, labelWidth - 8, 12)
       )
     );
     for (let fromRight = 0; fromRight < operand.dims.length; fromRight++) {
@@ -136,7 +186,7 @@ function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
       const width = widths[fromRight]!;
       const left = right - width;
       front.append(bar(dim, left, y, width, {}, theme.dark));
-      const lines = wrap(dim.origin, width - 4, dim.clash ? 3 : 2);
+      const lines = wrap(dim.origin, width - 4, dim.clash || width < 80 ? 3 : 2);
       lines.forEach((line, index) =>
         front.append(originText(line, dim, left + width / 2, y + BAR_HEIGHT + 15 + index * 13, theme))
       );
@@ -170,7 +220,7 @@ function drawClash(state: ClashState, theme: Theme): SVGSVGElement {
   for (const [name, value] of Object.entries({ viewBox: `0 0 ${total} ${height}`, width: total, height })) {
     svg.setAttribute(name, String(value));
   }
-  return svg;
+  return { svg, clash: rings[0]?.x ?? total };
 }
 
 function originText(line: string, dim: ClashDim, x: number, y: number, theme: Theme): SVGTextElement {

@@ -51,5 +51,7 @@ export const SHAPES_CSS = `
 .wb-clash-message b { font-family: var(--wb-code); color: var(--wb-clash); white-space: nowrap; }
 .wb-clash-message p { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 .wb-clash-picture { overflow-x: auto; padding: 2px; }
+.wb-clash-picture[data-wide] { border-inline: 1px dashed var(--wb-line-strong); }
+.wb-clash-more { font-size: 12px; }
 .wb-clash-fix { display: flex; flex-direction: column; gap: 4px; }
 `;
