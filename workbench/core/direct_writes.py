@@ -12,26 +12,33 @@ from typing import Any, TypeVar
 import numpy as np
 
 from workbench.base.quiet import QUIET, WARNINGS
-from workbench.core.op import Op
+from workbench.core.bases import eager
+from workbench.core.op import Op, ops
 from workbench.core.overlap import lies_apart, overlap
 from workbench.core.stack import IN_FORCE
 from workbench.core.value import Value
 from workbench.core.views import asks, refresh
 
-__all__ = ["computes", "written_directly"]
+__all__ = ["computes", "written_directly", "written_scaled"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+_compiled: Callable[..., bool] | None = None if eager is None else eager.written
+"""The same for few values in rows of memory, which says no to everything else."""
 _MOST = 1 << 24
 """Whole numbers up to here are floats of every type, so that it does not matter who rounds them."""
 
 
-def computes(op: Op, count: int) -> Callable[[_Function], _Function]:
-    """Mark a function that is nothing but `op` where it is given `count` operands and no words."""
+def computes(op: Op, count: int, scales: bool = False) -> Callable[[_Function], _Function]:
+    """Mark a function that is nothing but `op` where it is given `count` operands and no words.
+
+    With `scales` it takes the word ``alpha``, by which it multiplies the second operand first.
+    """
 
     def mark(function: _Function) -> _Function:
         if op.into is not None:
             function.computes = op, count  # type: ignore[attr-defined]
+            function.scales = scales  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -39,6 +46,8 @@ def computes(op: Op, count: int) -> Callable[[_Function], _Function]:
 
 def written_directly(target: Any, op: Op, operands: tuple[Any, ...]) -> bool:
     """Write ``op(*operands)`` into the memory of `target`, and say so; where that would show, do nothing."""
+    if _compiled is not None and len(operands) == 2 and _compiled(target, op, operands):
+        return True
     if not isinstance(target, Value) or target._names is not None or target._inference:
         return False
     array = target.payload
@@ -70,6 +79,21 @@ def written_directly(target: Any, op: Op, operands: tuple[Any, ...]) -> bool:
             WARNINGS.reset(token)
     target._version += 1
     return True
+
+
+def written_scaled(target: Any, op: Op, operands: tuple[Any, ...], alpha: Any) -> bool:
+    """Write what ``op(one, alpha · other)`` gives into the memory of `target`, and say so, as `written_directly`."""
+    one, other = operands
+    if type(alpha) is not float or not isinstance(other, Value) or not isinstance(target, Value):
+        return False
+    arrays = (target.payload, other.payload)
+    if any(type(array) is not np.ndarray or array.dtype.char not in "fd" for array in arrays):
+        return False
+    # Looked at first: a product that is not used would stand on the tape, or in a graph.
+    state = IN_FORCE.get()
+    if state.top is not None or (state.grad and (_asked(target) or asks(other))):
+        return False
+    return written_directly(target, op, (one, ops.mul(other, alpha)))
 
 
 def _by_rows(array: Any, arrays: list[Any]) -> bool:

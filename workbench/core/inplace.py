@@ -20,7 +20,7 @@ from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoN
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
 from workbench.core.bases import next_serial
-from workbench.core.direct_writes import written_directly
+from workbench.core.direct_writes import written_directly, written_scaled
 from workbench.core.labels import labels_of_view
 from workbench.core.op import ops
 from workbench.core.overlap import check_sources, repeats
@@ -254,22 +254,27 @@ def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[An
     return array
 
 
+_SCALE = {"alpha"}
+
+
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the in-place variant of a function: the result goes into the memory of the first operand."""
 
     apart = getattr(function, "reads_apart", False)
     op, count = getattr(function, "computes", (None, 0))
+    scales = getattr(function, "scales", False)
 
     @functools.wraps(function)
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
         operands = (self, *arguments)
-        if (
-            op is not None
-            and not keywords
-            and len(operands) == count
-            and written_directly(self, op, operands)
-        ):
-            return self
+        if op is not None and len(operands) == count:
+            if not keywords:
+                if written_directly(self, op, operands):
+                    return self
+            elif (
+                scales and keywords.keys() == _SCALE and written_scaled(self, op, operands, keywords["alpha"])
+            ):
+                return self
         if type(self.payload) is np.ndarray:
             # A number is what most operands are.
             several = [

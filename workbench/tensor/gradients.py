@@ -126,7 +126,7 @@ def detach_(self: Tensor) -> Tensor:
 
 def data(self: Tensor) -> Tensor:
     """Return the same values off the tape, which count their changes for themselves."""
-    other = self.detach()
+    other = detach(self)
     if other is not self and not isinstance(self.payload, Abstract):
         # It counts its changes for itself.
         owner = self if self._owner is None else self._owner
@@ -143,14 +143,14 @@ def set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Value):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     here, there = self.payload, value.payload
+    if value is self or (there is here and self._owner is None and shares(self, value)):
+        return  # as after ``p.data += …``
     if (type(here), here.dtype, tuple(here.shape)) != (type(there), there.dtype, tuple(there.shape)):
         raise DTypeError(
             "Attempted to set the data of a tensor to an incompatible tensor type: it has shape "
             f"{list(here.shape)}, type {self.dtype.name} on {self.device}, the new data {list(there.shape)}, "
             f"{value.dtype.name} on {value.device}. Make a new tensor, or cast the data first."
         )
-    if value is self or (there is here and self._owner is None and shares(self, value)):
-        return  # as after ``p.data += …``
     if shows_another(self):
         raise AutogradError(
             "this tensor is a view of another, whose memory it shows: write into it with copy_() instead"

@@ -18,6 +18,7 @@ from workbench.base.seams import Seam
 from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.backend import device_of
+from workbench.core.bases import eager
 from workbench.core.inplace import overwrite, plainly, write
 from workbench.core.labels import labels_of_view
 from workbench.core.op import ops
@@ -28,9 +29,7 @@ from workbench.core.tape import Node
 from workbench.core.value import dims_of, new, use_type
 from workbench.core.views import asks
 from workbench.ops.elementwise.filling import fill
-from workbench.ops.index import indexing as indexing
-from workbench.ops.shape import reshape as shapes
-from workbench.tensor import copying, gradients, interchange, naming, sharing
+from workbench.tensor import copying, gradients, interchange, naming, sharing, subscripts
 from workbench.tensor.annotations import Spec
 from workbench.tensor.legacy_values import check_device, values_of
 from workbench.tensor.methods import Methods
@@ -39,6 +38,8 @@ from workbench.tensor.printing import tensor_repr
 
 __all__ = ["BACKWARD", "Tensor"]
 
+_compiled_fill, _compiled_copy = (None, None) if eager is None else (eager.filled, eager.copied)
+"""Write into plain memory and say so; where that could be noticed, or refused, they do nothing."""
 BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
 """``BACKWARD(tensors, gradients, retain_graph, create_graph, None, inputs)``: what `Tensor.backward` does."""
 
@@ -82,10 +83,12 @@ class Tensor(Methods):
 
     # ------------------------------------------------------------------------------------- what it is
 
-    @property
-    def shape(self) -> Size:
-        """Sizes of the dims."""
-        return Size(self.payload.shape)
+    if TYPE_CHECKING or eager is None:  # else compiled, in the base of values
+
+        @property
+        def shape(self) -> Size:
+            """Sizes of the dims."""
+            return Size(self.payload.shape)
 
     @property
     def dtype(self) -> DType:
@@ -165,7 +168,7 @@ class Tensor(Methods):
     @property
     def T(self) -> Tensor:
         """All dims in reverse order."""
-        return shapes.permute(self, tuple(reversed(range(self.ndim))))
+        return ops.permute(self, dim=tuple(range(len(self.payload.shape) - 1, -1, -1)))
 
     @property
     def real(self) -> Tensor:
@@ -251,18 +254,8 @@ class Tensor(Methods):
 
     # ---------------------------------------------------------------------------------- values by place
 
-    def __getitem__(self, key: Any) -> Tensor:
-        return indexing.getitem(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        # What has names is checked like any op.
-        named = self._names is not None and getattr(value, "_names", None) is not None
-        if plainly(self, value) and (not named or dispatch.computes_only()):
-            source = dispatch.numbers(value) if isinstance(value, Tensor) else value
-            indexing.assign(self.payload, key, source)
-            self._version += 1
-        else:
-            write(self, "__setitem__", lambda old: indexing.written(old, key, value))
+    if TYPE_CHECKING or eager is None:  # else compiled, and what is not plain comes to the same functions
+        __getitem__, __setitem__ = subscripts.getitem, subscripts.setitem
 
     # -------------------------------------------------------------------------------------- gradients
 
@@ -348,6 +341,8 @@ class Tensor(Methods):
 
     def fill_(self, value: Any) -> Tensor:
         """Set every value to one number, or to that of a 0-dim tensor."""
+        if _compiled_fill is not None and _compiled_fill(self, value):
+            return self
         if not isinstance(value, Tensor) and plainly(self):
             overwrite(self, "fill_", np.asarray(fitted("fill_", value, self.payload.dtype)))
             return self
@@ -365,6 +360,8 @@ class Tensor(Methods):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Tensor:
         """Copy values in; sizes broadcast, types are cast. `non_blocking` changes nothing here."""
+        if _compiled_copy is not None and _compiled_copy(self, src):
+            return self
         value = src if isinstance(src, Tensor) else new(np.asarray(src))
         here, there = self.payload, value.payload
         if type(here) is np.ndarray:

@@ -322,7 +322,7 @@ def scaled(op: str, input: Any, other: Any, alpha: Any) -> Any:
 
 
 @offered(out=True, in_place="Tensor")
-@computes(ADD, 2)
+@computes(ADD, 2, scales=True)
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Add: y = a + alpha·b. Names unify from the right, sizes broadcast.
 
@@ -334,7 +334,7 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 
 
 @offered(aliases=["subtract"], out=True, in_place="Tensor")
-@computes(SUB, 2)
+@computes(SUB, 2, scales=True)
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """Subtract: y = a - alpha·b. Names unify from the right, sizes broadcast.
 

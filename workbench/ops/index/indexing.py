@@ -129,6 +129,7 @@ INDEX = move(
         BadInput((grid(4, 3),), {"key": (0, 0, 0)}, DimensionIndexError, "too many indices"),
     ],
     batch=batching.index,
+    small="index",
 )
 
 PLACE = move(

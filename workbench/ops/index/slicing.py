@@ -28,6 +28,9 @@ def _along(dim: int, one: Any) -> tuple[Any, ...]:
 
 def _dim(input: Any, dim: int | str, op: str) -> int:
     """Return the position of a dim of a tensor that has any."""
+    ndim = len(input.payload.shape)
+    if type(dim) is int and -ndim <= dim < ndim:
+        return dim + ndim if dim < 0 else dim
     dims = dims_of(input)
     if not dims.sizes:
         raise DimensionIndexError(f"{op}() cannot be applied to a 0-dim tensor.", op=op)
@@ -177,14 +180,16 @@ def unbind(input: Tensor, dim: Dim = 0) -> tuple[Tensor, ...]:
     [('C',), ('C',)]
     """
     at = _dim(input, dim, "unbind")
-    return tuple(ops.index(input, key=_along(at, i)) for i in range(dims_of(input).sizes[at]))
+    before = (_slice(None),) * at
+    return tuple([ops.index(input, key=(*before, i)) for i in range(input.payload.shape[at])])
 
 
 offered("workbench")(copying(unbind))
 
 
 def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
-    return tuple(ops.index(input, key=_along(at, _slice(start, end))) for start, end in bounds)
+    before = (_slice(None),) * at
+    return tuple([ops.index(input, key=(*before, _slice(start, end))) for start, end in bounds])
 
 
 _PARTS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}

@@ -141,13 +141,12 @@ def expand(input: Tensor, *sizes: Size, size: Size | None = None) -> Tensor:
     (3, 4)
     """
     full = sizes_from(sizes if size is None else (size,))
-    own = dims_of(input)
-    extra = len(full) - len(own.sizes)
-    if -1 in full[: max(extra, 0)]:
+    extra = len(full) - len(input.payload.shape)
+    if extra > 0 and -1 in full[:extra]:
         raise DimensionError(
             f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {full.index(-1)}",
             op="expand",
-            operands=(own.operand(),),
+            operands=(dims_of(input).operand(),),
         )
     # Refused although nothing is stored: past 2⁶³ bytes the strides overflow.
     check_memory("expand", [size for size in full if size != -1], input.payload.dtype.itemsize)

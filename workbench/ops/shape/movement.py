@@ -67,8 +67,14 @@ def on_codes(forward: Any) -> Any:
     return lambda q, **params: q.with_codes(forward(q.codes, **params))
 
 
+_PLAIN = frozenset({int})
+
+
 def sizes_from(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Return sizes given as several arguments or as one list of them."""
+    # As a rule these are plain integers.
+    if _PLAIN.issuperset(map(type, given)):
+        return given
     # By `__index__`: sizes of a trace and NumPy's integers are numbers too.
     several = given[0] if len(given) == 1 and not hasattr(given[0], "__index__") else given
     return tuple(whole(size) for size in several)

@@ -37,6 +37,7 @@ PERMUTE = move(
     samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
     sparse=sparse_rules.permute,
     batch=batching.permute,
+    small="permute",
 )
 
 FLIP = move(
@@ -78,6 +79,16 @@ ROLL = move(
 # ---------------------------------------------------------------------------------- the words people use
 
 
+def _in_order(given: Any, ndim: int) -> bool:
+    """Say whether plain integers name each of `ndim` dims once."""
+    if len(given) != ndim or not _PLAIN.issuperset(map(type, given)):
+        return False
+    return sorted([d + ndim if d < 0 else d for d in given]) == list(range(ndim))
+
+
+_PLAIN = frozenset({int})
+
+
 @offered()
 def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Tensor:
     """The dims in another order, by position or by name: a view.
@@ -91,6 +102,9 @@ def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Te
     given: Any = dims
     if dims is None:
         given = order[0] if len(order) == 1 and not isinstance(order[0], int | str) else order
+    ndim = len(input.payload.shape)
+    if _in_order(given, ndim):
+        return ops.permute(input, dim=tuple([d + ndim if d < 0 else d for d in given]))
     own = dims_of(input)
     positions = tuple(dim_index(own, dim, "permute") for dim in given)
     # Too few and repeated ones at once.
@@ -104,6 +118,9 @@ def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Te
 
 
 offered("workbench")(copying(permute))
+
+_REVERSED: tuple[tuple[int, ...], ...] = ((), (0,), (1, 0))
+"""The dims of at most two in reverse order."""
 
 
 @offered(inplace_view=True)
@@ -190,15 +207,15 @@ def moveaxis(input: Tensor, source: DimsLike, destination: DimsLike) -> Tensor:
 @offered(inplace_view=True)
 def t(input: Tensor) -> Tensor:
     """Transpose a tensor of at most two dims: a view."""
-    dims = dims_of(input)
-    if len(dims.sizes) > 2:
+    ndim = len(input.payload.shape)
+    if ndim > 2:
         raise DimensionError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {len(dims.sizes)}D",
+            f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D",
             op="t",
-            operands=(dims.operand(),),
+            operands=(dims_of(input).operand(),),
             fix="x.transpose(-2, -1)",
         )
-    return ops.permute(input, dim=tuple(reversed(range(len(dims.sizes)))))
+    return ops.permute(input, dim=_REVERSED[ndim])
 
 
 offered("workbench")(copying(t))

@@ -112,6 +112,7 @@ RESHAPE = move(
         BadInput((grid(2, 3),), {"sizes": (4, 2)}, DimensionError, "is invalid for input of size 6")
     ],
     batch=batching.reshape,
+    small="reshape",
 )
 
 
@@ -159,6 +160,7 @@ FLATTEN = move(
         ),
     ],
     batch=batching.resized,
+    small="flatten",
 )
 
 
@@ -222,6 +224,7 @@ SQUEEZE = move(
     forward=lambda x, dim: np.squeeze(x, axis=dim),
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 1, 3),), {"dim": (1,)}, names=(("N", "C", "T"),))],
+    small="squeeze",
 )
 
 
@@ -245,6 +248,7 @@ UNSQUEEZE = move(
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [Sample((grid(2, 3),), {"dim": 1, "name": "C"}, names=(("N", "T"),))],
     batch=batching.unsqueeze,
+    small="unsqueeze",
 )
 
 
@@ -308,6 +312,10 @@ def ravel(input: Tensor) -> Tensor:
     return ops.reshape(input, sizes=(dims_of(input).numel,))
 
 
+def _from_start(dim: int, ndim: int) -> int:
+    return dim + ndim if dim < 0 else dim
+
+
 @offered()
 def flatten(input: Tensor, start_dim: DimsLike = 0, end_dim: Dim = -1, out_dim: str | None = None) -> Tensor:
     """Lay several neighbouring dims out as one: ``flatten(1)``, or by name ``flatten(['C', 'H', 'W'], 'features')``.
@@ -316,6 +324,11 @@ def flatten(input: Tensor, start_dim: DimsLike = 0, end_dim: Dim = -1, out_dim: 
     >>> wb.zeros(N=2, C=3, H=4, W=4).flatten(["C", "H", "W"], "features").shape
     (2, 48)
     """
+    sizes = input.payload.shape
+    if type(start_dim) is int and type(end_dim) is int and out_dim is None and input._names is None:
+        start, end = _from_start(start_dim, len(sizes)), _from_start(end_dim, len(sizes))
+        if 0 <= start < end < len(sizes):
+            return ops.flatten(input, start=start, end=end, name=None)
     dims = dims_of(input)
     if isinstance(start_dim, list | tuple):
         out_dim = end_dim if isinstance(end_dim, str) else out_dim
@@ -381,6 +394,11 @@ def squeeze(input: Tensor, dim: DimsLike | None = None) -> Tensor:
     >>> wb.zeros(N=1, C=3, H=1).squeeze("N").shape
     (3, 1)
     """
+    if type(dim) is int:
+        sizes = input.payload.shape
+        at = _from_start(dim, len(sizes))
+        if 0 <= at < len(sizes):
+            return ops.squeeze(input, dim=(at,) if sizes[at] == 1 else ())
     dims = dims_of(input)
     if isinstance(dim, list | tuple) and not dim:
         # No dims are none here; None is all of them.

@@ -266,6 +266,8 @@ def view(input: Tensor, *shape: Size, size: Size | None = None, dtype: DTypeLike
     if dtype is not None:
         return _view_dtype(input, as_dtype(dtype).numpy)
     result = ops.reshape(input, sizes=sizes_from(shape if size is None else (size,)))
+    if result._view is not None and result is not input:
+        return result  # it shares memory, as told
     before, after = input.payload, result.payload
     if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and _scattered(before, after):
         raise DimensionError(

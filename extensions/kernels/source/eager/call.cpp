@@ -2,12 +2,37 @@
 
 #include "small_arrays.hpp"
 #include "types.hpp"
+#include "views.hpp"
 
 #include <algorithm>
 #include <array>
 #include <memory>
 
 namespace workbench::eager {
+
+const Value* viewed_by(const Value* value) {
+    if (!some(value->view) || !PyTuple_Check(value->view) || PyTuple_GET_SIZE(value->view) != 4) return nullptr;
+    PyObject* viewed = PyTuple_GET_ITEM(value->view, 0);
+    return is_value(viewed) ? as_value(viewed) : nullptr;
+}
+
+bool stale(const Value* value) {
+    if (!some(value->view)) return false;
+    if (value->requires_grad) return version_of(value) != value->seen;
+    while ((value = viewed_by(value)))
+        if (value->requires_grad) return true;
+    return false;
+}
+
+int common_state(bool& grad) {
+    PyObject* found = nullptr;
+    if (PyContextVar_Get(known.state, known.default_state, &found) < 0) return -1;
+    Ref state(found);
+    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) < 3) return 0;
+    grad = PyTuple_GET_ITEM(found, 0) == Py_True;
+    return PyTuple_GET_ITEM(found, 1) == Py_None && PyTuple_GET_ITEM(found, 2) != Py_True;
+}
+
 namespace {
 
 constexpr npy_intp LARGE = 4096; // bytes; as in workbench.core.tape
@@ -90,23 +115,6 @@ PyObject* hashable(PyObject* parameter) {
     return other.release();
 }
 
-// The value that a view views; nullptr where it views nothing.
-const Value* viewed_by(const Value* value) {
-    if (!some(value->view) || !PyTuple_Check(value->view) || PyTuple_GET_SIZE(value->view) != 4) return nullptr;
-    PyObject* viewed = PyTuple_GET_ITEM(value->view, 0);
-    return is_value(viewed) ? as_value(viewed) : nullptr;
-}
-
-// Says whether a view's place on the tape may be out of date: its memory was changed by its owner's count, or what it
-// views came to ask for a gradient and it does not.
-bool stale(const Value* value) {
-    if (!some(value->view)) return false;
-    if (value->requires_grad) return version_of(value) != value->seen;
-    while ((value = viewed_by(value)))
-        if (value->requires_grad) return true;
-    return false;
-}
-
 struct Call {
     Op* op;
     PyObject* const* args;
@@ -121,6 +129,7 @@ struct Call {
     bool wants_rule = false; // some input has names that only the dims rule can put together
     bool half = false;       // some input is bfloat16, and the op computes: its kernel for that type is asked first
     npy_intp size = 0;
+    Ref kept; // the parameters, once somebody keeps them
 
     Call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) : op(op), args(args), n(n), kwnames(kwnames) {}
     Call(const Call&) = delete;
@@ -129,6 +138,12 @@ struct Call {
     }
 
     Py_ssize_t words() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
+
+    // The parameters by name, made once: a view and the tape keep the same. Nobody changes them.
+    PyObject* params() {
+        if (!kept) kept = Ref(parameters(args + n, kwnames));
+        return kept.object;
+    }
 
     // Looks at the inputs; false where this call is not a common one.
     // Where nothing is recorded, a view's place on the tape does not matter: gradient rules take transposes of weights.
@@ -224,9 +239,8 @@ struct Call {
         bool cached = !PyErr_Occurred();
         if (!cached && !recoverable()) return nullptr; // a parameter that has no hash, such as a slice or an array
         Ref inputs(tuple_of(args, n));
-        Ref params(inputs ? parameters(args + n, kwnames) : nullptr);
-        if (!params) return nullptr;
-        PyObject* arguments[] = {reinterpret_cast<PyObject*>(op), inputs.object, params.object};
+        if (!inputs || !params()) return nullptr;
+        PyObject* arguments[] = {reinterpret_cast<PyObject*>(op), inputs.object, params()};
         Ref names(call_python(known.names_of, arguments, 3, nullptr));
         if (!names) return nullptr;
         if (!PyTuple_Check(names.object) || PyTuple_GET_SIZE(names.object) != op->outputs) {
@@ -254,12 +268,20 @@ struct Call {
         return run ? call_python(run.object, arrays.data(), n, kwnames) : nullptr;
     }
 
+    // What a view op shows, without its own code; nullptr without an exception where that has to look.
+    PyObject* show() const { return n == 1 ? shown(op->small, arrays[0], args + 1, kwnames) : nullptr; }
+
     // Computes here what is small, else runs the kernel, or the op's own array code.
     PyObject* compute() {
         std::copy(args + n, args + n + words(), arrays.data() + n);
+<<<<<<< HEAD
         if (half) return by_kernel(word_half_kernel);
         if (op->small == Small::expand) {
             PyObject* out = n == 1 && words() == 1 ? stretch(arrays[0], arrays[1]) : nullptr;
+=======
+        if (shows(op->small)) {
+            PyObject* out = show();
+>>>>>>> c3b104c (Work out views, keys and plain changes in place in compiled code)
             if (out || PyErr_Occurred()) return out;
         } else if (op->small != Small::none && size <= SMALL) {
             PyObject* out = small_call(op->small, arrays.data(), n, kwnames);
@@ -283,7 +305,7 @@ struct Call {
 bool recorded(const Value* value) { return !viewed_by(value) || PyTuple_GET_ITEM(value->view, 3) == Py_True; }
 
 // Remembers that `result` views the first input, if it does share its memory.
-bool see(const Call& call, Value* result, bool grad) {
+bool see(Call& call, Value* result, bool grad) {
     PyObject* base = PyArray_BASE(as_array(result->array));
     if (!is_value(call.args[0])) return true;
     if (result->array != call.arrays[0] && base != call.arrays[0] &&
@@ -291,10 +313,9 @@ bool see(const Call& call, Value* result, bool grad) {
         return true; // a copy, whose own reshaping made it a view of something else
     auto* viewed = as_value(call.args[0]);
     PyObject* owner = some(viewed->owner) ? viewed->owner : call.args[0];
-    Ref params(parameters(call.args + call.n, call.kwnames));
-    if (!params) return false;
+    if (!call.params()) return false;
     result->owner = Py_NewRef(owner);
-    result->view = PyTuple_Pack(4, call.args[0], reinterpret_cast<PyObject*>(call.op), params.object,
+    result->view = PyTuple_Pack(4, call.args[0], reinterpret_cast<PyObject*>(call.op), call.params(),
                                grad && recorded(viewed) ? Py_True : Py_False);
     result->seen = as_value(owner)->changes;
     return result->view != nullptr;
@@ -314,15 +335,14 @@ PyObject* versions_of(const Call& call) {
 }
 
 // Puts the call on the tape, as workbench.core.tape.record does.
-bool on_tape(const Call& call, PyObject* results) {
+bool on_tape(Call& call, PyObject* results) {
     Ref inputs(tuple_of(call.args, call.n));
-    Ref params(inputs ? parameters(call.args + call.n, call.kwnames) : nullptr);
-    if (!params) return false;
+    if (!inputs || !call.params()) return false;
     PyObject* watching = PyDict_GetItemWithError(known.tape, word_watching);
     int watched = watching ? PyObject_IsTrue(watching) : PyErr_Occurred() ? -1 : 0;
     if (watched < 0) return false;
     if (watched || (call.large && call.op->saves_part)) {
-        PyObject* arguments[] = {reinterpret_cast<PyObject*>(call.op), inputs.object, params.object, results};
+        PyObject* arguments[] = {reinterpret_cast<PyObject*>(call.op), inputs.object, call.params(), results};
         return bool(Ref(call_python(known.record, arguments, 4, nullptr)));
     }
     auto* type = reinterpret_cast<PyTypeObject*>(known.node_type);
@@ -331,7 +351,7 @@ bool on_tape(const Call& call, PyObject* results) {
     Node* node = as_node(made_node.object);
     node->op = Py_NewRef(reinterpret_cast<PyObject*>(call.op));
     node->inputs = inputs.release();
-    node->params = params.release();
+    node->params = Py_NewRef(call.params());
     node->serial = serial++;
     Py_ssize_t outputs = PyTuple_GET_SIZE(results);
     if (call.op->saves_output) {
@@ -352,7 +372,7 @@ bool on_tape(const Call& call, PyObject* results) {
 }
 
 // Wraps what was computed: a value, or a tuple of values. nullptr without an exception where that is not plain.
-PyObject* wrap(const Call& call, PyObject* out, PyObject* names, bool grad) {
+PyObject* wrap(Call& call, PyObject* out, PyObject* names, bool grad) {
     if (call.op->outputs == 1) {
         Ref array;
         if (PyArray_CheckExact(out))
@@ -376,6 +396,7 @@ PyObject* wrap(const Call& call, PyObject* out, PyObject* names, bool grad) {
     return several.release();
 }
 
+<<<<<<< HEAD
 // What ops are called under, here and now.
 struct Around {
     bool common = false; // ops only compute or record: nobody looks on
@@ -407,12 +428,30 @@ bool look_around(Around& around) {
 // A call where nobody looks on, or the whole way.
 PyObject* common_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool grad) {
     auto* self = reinterpret_cast<PyObject*>(op);
+=======
+} // namespace
+
+PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_ssize_t n = PyVectorcall_NARGS(flags);
+    if (!op->prepared && !prepare(op)) return nullptr;
+    bool grad = false;
+    int common = common_state(grad);
+    if (common < 0) return nullptr;
+>>>>>>> c3b104c (Work out views, keys and plain changes in place in compiled code)
     Call call(op, args, n, kwnames);
     if (op->mirror || !call.look(grad)) return whole_way(self, args, n, kwnames);
 
     Ref ruled; // what the rule said
     Ref names;
-    if (op->same) {
+    Ref out;
+    if (shows(op->small) && is_value(args[0]) && !some(as_value(args[0])->names)) {
+        // Of what has no names a view has none, and what can be shown needs no rule.
+        out = Ref(call.show());
+        if (!out && PyErr_Occurred()) return recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
+    }
+    if (out) {
+    } else if (op->same) {
         if (is_value(args[0])) names = Ref(Py_XNewRef(as_value(args[0])->names));
     } else if (PyObject* found; op->elementwise && op->outputs == 1 && call.simple_names(found)) {
         names = Ref(Py_XNewRef(found));
@@ -421,7 +460,7 @@ PyObject* common_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwn
         if (!ruled) return recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
         names = Ref(Py_NewRef(op->outputs == 1 ? PyTuple_GET_ITEM(ruled.object, 0) : ruled.object));
     }
-    Ref out(call.compute());
+    if (!out) out = Ref(call.compute());
     Ref result(out ? wrap(call, out.object, names.object, grad) : nullptr);
     if (!result) return !PyErr_Occurred() || recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
     if (grad && call.recorded && op->differentiable) {

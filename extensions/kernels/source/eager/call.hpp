@@ -5,12 +5,22 @@
 // wrong with one that cannot be done. The two must agree; tests/core compares them.
 #pragma once
 
-#include <Python.h>
+#include "types.hpp"
 
 namespace workbench::eager {
 
 // What calling an op does.
 PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames);
+
+// Says whether ops only compute or record here and now: nobody looks on. -1 with an exception.
+int common_state(bool& grad);
+
+// The value that a view views; nullptr where it views nothing.
+const Value* viewed_by(const Value* value);
+
+// Says whether a view's place on the tape may be out of date: its memory was changed by its owner's count, or what it
+// views came to ask for a gradient and it does not.
+bool stale(const Value* value);
 
 bool intern_words();
 

@@ -83,7 +83,9 @@ bool small_of(PyObject* op, Small& out) {
     static constexpr std::pair<std::string_view, Small> words[] = {
         {"add", Small::add},       {"sub", Small::sub},       {"mul", Small::mul}, {"div", Small::div},
         {"neg", Small::neg},       {"relu", Small::relu},     {"sum", Small::sum}, {"sum_to", Small::sum_to},
-        {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient}};
+        {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient},
+        {"index", Small::index},   {"permute", Small::permute}, {"reshape", Small::reshape},
+        {"squeeze", Small::squeeze}, {"unsqueeze", Small::unsqueeze}, {"flatten", Small::flatten}};
     out = Small::none;
     Ref given(PyObject_GetAttrString(op, "small"));
     if (given && given.object == Py_None) return true;

@@ -1,7 +1,7 @@
 // Sizes of dims as a tuple that counts values: what is cut out of one, or put together of several, is one again.
 //
 // `core/size.py` has the same in Python. It is here because programs ask for x.shape[0] where they ask for anything.
-#include "types.hpp"
+#include "subscript.hpp"
 
 namespace workbench::eager {
 namespace {
@@ -71,6 +71,26 @@ PyType_Slot slots[] = {
 PyType_Spec spec = {"workbench.core.size.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
 } // namespace
+
+PyObject* get_shape(PyObject* self, void*) {
+    auto* value = as_value(self);
+    if (!has_array(value)) {
+        Ref payload(Py_NewRef(value->array ? value->array : Py_None));
+        Ref shape(PyObject_GetAttrString(payload.object, "shape"));
+        return shape ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape.object) : nullptr;
+    }
+    PyArrayObject* array = as_array(value->array);
+    const int dims = PyArray_NDIM(array);
+    PyObject* size = size_type->tp_alloc(size_type, dims);
+    for (int d = 0; size && d < dims; ++d) {
+        PyObject* one = PyLong_FromSsize_t(PyArray_DIM(array, d));
+        if (!one)
+            Py_CLEAR(size);
+        else
+            PyTuple_SET_ITEM(size, d, one);
+    }
+    return size;
+}
 
 bool add_size(PyObject* module) {
     size_type = reinterpret_cast<PyTypeObject*>(

@@ -175,28 +175,4 @@ PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObjec
     return out;
 }
 
-PyObject* stretch(PyObject* one, PyObject* wanted) {
-    if (!PyArray_CheckExact(one) || !PyTuple_Check(wanted)) return nullptr;
-    PyArrayObject* array = as_array(one);
-    Py_ssize_t dims = PyTuple_GET_SIZE(wanted);
-    Py_ssize_t extra = dims - PyArray_NDIM(array);
-    if (extra < 0 || dims > NPY_MAXDIMS) return nullptr;
-    npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    for (Py_ssize_t d = 0; d < dims; ++d) {
-        sizes[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
-        if (sizes[d] == -1 && PyErr_Occurred()) return nullptr;
-        int own = static_cast<int>(d - extra);
-        npy_intp here = own < 0 ? 1 : PyArray_DIM(array, own);
-        if (here != sizes[d] && here != 1) return nullptr;
-        strides[d] = here == sizes[d] && own >= 0 ? PyArray_STRIDE(array, own) : 0;
-    }
-    PyArray_Descr* type = PyArray_DESCR(array);
-    Py_INCREF(type);
-    // Several values at one place are not to be written to.
-    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, type, static_cast<int>(dims), sizes, strides, PyArray_DATA(array),
-                                          0, nullptr);
-    if (view && PyArray_SetBaseObject(as_array(view), Py_NewRef(one)) < 0) Py_CLEAR(view);
-    return view;
-}
-
 } // namespace workbench::eager

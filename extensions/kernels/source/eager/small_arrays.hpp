@@ -11,8 +11,4 @@ constexpr npy_intp SMALL = 1024; // values, at most
 // exception where it is none.
 PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObject* kwnames);
 
-// A view with dims of size 1 (and new ones on the left) repeated without copying; nullptr without an exception where the
-// sizes do not fit.
-PyObject* stretch(PyObject* array, PyObject* sizes);
-
 } // namespace workbench::eager

@@ -133,7 +133,12 @@ bool add_values(PyObject* module);
 // ---------------------------------------------------------------------------------------------------- ops
 
 // What small arrays are computed with right here: for them a call of NumPy costs more than the numbers.
-enum class Small { none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to, expand };
+enum class Small {
+    none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to,
+    expand, index, permute, reshape, squeeze, unsqueeze, flatten, // views: see views.hpp
+};
+
+inline bool shows(Small small) { return small >= Small::expand; }
 
 struct Op {
     PyObject_HEAD

@@ -1,6 +1,8 @@
 // The types of values, recorded calls, and calls as gradient rules see them.
 #include "types.hpp"
 
+#include "subscript.hpp"
+
 #include <structmember.h>
 
 namespace workbench::eager {
@@ -119,7 +121,10 @@ PyMemberDef value_members[] = {
     {"_inference", T_BOOL, offsetof(Value, inference), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
-PyGetSetDef value_checked[] = {checked("_grad_fn", value_grad_fn), checked("_owner", value_owner), {}};
+PyGetSetDef value_checked[] = {checked("_grad_fn", value_grad_fn),
+                               checked("_owner", value_owner),
+                               {"shape", get_shape, nullptr, "Sizes of the dims.", nullptr},
+                               {}};
 
 PyMemberDef node_members[] = {
     {"op", T_OBJECT, offsetof(Node, op), 0, nullptr},
@@ -147,7 +152,8 @@ PyGetSetDef nothing_checked[] = {{}};
 
 // Makes the type and enters it into the module under the last part of its name.
 template <class T>
-PyTypeObject* type_of(PyObject* module, const char* name, PyMemberDef* members, PyGetSetDef* checked, const char* words) {
+PyTypeObject* type_of(PyObject* module, const char* name, PyMemberDef* members, PyGetSetDef* checked, const char* words,
+                      bool parts = false) {
     PyType_Slot slots[] = {
         {Py_tp_members, members},
         {Py_tp_getset, checked},
@@ -156,6 +162,9 @@ PyTypeObject* type_of(PyObject* module, const char* name, PyMemberDef* members, 
         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<T>)},
         {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
         {Py_tp_doc, const_cast<char*>(words)},
+        {parts ? Py_mp_subscript : 0, reinterpret_cast<void*>(subscript)}, // 0 ends the list
+        {Py_mp_ass_subscript, reinterpret_cast<void*>(set_subscript)},
+        {Py_sq_item, reinterpret_cast<void*>(subscript_at)},
         {0, nullptr},
     };
     PyType_Spec spec = {name, sizeof(T), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
@@ -168,7 +177,7 @@ PyTypeObject* type_of(PyObject* module, const char* name, PyMemberDef* members, 
 
 bool add_values(PyObject* module) {
     value_base = type_of<Value>(module, "workbench._kernels.ValueBase", value_members, value_checked,
-                                "What dispatch keeps of a value.");
+                                "What dispatch keeps of a value.", true);
     node_base = type_of<Node>(module, "workbench._kernels.NodeBase", node_members, node_checked,
                               "What the tape keeps of a call.");
     recorded_base = type_of<Recorded>(module, "workbench._kernels.CallBase", recorded_members, nothing_checked,
