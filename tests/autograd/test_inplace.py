@@ -244,3 +244,26 @@ def test_a_view_that_was_written_through_views_what_the_write_made() -> None:
     y.sum()  # to use it is to see where it stands
     assert repr(y.grad_fn) == "<index backward>"
     assert repr(y.grad_fn.next_functions[0][0]) == "<where backward>"
+
+
+OWNERS = {
+    "row-major": lambda x: x * 1,
+    "column-major": lambda x: x.T * 1,
+    "permuted": lambda x: x.reshape(3, 2, 2).permute(2, 0, 1) * 1,
+    "a sum of a transposed": lambda x: wb.stack([x.reshape(12)] * 2, 0).mT.sum(1, keepdim=True),
+    "channels last": lambda x: (x.reshape(1, 3, 2, 2) * 1).contiguous(memory_format=wb.channels_last),
+    "one column": lambda x: (x.reshape(1, 12) * 1).T.sum(1, keepdim=True),
+}
+
+
+@pytest.mark.parametrize("layout", OWNERS)
+@pytest.mark.parametrize("between", ["nothing", "a transpose"])
+def test_what_is_written_by_strides_is_where_it_lies_in_memory(layout: str, between: str) -> None:
+    x = wb.arange(1.0, 13.0).reshape(4, 3).requires_grad_()
+    owner = OWNERS[layout](x)
+    factor = float(owner.detach().max()) / 12
+    (owner.mT if between == "a transpose" else owner).as_strided((2, 2), (1, 2), 0).mul_(0)
+    left = set(owner.flatten().tolist())
+    assert len(left) == 12 - 4 + 1
+    owner.sum().backward()
+    assert x.grad.flatten().tolist() == [factor if factor * n in left else 0.0 for n in range(1, 13)]

@@ -168,7 +168,7 @@ def changed(target: Any, result: Any) -> None:
     if not chain:
         move(result, target)
         return
-    move(_written(chain, _before(owner), _shown_again(target), result), owner)
+    move(_written(chain, owner, _shown_again(target), result), owner)
     refresh(target)
 
 
@@ -179,15 +179,26 @@ def _before(value: Any) -> Any:
     return stand_in
 
 
-def _written(chain: list[Any], old: Any, before: Any, now: Any) -> Any:
-    """Return, without numbers, what `old` becomes when its view by way of `chain` changes from `before` to `now`."""
-    back = _sent_back(chain, now)
+def _unmarked(array: Any) -> np.ndarray[Any, Any]:
+    """Return a mask without marks that lies in memory as `array` does: a view by strides shows places in memory."""
+    if type(array) is not np.ndarray:
+        return np.zeros(array.shape, np.bool_)
+    strides = [stride // array.itemsize for stride in array.strides]
+    ends = [(size - 1) * stride for size, stride in zip(array.shape, strides, strict=True) if size]
+    first = -sum(min(end, 0) for end in ends)
+    memory = np.zeros(first + sum(max(end, 0) for end in ends) + 1, np.bool_)
+    return np.ndarray(array.shape, np.bool_, memory, first, strides)
+
+
+def _written(chain: list[Any], owner: Any, before: Any, now: Any) -> Any:
+    """Return, without numbers, what `owner` becomes when its view by way of `chain` changes from `before` to `now`."""
+    old, back = _before(owner), _sent_back(chain, now)
     kinds = {value.payload.dtype.kind for value in (old, *chain)}
     if len(kinds) > 1:
         # Real numbers out of complex ones: no place is wholly the view's, but the view is linear.
         return ops.add(old, ops.sub(back, _sent_back(chain, before)))
     # The view ops are run on a mask of the owner: what they show of it are the places that were written.
-    mask = np.zeros(old.payload.shape, np.bool_)
+    mask = _unmarked(owner.payload)
     shown = mask
     for value in reversed(chain):
         _, op, params, _ = value._view
@@ -197,7 +208,7 @@ def _written(chain: list[Any], old: Any, before: Any, now: Any) -> Any:
     shown[...] = True
     if mask.all():
         return back  # the view shows all of it
-    return ops.where(new(mask), back, old)
+    return ops.where(new(mask.copy()), back, old)
 
 
 def _sent_back(chain: list[Any], numbers: Any) -> Any:
