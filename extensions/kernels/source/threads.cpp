@@ -7,7 +7,6 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace nb = nanobind;
 
@@ -16,25 +15,25 @@ namespace {
 
 std::atomic<int> threads{std::max(1, std::min(omp_get_max_threads(), omp_get_num_procs()))};
 
-// Mutexes by rank; never destroyed, as those who hold them are not.
-struct Mutexes {
-    std::mutex mutex;
-    std::array<std::vector<ForkMutex*>, 4> ranks;
-};
-Mutexes& mutexes() {
-    static auto* instance = new Mutexes;
-    return *instance;
-}
+// The newest mutex of each rank, which leads to the older ones; none is ever destroyed. A mutex is put here without a lock:
+// it may be made while another is held, and whoever forks holds them all.
+std::array<std::atomic<ForkMutex*>, ForkMutex::ranks> newest{};
+
+// One thread forks at a time, and gives back those that it took and no newer ones.
+std::mutex forking;
+std::array<ForkMutex*, ForkMutex::ranks> taken;
 
 void before_fork() {
-    mutexes().mutex.lock();
-    for (const auto& rank : mutexes().ranks)
-        for (ForkMutex* one : rank) one->lock();
+    forking.lock();
+    for (std::size_t rank = 0; rank < taken.size(); ++rank) {
+        taken[rank] = newest[rank].load();
+        for (ForkMutex* one = taken[rank]; one; one = one->older()) one->lock();
+    }
 }
 void after_fork() {
-    for (const auto& rank : mutexes().ranks)
-        for (ForkMutex* one : rank) one->unlock();
-    mutexes().mutex.unlock();
+    for (ForkMutex* first : taken)
+        for (ForkMutex* one = first; one; one = one->older()) one->unlock();
+    forking.unlock();
 }
 
 // libgomp's workers do not survive fork(); a child that asked for them would wait for ever.
@@ -47,9 +46,9 @@ void after_fork_in_child() {
 
 }  // namespace
 
-ForkMutex::ForkMutex(Rank rank) {
-    std::lock_guard lock(mutexes().mutex);
-    mutexes().ranks[rank].push_back(this);
+ForkMutex::ForkMutex(Rank rank) : older_(newest[rank].load()) {
+    while (!newest[rank].compare_exchange_weak(older_, this)) {
+    }
 }
 
 void stay_for_ever() {

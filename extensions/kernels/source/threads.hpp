@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #ifdef WORKBENCH_SANITIZE_thread
@@ -23,14 +24,16 @@ void bind_threads(nanobind::module_& module);
 // rank are never held together; one of a higher rank may be taken while one of a lower rank is held.
 class ForkMutex {
    public:
-    enum Rank { packing, caches, memory, ownership };
+    enum Rank : std::size_t { packing, caches, memory, ownership, ranks };
     explicit ForkMutex(Rank rank);
     ForkMutex(const ForkMutex&) = delete;
     void lock() { mutex_.lock(); }
     void unlock() { mutex_.unlock(); }
+    ForkMutex* older() const { return older_; }
 
    private:
     std::mutex mutex_;
+    ForkMutex* older_;  // of its rank
 };
 
 // Where a thread stays that Python ends. Before 3.14 a thread that asks for the lock while the interpreter ends is ended by
