@@ -4,6 +4,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
@@ -110,12 +111,11 @@ class RecentlyUsed {
 
     template <typename Make>
     std::shared_ptr<const Entry> get(const Dims& key, Make&& make) {
-        std::lock_guard lock(mutex_);
-        if (const auto found = index_.find(key); found != index_.end()) {
-            order_.splice(order_.begin(), order_, found->second);
-            return found->second->second;
-        }
+        if (const auto known = find(key)) return *known;
+        // Without the lock: what is made may ask another of these, and whoever forks holds all of them in its own order.
         std::shared_ptr<const Entry> entry = make();
+        std::lock_guard lock(mutex_);
+        if (const auto found = index_.find(key); found != index_.end()) return found->second->second;  // of two threads, the first
         order_.emplace_front(key, entry);
         index_[key] = order_.begin();
         if (order_.size() > most_) {
@@ -130,6 +130,15 @@ class RecentlyUsed {
     }
 
    private:
+    // An entry may be null: what cannot be made is not tried again.
+    std::optional<std::shared_ptr<const Entry>> find(const Dims& key) {
+        std::lock_guard lock(mutex_);
+        const auto found = index_.find(key);
+        if (found == index_.end()) return std::nullopt;
+        order_.splice(order_.begin(), order_, found->second);
+        return found->second->second;
+    }
+
     using Item = std::pair<Dims, std::shared_ptr<const Entry>>;
     const std::size_t most_;
     ForkMutex mutex_{ForkMutex::caches};
