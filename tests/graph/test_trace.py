@@ -148,6 +148,12 @@ def test_sources_are_lines_of_the_function() -> None:
     assert second - first in (0, 1)
 
 
+def test_a_function_that_takes_other_words_is_no_line_of_the_users() -> None:
+    # `sum` and `squeeze` are called through code that was written for them.
+    graph = trace(lambda x: x.sum(axis=0).squeeze() + 1, wb.ones(2, 3))
+    assert {node.source.partition(":")[0] for node in graph.nodes} == {"test_trace.py"}
+
+
 # ---------------------------------------------------------------------------------------- what is refused
 
 

@@ -118,9 +118,9 @@ def _with_parameters(function: Any, words: Mapping[str, str]) -> Callable[..., A
     written = _written(len(names), only, len(words)).replace(
         co_name=function.__name__, co_qualname=function.__qualname__, co_varnames=(*names, *only, *words)
     )
-    call: Any = types.FunctionType(
-        written, {"_function": function, "_otherwise": otherwise, "_not_given": _NOT_GIVEN}, function.__name__
-    )
+    # With the name of a room, so that nobody takes its line for one of the user's.
+    room = {"_function": function, "_otherwise": otherwise, "_not_given": _NOT_GIVEN, "__name__": __name__}
+    call: Any = types.FunctionType(written, room, function.__name__)
     functools.update_wrapper(call, function)
     call.__defaults__ = function.__defaults__
     call.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **dict.fromkeys(words, _NOT_GIVEN)}
