@@ -28,16 +28,17 @@ from workbench.graph.ir import RUN, TEXT, Graph
 from workbench.graph.printing import text
 from workbench.graph.python_printing import python_text
 from workbench.graph.reading import parse
+from workbench.graph.rewriter import Rewriter
 from workbench.graph.spec import check
-from workbench.graph.trace import trace
+from workbench.graph.tracing import trace
 from workbench.graph.types import TensorType, Type
 from workbench.graph.vocabulary import named, narrow
 from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
-    "Block", "Control", "Cost", "Graph", "GraphError", "LeafModule", "NamedFunction", "Node", "SubGraph", "TensorType",
-    "Type", "Value", "called", "check", "cost", "last_uses", "named", "narrow", "parse", "passes", "python_text", "run",
-    "run_apart", "text", "total", "trace", "types", "users", "walk",
+    "Block", "Control", "Cost", "Graph", "GraphError", "LeafModule", "NamedFunction", "Node", "Rewriter", "SubGraph",
+    "TensorType", "Type", "Value", "called", "check", "cost", "last_uses", "named", "narrow", "parse", "passes",
+    "python_text", "run", "run_apart", "text", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
 NAMED.give(named)

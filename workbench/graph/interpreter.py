@@ -69,7 +69,11 @@ def run(
 
 
 def run_apart(
-    graph: Graph, *inputs: Any, seeds: Mapping[str, Any] | None = None, owner: Any = None
+    graph: Graph,
+    *inputs: Any,
+    observe: Observer | None = None,
+    seeds: Mapping[str, Any] | None = None,
+    owner: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
     r"""Run `graph` and change nothing: return its result, and by name what its parameters would become.
 
@@ -84,7 +88,7 @@ def run_apart(
     >>> graph(wb.tensor(2.0)), count
     (tensor(2.), tensor(2.))
     """
-    result, after = _Run(graph, None, owner).all(inputs, seeds or {})
+    result, after = _Run(graph, observe, owner).all(inputs, seeds or {})
     return result, {name: numbers.detach() for name, (_, numbers) in after.items()}
 
 

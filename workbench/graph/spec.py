@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,13 @@ def _check_graph(graph: Graph, scope: _Scope) -> None:
         if value not in graph.parameters:
             raise GraphError(f"{value.name} is no parameter, and only those are updated")
         scope.check_known(f"the update of {value.name}", after)
-        if not value.type.accepts(after.type):
+        if not (value.type.accepts(after.type) or _by_label(value.type).accepts(after.type)):
             raise GraphError(f"{value.name} : {value.type} cannot become {after!r}")
+
+
+def _by_label(kind: Type) -> Type:
+    """Return the type of a parameter with its labels for names: what is computed of it by name has those."""
+    return replace(kind, dims=kind.dims.by_label()) if isinstance(kind, TensorType) else kind
 
 
 def _check_functions(graph: Graph) -> None:

@@ -10,7 +10,7 @@ from workbench.base.dims import Dims
 from workbench.base.size_expressions import hint_of
 from workbench.graph import Graph, Node, TensorType, Value, called
 from workbench.graph.blocks import filled
-from workbench.graph.trace import Example
+from workbench.graph.tracing import Example
 from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
 from workbench.live.model import Snapshot
 from workbench.tensor import Tensor

@@ -11,7 +11,7 @@ from workbench.graph import Graph, Node, TensorType, Type, Value, called, cost, 
 from workbench.graph.blocks import Block, values_in
 from workbench.graph.cost import bytes_of, elements_of
 from workbench.graph.rules import kind_of
-from workbench.graph.trace import Example
+from workbench.graph.tracing import Example
 from workbench.live.messages import Dim, GraphEdge, GraphNode, GraphState, Head
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers

@@ -10,7 +10,12 @@ from workbench.graph.ir import Graph
 from workbench.graph.passes.common_subexpressions import common_subexpressions
 from workbench.graph.passes.constant_fold import constant_fold
 from workbench.graph.passes.dead_code import dead_code
+from workbench.graph.passes.differentiate import differentiate
+from workbench.graph.passes.freeze import freeze
 from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
+from workbench.graph.passes.inline import inline
+from workbench.graph.passes.peephole import peephole
+from workbench.graph.passes.unroll import unroll
 from workbench.graph.spec import check
 
 __all__ = [
@@ -18,8 +23,13 @@ __all__ = [
     "common_subexpressions",
     "constant_fold",
     "dead_code",
+    "differentiate",
+    "freeze",
     "fuse_conv_batch_norm",
+    "inline",
+    "peephole",
     "run_passes",
+    "unroll",
 ]
 
 Pass = Callable[[Graph], Graph]

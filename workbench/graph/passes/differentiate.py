@@ -1,0 +1,178 @@
+"""The graph of a graph's gradients."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from workbench.autograd import grad
+from workbench.base.dtypes import dtype_of
+from workbench.core.dispatch import find
+from workbench.graph.blocks import Control, GraphError, Node, Value, values_in
+from workbench.graph.interpreter import run_apart
+from workbench.graph.ir import Graph
+from workbench.graph.passes.dead_code import dead_code
+from workbench.graph.tracing import Tracer, trace
+from workbench.graph.types import TensorType
+
+__all__ = ["differentiate"]
+
+
+def differentiate(graph: Graph, wanted: Sequence[str] | None = None) -> Graph:
+    """Return a graph of the result of `graph` and its gradients: ``(result, {name: gradient})``.
+
+    Gradients are with respect to the parameters that ask for them, or to the parameters and inputs called as `wanted`
+    says. Where one number is all of the result that has gradients they are its own; otherwise the graph takes behind
+    its inputs, for each tensor that has, the gradient that arrives there: ``gradient``, ``gradient_1``, ….
+
+    Raises `GraphError` where a name is that of no parameter or input, where the graph takes other values than tensors,
+    and where a run decides what it does: `passes.unroll` and `passes.inline` write out what is known before.
+
+    >>> import workbench as wb
+    >>> graph = wb.graph.trace(lambda x: (x * x).sum(), wb.ones(3))
+    >>> result, gradients = differentiate(graph, ["x"])(wb.tensor([1.0, 2.0, 3.0]))
+    >>> result, gradients["x"]
+    (tensor(14.), tensor([2., 4., 6.]))
+    """
+    function = _Gradients(graph, _wanted(graph, wanted))
+    made = trace(function, *function.examples())
+    made.name = graph.name
+    # What the function returns last is what parameters become.
+    *given, after = made.outputs
+    made.outputs = tuple(given)
+    held = {value.name: value for value in made.parameters}
+    for value, tensor in graph.parameters.items():
+        if value.name in after:
+            # One that is changed and never read is no parameter of the trace yet.
+            here = held.get(value.name) or Value(value.name, value.type)
+            made.parameters[here] = tensor
+            made.updates[here] = after[value.name]
+    return dead_code(made)
+
+
+def _wanted(graph: Graph, wanted: Sequence[str] | None) -> list[str]:
+    asking = {value.name: tensor.requires_grad for value, tensor in graph.parameters.items()}
+    if wanted is None:
+        return [name for name, asks in asking.items() if asks]
+    inputs = [value.name for value in graph.inputs]
+    for name in wanted:
+        if name not in inputs and name not in asking:
+            known = ", ".join([*inputs, *asking][:8])
+            raise GraphError(f"{graph.name} has no parameter and no input {name!r}; it has {known}")
+        if not asking.get(name, True):
+            raise GraphError(
+                f"the parameter {name} of {graph.name} asks for no gradient: requires_grad is False"
+            )
+    return list(wanted)
+
+
+class _Gradients:
+    """A function that runs a graph and asks for gradients; to a trace it is a module with the graph's parameters."""
+
+    def __init__(self, graph: Graph, wanted: list[str]) -> None:
+        self._graph = graph
+        self._wanted = wanted
+        for node, _ in graph.walk():
+            if isinstance(node.callee, Control):
+                raise GraphError(
+                    f"{node.name} of {graph.name} is decided by a run, and has no gradients in a graph; passes.unroll "
+                    "writes out what is known before"
+                )
+        self._ends = [value for value in values_in(graph.outputs) if _has_gradients(value)]
+        if not self._ends:
+            raise GraphError(f"{graph.name} gives nothing that has gradients")
+        self._alone = len(self._ends) == 1 and self._ends[0].tensor.dims.numel == 1
+        # The graph has these names already, so that those behind get others.
+        given = [] if self._alone else ["gradient"] * len(self._ends)
+        self.forward = _signed(self._run, [value.name for value in graph.inputs], given)
+
+    def examples(self) -> list[Any]:
+        """What it is traced for."""
+        inputs = [
+            self._example(value).requires_grad_(value.name in self._wanted) for value in self._graph.inputs
+        ]
+        return inputs + ([] if self._alone else [self._example(value) for value in self._ends])
+
+    def _example(self, value: Value) -> Any:
+        if not isinstance(value.type, TensorType):
+            raise GraphError(
+                f"{value.name} of {self._graph.name} is {value.type}: gradients are of graphs of tensors"
+            )
+        return value.type.stand_in()
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self.forward(*inputs)
+
+    def _run(self, *inputs: Any) -> Any:
+        graph, count = self._graph, len(self._graph.inputs)
+        result, after = run_apart(graph, *inputs[:count], observe=_as_it_was())
+        ends = [
+            one
+            for one, value in zip(_tensors((result,)), values_in(graph.outputs), strict=True)
+            if _has_gradients(value)
+        ]
+        known = {value.name: tensor for value, tensor in graph.parameters.items()}
+        known |= {value.name: tensor for value, tensor in zip(graph.inputs, inputs, strict=False)}
+        starts = [known[name] for name in self._wanted]
+        found = grad(ends, starts, None if self._alone else inputs[count:], allow_unused=True)
+        return result, dict(zip(self._wanted, found, strict=True)), after
+
+    # What a trace asks a module.
+
+    def named_modules(self) -> Iterator[tuple[str, Any]]:
+        return iter(())
+
+    def named_parameters(self) -> Iterator[tuple[str, Any]]:
+        return ((value.name, tensor) for value, tensor in self._graph.parameters.items())
+
+    def named_buffers(self) -> Iterator[tuple[str, Any]]:
+        return iter(())
+
+
+def _has_gradients(value: Value) -> bool:
+    kind = value.type
+    return isinstance(kind, TensorType) and (dtype_of(kind).is_floating_point or kind.dtype.kind == "c")
+
+
+def _tensors(result: Any) -> Iterator[Any]:
+    """Yield what stands in a result where the graph has values, in the same order."""
+    if isinstance(result, tuple | list):
+        for one in result:
+            yield from _tensors(one)
+    elif isinstance(result, dict):
+        yield from _tensors(list(result.values()))
+    elif hasattr(result, "requires_grad"):
+        yield result
+
+
+def _signed(function: Callable[..., Any], names: list[str], more: list[str]) -> Callable[..., Any]:
+    """Return the function with a signature, by which a trace calls its inputs."""
+
+    def forward(*inputs: Any) -> Any:
+        return function(*inputs)
+
+    taken: list[str] = []
+    for name in (*names, *more):
+        free = (one for one in (name, *(f"{name}_{i}" for i in range(1, len(names) + len(more) + 1))))
+        taken.append(next(one for one in free if one not in taken))
+    if all(map(str.isidentifier, taken)):
+        positional = inspect.Parameter.POSITIONAL_ONLY
+        signature = inspect.Signature([inspect.Parameter(name, positional) for name in taken])
+        forward.__signature__ = signature  # type: ignore[attr-defined]
+    return forward
+
+
+def _as_it_was() -> Callable[[Node, Any, float], None]:
+    """Return what gives the nodes that a trace makes of a node that node's scope and line of code."""
+    tracer = find(Tracer)
+    assert tracer is not None
+    seen = len(tracer.graph.nodes)
+
+    def look(node: Node, results: Any, seconds: float) -> None:
+        nonlocal seen
+        for made in tracer.graph.nodes[seen:]:
+            made.scope, made.source = node.scope, node.source
+        seen = len(tracer.graph.nodes)
+
+    return look

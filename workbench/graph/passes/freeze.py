@@ -1,0 +1,34 @@
+"""Make constants of parameters, for a graph that is trained no further."""
+
+from __future__ import annotations
+
+from workbench.core.dispatch import no_grad
+from workbench.graph.blocks import GraphError
+from workbench.graph.ir import Graph
+from workbench.graph.passes.constant_fold import constant_fold
+
+__all__ = ["freeze"]
+
+
+def freeze(graph: Graph) -> Graph:
+    """Return a graph whose parameters are constants, copies of what they are now, and what follows from them too.
+
+    Raises `GraphError` for a graph that changes its parameters when it runs.
+
+    >>> import workbench as wb
+    >>> graph = wb.graph.trace(wb.nn.Linear(2, 3), wb.ones(N=1, in_features=2))
+    >>> frozen = freeze(graph)
+    >>> len(graph.parameters), len(frozen.parameters), len(frozen.constants)
+    (2, 0, 2)
+    """
+    if graph.updates:
+        names = ", ".join(value.name for value in list(graph.updates)[:3])
+        raise GraphError(
+            f"a run of {graph.name} changes {names}: a graph that is trained is not frozen; call model.eval() before "
+            "it is traced"
+        )
+    result = graph.copy()
+    with no_grad():
+        result.constants |= {value: tensor.detach().clone() for value, tensor in result.parameters.items()}
+    result.parameters = {}
+    return constant_fold(result)
