@@ -274,14 +274,9 @@ struct Call {
     // Computes here what is small, else runs the kernel, or the op's own array code.
     PyObject* compute() {
         std::copy(args + n, args + n + words(), arrays.data() + n);
-<<<<<<< HEAD
         if (half) return by_kernel(word_half_kernel);
-        if (op->small == Small::expand) {
-            PyObject* out = n == 1 && words() == 1 ? stretch(arrays[0], arrays[1]) : nullptr;
-=======
         if (shows(op->small)) {
             PyObject* out = show();
->>>>>>> c3b104c (Work out views, keys and plain changes in place in compiled code)
             if (out || PyErr_Occurred()) return out;
         } else if (op->small != Small::none && size <= SMALL) {
             PyObject* out = small_call(op->small, arrays.data(), n, kwnames);
@@ -396,7 +391,6 @@ PyObject* wrap(Call& call, PyObject* out, PyObject* names, bool grad) {
     return several.release();
 }
 
-<<<<<<< HEAD
 // What ops are called under, here and now.
 struct Around {
     bool common = false; // ops only compute or record: nobody looks on
@@ -428,17 +422,6 @@ bool look_around(Around& around) {
 // A call where nobody looks on, or the whole way.
 PyObject* common_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool grad) {
     auto* self = reinterpret_cast<PyObject*>(op);
-=======
-} // namespace
-
-PyObject* call_op(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
-    auto* op = reinterpret_cast<Op*>(self);
-    Py_ssize_t n = PyVectorcall_NARGS(flags);
-    if (!op->prepared && !prepare(op)) return nullptr;
-    bool grad = false;
-    int common = common_state(grad);
-    if (common < 0) return nullptr;
->>>>>>> c3b104c (Work out views, keys and plain changes in place in compiled code)
     Call call(op, args, n, kwnames);
     if (op->mirror || !call.look(grad)) return whole_way(self, args, n, kwnames);
 

@@ -98,14 +98,11 @@ PyMethodDef functions[] = {
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
     {"optimizer_step", fast(optimizer_step), METH_FASTCALL, "One step of an optimizer."},
     {"connect", connect, METH_VARARGS, "Tell what core knows."},
-<<<<<<< HEAD
     {"connect_autocast", connect_autocast, METH_VARARGS, "Tell of mixed precision and its type."},
-=======
     {"written", fast(written), METH_FASTCALL, "What an op gives, written into a value."},
     {"filled", fast(filled), METH_FASTCALL, "A number written to every entry of a value."},
     {"copied", fast(copied), METH_FASTCALL, "The numbers of one value written into another."},
     {"use_subscripts", use_subscripts, METH_VARARGS, "Set what shows and writes parts of values."},
->>>>>>> c3b104c (Work out views, keys and plain changes in place in compiled code)
     {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
     {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},
     {nullptr, nullptr, 0, nullptr},
