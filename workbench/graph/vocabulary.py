@@ -19,7 +19,10 @@ from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
 from workbench.tensor import Tensor, factories, ranges, type_queries
 from workbench.tensor import random as drawing
 
-__all__ = ["MAKERS", "named", "named_for", "narrow"]
+__all__ = ["MAKERS", "ROOMS_ABOVE", "named", "named_for", "narrow"]
+
+ROOMS_ABOVE: dict[str, Callable[[str], NamedFunction | None]] = {}
+"""Rooms above this one whose functions graphs call, ``onnx.Conv``: what finds one by its name, put here by the room."""
 
 MAKERS: dict[str, Callable[..., Any]] = {
     name: getattr(room, name)
@@ -135,6 +138,9 @@ def named(name: str) -> NamedFunction:
     3
     """
     found = _method(name) if name.startswith("Tensor.") and len(name) > 7 else _table().get(name)
+    if found is None:
+        above = ROOMS_ABOVE.get(name.partition(".")[0])
+        found = above(name) if above is not None else None
     if found is None:
         raise GraphError(f"{name!r} is no function that is offered under a name")
     return found

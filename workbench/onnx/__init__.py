@@ -1,4 +1,4 @@
-"""The guards of ONNX: nothing is being exported, and exporting is refused when it is asked for."""
+"""ONNX: `load` opens a file as a module on the graph. Nothing is written yet, and PyTorch's words say so."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from typing import Any
 
 from workbench.base.absent import refusing
 from workbench.base.public import words
+from workbench.graph.vocabulary import ROOMS_ABOVE
+from workbench.onnx import families as _families  # noqa: F401
+from workbench.onnx.errors import OnnxError, UnknownOperatorError
+from workbench.onnx.module import OnnxModule, load
+from workbench.onnx.table import Operator, function, operators
 
-__all__ = ["export", "is_in_onnx_export", "register_custom_op_symbolic"]
+__all__ = [
+    "OnnxError", "OnnxModule", "Operator", "UnknownOperatorError", "export", "is_in_onnx_export", "load", "operators",
+    "register_custom_op_symbolic",
+]  # fmt: skip
+
+ROOMS_ABOVE["onnx"] = function
 
 _REASON = (
     "the workbench writes no ONNX files yet; wb.graph.trace makes a graph of a module, which prints and runs"

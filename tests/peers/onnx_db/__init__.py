@@ -1,0 +1,1 @@
+"""ONNX files, judged by the official tests of the operators and by onnxruntime."""
