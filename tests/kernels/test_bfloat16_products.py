@@ -16,6 +16,7 @@ import pytest
 from tests.kernels.judge import threads
 from tests.kernels.test_convolution import GEOMETRIES, forward, input_gradient, weight_gradient
 from workbench import kernels
+from workbench.core.op import ops
 from workbench.kernels import convolution, processor
 from workbench.kernels.loader import native
 
@@ -126,6 +127,51 @@ def test_weight_gradients_of_few_and_of_many_places(floats: Make) -> None:
         x, g = halves(floats(images, 20, 5, 3), floats(images, 24, 3, 3))
         found = kernels.lookup_half("conv2d_weight_gradient").run(g, x, weight_shape=(24, 20, 3, 3), **p)
         close(found, weight_gradient(g.astype(np.float32), x.astype(np.float32), (24, 20, 3, 3), p))
+
+
+_FEW = [
+    ((1, 20, 2, 2), (24, 20, 3, 3), {"padding": (1, 1)}),
+    ((2, 9, 5, 3), (48, 9, 3, 2), {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2)}),
+    ((3, 17, 3, 2), (64, 17, 1, 1), {"stride": (2, 2)}),
+    ((2, 5, 4, 4), (36, 5, 2, 2), {"stride": (3, 3)}),  # places that no window sees
+    ((2, 20, 2, 2), (40, 20, 3, 3), {"stride": (2, 2), "padding": (1, 1)}),  # taps that see only padding
+    ((1, 30, 1, 3), (27, 30, 3, 3), {"padding": (1, 1)}),
+    ((2, 6, 2, 3, 2), (70, 6, 2, 3, 1), {"padding": (1, 1, 0)}),
+]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(("input_shape", "weight_shape", "given"), _FEW)
+def test_gradients_where_there_are_fewer_places_than_channels(
+    input_shape: tuple[int, ...],
+    weight_shape: tuple[int, ...],
+    given: dict[str, Any],
+    count: int,
+    floats: Make,
+) -> None:
+    n = len(input_shape) - 2
+    p = {"stride": (1,) * n, "padding": (0,) * n, "dilation": (1,) * n, "groups": 1, **given}
+    x, weight = halves(floats(*input_shape), floats(*weight_shape))
+    wide = [one.astype(np.float64) for one in (x, weight)]
+    (g,) = halves(floats(*getattr(ops, f"conv{n}d").forward(*wide, **p).shape))
+    for part, other, shape in (("input", weight, "input_shape"), ("weight", x, "weight_shape")):
+        name, params = (
+            f"conv{n}d_{part}_gradient",
+            {**p, shape: input_shape if part == "input" else weight_shape},
+        )
+        expected = getattr(ops, name).forward(g.astype(np.float64), other.astype(np.float64), **params)
+        with threads(count):
+            close(kernels.lookup_half(name).run(g, other, **params), expected)
+
+
+def test_an_infinite_gradient_stays_at_the_places_that_it_reaches(floats: Make) -> None:
+    p = {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+    weight, g = halves(floats(32, 8, 3, 3), floats(2, 32, 2, 2))
+    g[0, 3, 0, 0] = np.inf
+    found = kernels.lookup_half("conv2d_input_gradient").run(g, weight, input_shape=(2, 8, 4, 4), **p)
+    reached = np.zeros((2, 8, 4, 4), bool)
+    reached[0, :, :2, :2] = True
+    np.testing.assert_array_equal(~np.isfinite(found.astype(np.float32)), reached)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -214,6 +214,17 @@ nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, 
 }
 
 template <typename T, std::size_t N>
+void input_gradient(const Geometry<N>& g, const T* gradients, const T* weight, T* out) {
+    if constexpr (std::is_same_v<T, bfloat16>)
+        if (has_fewer_places_than_channels(g)) return input_gradient_of_few_places(g, gradients, weight, out);
+    const auto prepared = prepare_input_gradient<T>(g);
+    const auto packed = prepared->template new_weight<T>();
+    Call call(*prepared);
+    call.repack(weight + g.offset, packed.data());
+    call.run(out, packed.data(), gradients);
+}
+
+template <typename T, std::size_t N>
 nb::object conv_input_gradient(const Input<T>& gradient, const Input<T>& weight, const Dims& input_shape,
                                  Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
     const Geometry<N> g(input_shape, shape_of(weight), stride, padding, dilation, groups);
@@ -226,11 +237,7 @@ nb::object conv_input_gradient(const Input<T>& gradient, const Input<T>& weight,
         } else {
             const auto gradients = channels_last(gradient);
             const auto weights = row_major(weight);
-            const auto prepared = prepare_input_gradient<T>(g);
-            const auto packed = prepared->template new_weight<T>();
-            Call call(*prepared);
-            call.repack(weights.data() + g.offset, packed.data());
-            call.run(out.data(), packed.data(), gradients.data());
+            input_gradient(g, gradients.data(), weights.data(), out.data());
         }
     }
     return out.to_python();
@@ -320,6 +327,8 @@ std::string conv_implementation(const std::string& which, const Dims& input_shap
     const Geometry<N> g(input_shape, weight_shape, stride, padding, dilation, groups);
     KernelScope scope(g.products());
     if (which == "forward") return prepare_forward<T>(g, true, false)->implementation;
+    if constexpr (std::is_same_v<T, bfloat16>)
+        if (which == "input_gradient" && has_fewer_places_than_channels(g)) return "windows:bf16";
     if (which == "input_gradient") return prepare_input_gradient<T>(g)->implementation;
     if constexpr (std::is_same_v<T, bfloat16>)
         if (which == "weight_gradient" && has_few_places(g)) return "windows:bf16";

@@ -104,9 +104,11 @@ struct Product {
     dnnl::memory::desc left, right, bias, out;
     std::string implementation;
 
-    static std::shared_ptr<const Product> prepared(const Matrices& a, const Matrices& b, const Dims& out, bool bias, bool relu) {
+    // Results of `type`: bfloat16, or the sums as they are.
+    static std::shared_ptr<const Product> prepared(const Matrices& a, const Matrices& b, const Dims& out, bool bias, bool relu,
+                                                   Kind type) {
         static auto* cache = new RecentlyUsed<Product>(primitives_kept);
-        Dims key{static_cast<std::int64_t>(out.size()), bias, relu, omp_get_max_threads()};
+        Dims key{static_cast<std::int64_t>(out.size()), bias, relu, omp_get_max_threads(), static_cast<std::int64_t>(type)};
         for (const Dims* one : {&a.shape, &a.strides, &b.shape, &b.strides}) key.insert(key.end(), one->begin(), one->end());
         return cache->get(key, [&] {
             dnnl::primitive_attr attributes = with_own_room();
@@ -115,7 +117,7 @@ struct Product {
                 after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
                 attributes.set_post_ops(after);
             }
-            const auto result = describe(out, row_major_strides(out), Kind::bf16);
+            const auto result = describe(out, row_major_strides(out), type);
             const auto added = bias ? describe({1, out.back()}, {out.back(), 1}, Kind::bf16) : dnnl::memory::desc();
             const auto description =
                 bias ? dnnl::matmul::primitive_desc(engine(), a.description(), b.description(), added, result, attributes)
@@ -125,7 +127,8 @@ struct Product {
         });
     }
     bool fast() const { return implementation.rfind("brg", 0) == 0; }
-    void operator()(const Matrices& a, const Matrices& b, const bfloat16* added, const bfloat16* result) const {
+    template <typename R>
+    void operator()(const Matrices& a, const Matrices& b, const bfloat16* added, const R* result) const {
         std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SRC, bound(left, a.data)},
                                                         {DNNL_ARG_WEIGHTS, bound(right, b.data)},
                                                         {DNNL_ARG_DST, bound(out, result)}};
@@ -136,11 +139,11 @@ struct Product {
 };
 
 // The product for operands as they lie, or, where oneDNN has only slow code for that, of copies row by row.
-std::shared_ptr<const Product> chosen(Matrices& a, Matrices& b, const Dims& out, bool bias, bool relu) {
-    auto found = Product::prepared(a, b, out, bias, relu);
+std::shared_ptr<const Product> chosen(Matrices& a, Matrices& b, const Dims& out, bool bias, bool relu, Kind type = Kind::bf16) {
+    auto found = Product::prepared(a, b, out, bias, relu, type);
     if (found->fast()) return found;
     a.lay_out(), b.lay_out();
-    return Product::prepared(a, b, out, bias, relu);
+    return Product::prepared(a, b, out, bias, relu, type);
 }
 
 void multiply(const Operand16& left, const Operand16& right, const Dims& shape, const bfloat16* out) {
@@ -214,6 +217,12 @@ void multiply_by_rows(const bfloat16* left, const bfloat16* right, std::int64_t 
     Matrices a = Matrices::at(left, rows, m), b = Matrices::at(right, rows, n);
     a.turn();
     (*chosen(a, b, {m, n}, false, false))(a, b, nullptr, out);
+}
+
+void multiply_to_floats(const bfloat16* left, const bfloat16* right, std::int64_t m, std::int64_t inner, std::int64_t n,
+                        float* out) {
+    Matrices a = Matrices::at(left, m, inner), b = Matrices::at(right, inner, n);
+    (*chosen(a, b, {m, n}, false, false, Kind::f32))(a, b, nullptr, out);
 }
 
 void bind_matmul_bfloat16(nb::module_& module) {
