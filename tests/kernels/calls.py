@@ -82,6 +82,10 @@ def _conv(n: int, *, part: str = "") -> Iterator[Call]:
         (3, 10, 1, 1, 1, 1, 3),
         (6, 9, 3, 2, 0, 1, 2),
         (17, 17, 17, 1, 2, 1, 3),
+        # Groups of two, four and eight channels; a register is not filled, and its windows overlap or leave gaps.
+        (20, 20, 10, 1, 1, 1, 4),
+        (24, 24, 6, 2, 1, 1, 3),
+        (16, 16, 2, 1, 2, 2, 3),
         (16, 20, 1, 2, 1, 2, 3),
     ):
         spatial = (11, 13, 9)[:n] if n < 3 else (5, 6, 7)

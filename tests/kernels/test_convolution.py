@@ -26,6 +26,19 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 8, 6, 6), (8, 2, 3, 3), {**PLAIN, "groups": 4}),
     ((2, 6, 6, 6), (12, 1, 3, 3), {**PLAIN, "groups": 6}),
     ((2, 32, 14, 14), (64, 32, 3, 3), PLAIN),
+    # Groups that fit a register, our own code: of one, two, four and eight channels, in steps and with gaps,
+    # with rows of less than eight places and with more rows and columns than are worked on together.
+    ((2, 17, 9, 21), (17, 1, 3, 3), {**PLAIN, "groups": 17}),
+    ((2, 40, 7, 7), (40, 1, 7, 7), {**PLAIN, "padding": (3, 3), "groups": 40}),
+    ((1, 12, 9, 10), (12, 2, 3, 5), {**PLAIN, "stride": (2, 3), "padding": (0, 2), "groups": 6}),
+    ((2, 20, 5, 12), (20, 4, 3, 3), {**PLAIN, "stride": (2, 2), "groups": 5}),
+    (
+        (2, 32, 12, 11),
+        (32, 8, 2, 3),
+        {**PLAIN, "stride": (3, 1), "dilation": (1, 2), "padding": (2, 3), "groups": 4},
+    ),
+    ((1, 8, 70, 300), (8, 1, 5, 3), {**PLAIN, "padding": (2, 1), "groups": 8}),
+    ((2, 2056, 1, 75), (2056, 1, 1, 4), {**PLAIN, "stride": (1, 2), "padding": (0, 3), "groups": 2056}),
     # Taps that meet nothing but padding: all but one; in front, behind and between; more than oneDNN leaves out; all.
     ((3, 16, 1, 1), (32, 16, 3, 3), PLAIN),
     ((2, 4, 1, 6), (6, 2, 4, 5), {**PLAIN, "stride": (2, 1), "padding": (2, 4), "groups": 2}),

@@ -29,6 +29,15 @@ pool = dict(kernel=(2, 2), stride=(2, 2), padding=(0, 0), dilation=(1, 1))
 values, indices = run["max_pool2d"](x, **pool)
 y, mean, rstd = run["batch_norm"](x, channel, channel, eps=1e-5)
 packed = kernels.PackedQuantizedConv2d(weight, np.array([0.01], np.float32), None, padding=(1, 1))
+groups = {}
+for wide in (1, 2, 4, 8):
+    some = x[:, :16] if wide > 1 else x
+    windows = generator.standard_normal((some.shape[1], wide, 3, 3)).astype(np.float32)
+    how = dict(stride=(2, 1), padding=(1, 2), dilation=(1, 1), groups=some.shape[1] // wide)
+    image = run["conv2d"](some, windows, channel[: some.shape[1]], **how)
+    back = run["conv2d_input_gradient"](image, windows, input_shape=some.shape, **how)
+    groups |= {f"image_{wide}": image / 9, f"back_{wide}": back / 81}
+    groups[f"windows_{wide}"] = run["conv2d_weight_gradient"](image, some, weight_shape=windows.shape, **how) / 243
 quantization = dict(x_scale=0.02, x_zero_point=9, scale=0.7, zero_point=100)
 statistics = run["statistics"](x)
 steps = {}
@@ -41,7 +50,7 @@ for kind in ("SGD", "Adam", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "A
     steps["step_" + kind] = parameter.detach().numpy()
 np.savez(
     sys.argv[1],
-    **steps,
+    **steps, **groups,
     values=values, indices=indices, y=y, mean=mean, rstd=rstd,
     pool_gradient=run["max_pool2d_gradient"](g, indices, input_shape=x.shape),
     norm_gradient=run["batch_norm_gradient"](y, x, mean, rstd, channel)[0],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.kernels import convolution, pool  # noqa: F401  what is declared there is looked up below
+from workbench.kernels._arrays import FLOAT32
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, lookup, lookup_half, register
 
@@ -27,13 +28,18 @@ def _raised(params: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def _line(plane: Any) -> Any:
+    # Of float32 an array that is nobody's view: a leaf may keep it as its gradient without a copy.
+    return native.without_height(plane) if plane.dtype == FLOAT32 else plane[:, :, 0]
+
+
 def _on_a_plane(run: Callable[..., Any]) -> Callable[..., Any]:
     def along(*arrays: Any, **params: Any) -> Any:
         # A view. What has no three dims, such as a bias, has no height to be given.
         planes = [one[:, :, None] if one is not None and one.ndim == 3 else one for one in arrays]
         out = run(*planes, **_raised(params))
         # Places in a plane of height 1 are places in the line: indices of the largest need no change.
-        return tuple([one[:, :, 0] for one in out]) if isinstance(out, tuple) else out[:, :, 0]
+        return tuple([_line(one) for one in out]) if isinstance(out, tuple) else _line(out)
 
     return along
 

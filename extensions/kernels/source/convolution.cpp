@@ -12,6 +12,7 @@
 #include "engine.hpp"
 #include "convolution_geometry.hpp"
 #include "convolution_patches.hpp"
+#include "grouped_convolution.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
 
@@ -190,6 +191,13 @@ void fill_channels(T* out, const Dims& shape, const T* values, bool relu = false
         for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : T(0.f);
 }
 
+// Whether our own code takes it; what is rectified on the way out is oneDNN's.
+template <typename T, std::size_t N>
+bool is_ours([[maybe_unused]] const Geometry<N>& g, [[maybe_unused]] bool relu = false) {
+    if constexpr (std::is_same_v<T, float> && N == 2) return !relu && takes_groups(g);
+    return false;
+}
+
 template <typename T, std::size_t N>
 nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, Along<N> stride, Along<N> padding,
                   Along<N> dilation, std::int64_t groups, bool relu) {
@@ -200,6 +208,9 @@ nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, 
         const auto biases = dense_bias(bias, g.output[1], g.name());
         if (g.empty()) {
             fill_channels(out.data(), g.output, biases ? biases->data() : nullptr, relu);
+        } else if (is_ours<T>(g, relu)) {
+            if constexpr (std::is_same_v<T, float> && N == 2)
+                grouped_convolution(g, x, row_major(weight).data(), biases ? biases->data() : nullptr, out.data());
         } else {
             const auto input = channels_last(x);
             const auto weights = row_major(weight);
@@ -234,6 +245,9 @@ nb::object conv_input_gradient(const Input<T>& gradient, const Input<T>& weight,
         KernelScope scope(g.products());
         if (g.empty()) {
             fill_channels<T>(out.data(), g.input, nullptr);
+        } else if (is_ours<T>(g)) {
+            if constexpr (std::is_same_v<T, float> && N == 2)
+                grouped_input_gradient(g, gradient, row_major(weight).data(), out.data());
         } else {
             const auto gradients = channels_last(gradient);
             const auto weights = row_major(weight);
@@ -311,6 +325,8 @@ nb::object conv_weight_gradient(const Input<T>& gradient, const Input<T>& x, con
         KernelScope scope(g.products());
         if (g.empty()) {
             std::fill_n(out.data(), count_of(g.whole), T(0.f));
+        } else if (is_ours<T>(g)) {
+            if constexpr (std::is_same_v<T, float> && N == 2) grouped_weight_gradient(g, gradient, x, out.data());
         } else {
             const auto gradients = channels_last(gradient);
             const auto input = channels_last(x);
@@ -416,6 +432,16 @@ class PackedConv2d {
     std::list<Packed> packed_;
 };
 
+// [N, C, 1, L] as [N, C, L], an array of its own: to NumPy it is no view.
+nb::object without_height(nb::handle array) {
+    const auto plane = nb::cast<nb::ndarray<float, nb::ndim<4>, nb::device::cpu>>(array);
+    if (plane.shape(2) != 1) refuse("a plane of height " + std::to_string(plane.shape(2)) + " is no line");
+    const std::size_t sizes[] = {plane.shape(0), plane.shape(1), plane.shape(3)};
+    const std::int64_t strides[] = {plane.stride(0), plane.stride(1), plane.stride(3)};
+    const nb::ndarray<nb::numpy, float> line(plane.data(), 3, sizes, array, strides);
+    return nb::cast(line, nb::rv_policy::reference);
+}
+
 template <typename T, std::size_t N>
 void bind_over(nb::module_& module) {
     using nb::arg;
@@ -436,6 +462,7 @@ void bind_over(nb::module_& module) {
 
 void bind_convolution(nb::module_& module) {
     using nb::arg;
+    module.def("without_height", &without_height, arg("plane").noconvert());
     bind_over<float, 2>(module);
     bind_over<float, 3>(module);
     nb::module_ half = bfloat16_module(module);
