@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from io import BytesIO
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -25,6 +23,7 @@ from workbench.interop.pickled import MAXIMUM_BYTES, Rules, Stream, read_pickle
 from workbench.interop.pytorch_values import Bytes, Place, Storage, TensorRules
 from workbench.interop.pytorch_writing import NAMES, write_zip
 from workbench.interop.safetensors import arrays_of
+from workbench.interop.stored_zip import StoredZip
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
@@ -32,9 +31,6 @@ __all__ = ["load_pytorch", "read_stream", "save_pytorch"]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
-
-MAXIMUM_WIDTH = 16
-"""Most bytes of a value: mapped memory must begin at a multiple of it."""
 
 
 def load_pytorch(path: str | os.PathLike[str]) -> Any:
@@ -99,7 +95,7 @@ def save_pytorch(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> No
 
 
 def _load_zip(stream: BinaryIO, size: int, place: Place, mapped: Bytes | None) -> Any:
-    archive = _Archive(stream, size, mapped)
+    archive = StoredZip(stream, size, mapped)
     pickle = archive.read("data.pkl", MAXIMUM_BYTES)
     # Older files do not say it.
     order = archive.read("byteorder", 16) if archive.has("byteorder") else b"little"
@@ -131,83 +127,6 @@ def _called(part: str, stream: Stream, rules: Rules) -> Any:
         return read_pickle(stream, rules)
     except WeightsError as error:
         raise WeightsError(f"{part}: {error}") from None
-
-
-class _Archive:
-    """A zip whose entries are stored as they are, as PyTorch writes them; each lies within the file."""
-
-    def __init__(self, stream: BinaryIO, size: int, mapped: Bytes | None = None) -> None:
-        self._stream = stream
-        self._size = size
-        self._mapped = mapped
-        try:
-            with zipfile.ZipFile(stream) as archive:
-                entries = archive.infolist()
-        # What zipfile raises of a damaged file is of no one class.
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
-            raise WeightsError(f"it is no zip that can be read, or was cut off: {error}") from None
-        if not entries:
-            raise WeightsError("the zip is empty")
-        self._folder = entries[0].filename.partition("/")[0]
-        self._entries = {one.filename: one for one in entries}
-        if len(self._entries) < len(entries):
-            raise WeightsError("two entries of the zip have the same name")
-        # Side by side they come to no more than the file: else bytes would be read more than once.
-        if sum(one.file_size for one in entries) > size:
-            raise WeightsError("the entries of the zip overlap, or claim more than the file has")
-
-    def has(self, name: str) -> bool:
-        """Say whether there is an entry."""
-        return f"{self._folder}/{name}" in self._entries
-
-    def read(self, name: str, most: int) -> bytes:
-        """Return the bytes of a small entry."""
-        entry = self._entry(name)
-        if entry.file_size > most:
-            raise WeightsError(
-                f"entry {name!r} has {entry.file_size} bytes, more than the {most} that are read"
-            )
-        return self.memory(name, entry.file_size).tobytes()
-
-    def _entry(self, name: str) -> zipfile.ZipInfo:
-        entry = self._entries.get(f"{self._folder}/{name}")
-        if entry is None:
-            raise WeightsError(f"the zip has no entry {short(f'{self._folder}/{name}')}")
-        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-            raise WeightsError(f"entry {short(name)} is compressed, which torch.save never does")
-        if entry.flag_bits & 1:
-            raise WeightsError(f"entry {short(name)} is encrypted")
-        return entry
-
-    def memory(self, name: str, size: int) -> Bytes:
-        """Return the bytes of an entry that must have `size` of them."""
-        entry = self._entry(name)
-        if entry.file_size != size:
-            raise WeightsError(f"entry {short(name)} has {entry.file_size} bytes where {size} are declared")
-        if not 0 <= entry.header_offset <= self._size - 30:
-            raise WeightsError(f"entry {short(name)} begins beyond the file")
-        # Read here, and not as the directory has it: PyTorch fills this header up, so that values are
-        # aligned.
-        self._stream.seek(entry.header_offset)
-        header = self._stream.read(30)
-        begin = (
-            entry.header_offset
-            + 30
-            + int.from_bytes(header[26:28], "little")
-            + int.from_bytes(header[28:30], "little")
-        )
-        if not header.startswith(b"PK\3\4") or begin + size > self._size:
-            raise WeightsError(f"entry {short(name)} does not lie within the file")
-        if self._mapped is not None and begin % MAXIMUM_WIDTH == 0:
-            # Its pages are read when they are looked at: no checksum is made of them.
-            return self._mapped[begin : begin + size]
-        memory = np.empty(size, np.uint8)
-        self._stream.seek(begin)
-        if self._stream.readinto(memory) != size:  # type: ignore[attr-defined]
-            raise WeightsError(f"entry {short(name)} was cut off")
-        if entry.CRC and zlib.crc32(cast(Any, memory)) != entry.CRC:  # PyTorch may be told to write none
-            raise WeightsError(f"entry {short(name)} is damaged: its checksum differs")
-        return memory
 
 
 # --------------------------------------------------------------------------------------------- one by one

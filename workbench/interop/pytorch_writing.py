@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import struct
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from workbench.interop.pickle_writing import PickleWriter, Write, write_ordered
 from workbench.interop.pickled import MAXIMUM_BYTES
 from workbench.interop.pickled_objects import writer
 from workbench.interop.pytorch_values import CODES, STORAGES, Bytes
+from workbench.interop.stored_zip import FOLDER, add
 from workbench.nn import Parameter
 from workbench.nn.state import StateDict
 from workbench.tensor import Tensor
@@ -34,9 +34,6 @@ __all__ = ["NAMES", "write_zip"]
 
 NAMES = "workbench.names"
 """Entry of the zip that has the names of dims, which PyTorch does not know, and reads past."""
-
-ALIGNMENT = 64
-"""Bytes at multiples of which the memory of storages begins in the file, so that it can be mapped."""
 
 
 @dataclass
@@ -236,12 +233,7 @@ def write_zip(value: Any, stream: BinaryIO) -> None:
         if tensors.names:
             archive.writestr(_entry(NAMES), json.dumps(tensors.names))
         for i, each in enumerate(storages):
-            memory = each.memory()
-            entry = _entry(f"data/{i}")
-            _align(entry, archive.start_dir)
-            # Told beforehand, as the size is not: a header without it holds no more than 2 GiB.
-            with archive.open(entry, "w", force_zip64=True) as part:
-                part.write(cast(Any, memory))
+            add(archive, f"data/{i}", cast(Any, each.memory()))
         archive.writestr(_entry("version"), "3\n")
 
 
@@ -264,12 +256,4 @@ _OWN: dict[type, Write] = {DType: _dtype, Device: _device, QScheme: _scheme, Sta
 
 def _entry(name: str) -> zipfile.ZipInfo:
     # Without the time, so that the same values make the same file.
-    return zipfile.ZipInfo(f"archive/{name}")
-
-
-def _align(entry: zipfile.ZipInfo, begin: int) -> None:
-    """Fill up the header of an entry so that what it holds begins at a multiple of `ALIGNMENT`."""
-    # 30 bytes, the name, 20 of sizes with 64 bits, and 4 that head what is filled in.
-    header = begin + 30 + len(entry.filename.encode()) + 20 + 4
-    fill = -header % ALIGNMENT
-    entry.extra = b"FB" + struct.pack("<H", fill) + b"Z" * fill
+    return zipfile.ZipInfo(f"{FOLDER}/{name}")

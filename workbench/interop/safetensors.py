@@ -6,13 +6,13 @@ claims is checked against its size before memory is taken.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,7 +27,7 @@ from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 from workbench.tensor.interchange import plain
 
-__all__ = ["arrays_of", "load_file", "read_metadata", "save_file"]
+__all__ = ["arrays_of", "load_file", "parts", "read_metadata", "save_file", "tensors_in"]
 
 MAXIMUM_HEADER = 32 << 20
 """Most bytes of a header that are read: enough for some hundred thousand tensors."""
@@ -72,6 +72,14 @@ def save_file(
     ...     load_file(f"{folder}/w.safetensors")
     {'w': tensor([1., 1.], names=('out',))}
     """
+    content = list(parts(tensors, metadata))
+    with replacing(path) as part, part.open("wb") as stream:
+        for one in content:
+            stream.write(one)
+
+
+def parts(tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """Yield the bytes of a file in parts: the header, then each tensor's memory. Raises as `save_file` does."""
     arrays, names = arrays_of(tensors, "save_file")
     for key, array in arrays.items():
         if as_dtype(array.dtype) not in TYPES.values():
@@ -87,16 +95,9 @@ def save_file(
     }
     if any(any(one) for one in labels.values()):
         text[LABELS] = json.dumps({key: list(one) for key, one in labels.items() if any(one)})
-    header = _header_of(arrays, text)
-    with replacing(path) as part:
-        _write(part, header, arrays)
-
-
-def _write(path: Path, header: bytes, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    with path.open("wb") as stream:
-        stream.write(header)
-        for key in _order(arrays):
-            stream.write(arrays[key].reshape(-1).view(np.uint8).data)
+    yield _header_of(arrays, text)
+    for key in _order(arrays):
+        yield arrays[key].reshape(-1).view(np.uint8).data
 
 
 def _order(arrays: Mapping[str, np.ndarray[Any, Any]]) -> list[str]:
@@ -204,13 +205,36 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     with stream:
         try:
             metadata, entries, begin = _read_header(stream, size)
-            names, labels = (_read_names(metadata, key, entries) for key in (NAMES, LABELS))
-            return {
-                one.key: labelled(_read_tensor(stream, begin, one, names.get(one.key)), labels.get(one.key))
-                for one in entries
-            }
+            return _tensors(metadata, entries, lambda one: _read_array(stream, begin, one))
         except WeightsError as error:
             raise WeightsError(f"{os.fspath(path)}: {error}") from None
+
+
+def tensors_in(memory: np.ndarray[Any, Any]) -> dict[str, Tensor]:
+    """Return the tensors of a file whose bytes lie in memory already, as parts of it.
+
+    Raises `WeightsError` as `load_file` does.
+    """
+    length = int.from_bytes(memory[:8].tobytes(), "little")
+    start = io.BytesIO(memory[: 8 + min(length, MAXIMUM_HEADER)].tobytes())
+    metadata, entries, begin = _read_header(start, memory.size)
+    return _tensors(
+        metadata,
+        entries,
+        lambda one: memory[begin + one.start : begin + one.end].view(one.dtype.numpy).reshape(one.shape),
+    )
+
+
+def _tensors(
+    metadata: dict[str, str], entries: list[_Entry], array_of: Callable[[_Entry], np.ndarray[Any, Any]]
+) -> dict[str, Tensor]:
+    names, labels = (_read_names(metadata, key, entries) for key in (NAMES, LABELS))
+    return {
+        one.key: labelled(
+            from_numpy(_checked(array_of(one), one), names=names.get(one.key)), labels.get(one.key)
+        )
+        for one in entries
+    }
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -335,16 +359,20 @@ def _read_names(
     return found
 
 
-def _read_tensor(stream: BinaryIO, begin: int, entry: _Entry, names: Any) -> Tensor:
+def _read_array(stream: BinaryIO, begin: int, entry: _Entry) -> np.ndarray[Any, Any]:
     array = np.empty(entry.shape, entry.dtype.numpy)
     stream.seek(begin + entry.start)
     got = stream.readinto(array.reshape(-1).view(np.uint8))  # type: ignore[attr-defined]
     if got != array.nbytes:
         raise WeightsError(f"tensor {short(entry.key)} has {got} bytes where {array.nbytes} are declared")
+    return array
+
+
+def _checked(array: np.ndarray[Any, Any], entry: _Entry) -> np.ndarray[Any, Any]:
     # Compiled code takes it for granted.
     if entry.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise WeightsError(f"tensor {short(entry.key)} is bool and has bytes that are neither 0 nor 1")
-    return from_numpy(array, names=names)
+    return array
 
 
 __getattr__, __dir__ = words(__name__, __all__)

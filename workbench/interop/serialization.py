@@ -16,6 +16,8 @@ from workbench.base.devices import CPU, Device
 from workbench.base.errors import WeightsError
 from workbench.base.files import open_file, replacing
 from workbench.base.public import words
+from workbench.graph import Graph
+from workbench.interop.archive import MANIFEST, read_graph, write_graph
 from workbench.interop.pytorch_files import read_stream
 from workbench.interop.pytorch_values import Bytes
 from workbench.interop.pytorch_writing import write_zip
@@ -25,6 +27,7 @@ from workbench.interop.safe_globals import (
     get_safe_globals,
     safe_globals,
 )
+from workbench.interop.stored_zip import StoredZip
 from workbench.tensor.factories import from_numpy
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
@@ -46,6 +49,9 @@ def save(
     numbers, text, types, arrays, an ``argparse.Namespace``. Tensors that share memory share it again when they are
     read; names of dims are kept beside what PyTorch reads. A file at a path is replaced whole, or not at all.
 
+    A graph is written as a portable archive, ``.wb``, with its tensors and without a pickle: see
+    `workbench.interop.archive`.
+
     Raises `WeightsError` with the place of what is no plain value, such as a module, and what to save instead;
     ValueError for another format. Nothing is written then.
 
@@ -65,13 +71,14 @@ def save(
         raise ValueError(
             "save: files are zips, which torch.load reads since 1.6; the format of before is read, and not written"
         )
+    write = write_graph if isinstance(obj, Graph) else write_zip
     if isinstance(f, str | os.PathLike):
         with replacing(f) as part, part.open("wb") as stream:
-            write_zip(obj, stream)
+            write(obj, stream)
     elif callable(getattr(f, "write", None)):
         # Whole before the first byte goes out: what is refused leaves no half of a file.
         whole = io.BytesIO()
-        write_zip(obj, whole)
+        write(obj, whole)
         f.write(whole.getbuffer())
     else:
         raise TypeError(f"save: expected a path or a file open for writing bytes, got {type(f).__name__}")
@@ -85,7 +92,7 @@ def load(
     weights_only: bool | None = None,
     mmap: bool | None = None,
 ) -> Any:
-    """Return what `save` or ``torch.save`` wrote, from a path or a file that is open for reading.
+    """Return what `save` or ``torch.save`` wrote, from a path or a file that is open for reading; also a graph.
 
     Nothing that stands in the file is run, whatever `weights_only` says: a whole module is refused, with its class
     and what to save instead. Tensors lie on the CPU unless `map_location` says otherwise: a device, a dict of devices
@@ -101,16 +108,27 @@ def load(
         if mmap:
             raise ValueError("load: f must be a path in order to use mmap=True")
         stream, size = _opened(f)
-        return read_stream(stream, size, place)
+        return _read(stream, size, place)
     stream, size = open_file(f)
     with stream:
         # Private: what is written into a tensor does not reach the file.
         mapped = np.memmap(stream, np.uint8, "c").view(np.ndarray) if mmap and size else None
         stream.seek(0)
         try:
-            return read_stream(stream, size, place, mapped)
+            return _read(stream, size, place, mapped)
         except WeightsError as error:
             raise WeightsError(f"{os.fspath(f)}: {error}") from None
+
+
+def _read(stream: BinaryIO, size: int, place: Any, mapped: Any = None) -> Any:
+    begins = stream.read(4)
+    stream.seek(0)
+    if begins == b"PK\3\4":
+        archive = StoredZip(stream, size, mapped)
+        if archive.has(MANIFEST):
+            return read_graph(archive)
+        stream.seek(0)
+    return read_stream(stream, size, place, mapped)
 
 
 def _opened(f: Any) -> tuple[BinaryIO, int]:

@@ -1,0 +1,248 @@
+"""Portable archives of graphs, ``.wb``: the graph as text, its tensors, nothing that runs when it is read.
+
+An archive is a zip of three entries that are stored as they are. ``workbench.json`` says what it is and in which
+version; ``graph.json`` has the graph, line by line as `workbench.graph.text` prints it, which `workbench.graph.parse`
+reads and checks; ``weights.safetensors`` has its tensors. Each entry has a checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from typing import Any, BinaryIO, TypeGuard
+
+import numpy as np
+
+from workbench.base.dtypes import as_dtype, is_dtype
+from workbench.base.errors import QuantizationError, WeightsError, short
+from workbench.base.files import open_file, replacing
+from workbench.base.public import words
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core.value import labelled, new
+from workbench.graph import Graph, GraphError, check, parse, text
+from workbench.interop import safetensors
+from workbench.interop.stored_zip import StoredZip, add
+from workbench.tensor import Tensor
+
+__all__ = ["MANIFEST", "load_graph", "read_graph", "read_metadata", "save_graph", "write_graph"]
+
+MANIFEST = "workbench.json"
+"""The entry that says what the archive is."""
+
+FORMAT = "workbench graph"
+VERSION = 1
+_GRAPH, _WEIGHTS = "graph.json", "weights.safetensors"
+_MOST_MANIFEST = 1 << 20
+_MOST_GRAPH = 64 << 20
+
+
+def save_graph(graph: Graph, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    """Write a graph with its tensors: the file is replaced whole, or not at all.
+
+    `metadata` is text by text, for whoever reads the archive. Parameters keep labels, names, and whether they ask for
+    gradients; quantized tensors their codes and scales.
+
+    Raises `WeightsError` for a graph that calls modules whole, whose code no archive holds, or holds tensors without
+    numbers; `GraphError` for one that is not legal. Nothing is written then.
+
+    >>> import tempfile, workbench as wb
+    >>> layer = wb.nn.Linear(2, 3)
+    >>> graph = wb.graph.trace(layer, wb.ones(4, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_graph(graph, f"{folder}/layer.wb", {"made for": "an example"})
+    ...     again = load_graph(f"{folder}/layer.wb")
+    ...     read_metadata(f"{folder}/layer.wb")
+    {'made for': 'an example'}
+    >>> x = wb.rand(4, 2)
+    >>> bool((again(x) == layer(x)).all())
+    True
+    """
+    content = _content(graph, metadata)
+    with replacing(path) as part, part.open("wb") as stream:
+        _write(stream, content)
+
+
+def write_graph(graph: Graph, stream: BinaryIO, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a graph into a stream, as `save_graph` does."""
+    _write(stream, _content(graph, metadata))
+
+
+def load_graph(path: str | os.PathLike[str], *, mmap: bool = False) -> Graph:
+    """Return the graph of an archive; it is checked, and nothing that stands in the file is run.
+
+    With `mmap` its tensors are mapped, and read where they are looked at; no checksum is made of them then.
+
+    Raises `WeightsError`, which names the file and the part, for what is damaged, is none or is of a later version.
+    """
+    stream, size = open_file(path)
+    with stream:
+        # Private: what is written into a tensor does not reach the file.
+        mapped = np.memmap(stream, np.uint8, "c").view(np.ndarray) if mmap and size else None
+        stream.seek(0)
+        try:
+            return read_graph(StoredZip(stream, size, mapped))
+        except WeightsError as error:
+            raise WeightsError(f"{os.fspath(path)}: {error}") from None
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the metadata that were given to `save_graph`. Raises `WeightsError` as `load_graph` does."""
+    stream, size = open_file(path)
+    with stream:
+        try:
+            return _manifest(StoredZip(stream, size))
+        except WeightsError as error:
+            raise WeightsError(f"{os.fspath(path)}: {error}") from None
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+
+def _content(graph: Graph, metadata: Mapping[str, str] | None) -> dict[str, list[Any]]:
+    """Return what each entry holds, in parts; all that is refused is refused here."""
+    check(graph)
+    if graph.modules:
+        raise WeightsError(
+            f"{graph.name} calls {short(next(iter(graph.modules)))} as a whole module, whose code no archive holds: "
+            "trace it into the graph"
+        )
+    found = dict(metadata or {})
+    if not all(isinstance(one, str) for pair in found.items() for one in pair):
+        raise TypeError("metadata are text by text: write json.dumps(…)")
+    tensors: dict[str, Any] = {}
+    special: dict[str, Any] = {}
+    for value, tensor in graph.held().items():
+        tensors[value.name], told = _plain(value.name, tensor)
+        if told:
+            special[value.name] = told
+    description = {
+        "graph": text(graph).splitlines(),
+        "trainable": [value.name for value, tensor in graph.held().items() if tensor.requires_grad],
+        "tensors": special,
+    }
+    manifest = {"format": FORMAT, "version": VERSION, "metadata": found}
+    return {
+        MANIFEST: [_json(manifest, _MOST_MANIFEST, "metadata")],
+        _GRAPH: [_json(description, _MOST_GRAPH, "the graph")],
+        _WEIGHTS: list(safetensors.parts(tensors)),
+    }
+
+
+def _json(content: Any, most: int, part: str) -> bytes:
+    written = json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+    if len(written) > most:
+        raise WeightsError(f"{part} take {len(written)} bytes, and at most {most} are read again")
+    return written
+
+
+def _plain(name: str, tensor: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a tensor that safetensors have, and what it stands for where that is another."""
+    payload = tensor.payload
+    if isinstance(payload, QuantizedArray):
+        many = payload.axis is not None
+        told = {
+            "dtype": payload.dtype.name,
+            "axis": payload.axis,
+            "scale": payload.scale.tolist() if many else payload.scale,
+            "zero_point": payload.zero_point.tolist() if many else payload.zero_point,
+        }
+        return labelled(new(np.ascontiguousarray(payload.codes), tensor._names), tensor._labels), told
+    if not isinstance(payload, np.ndarray):
+        raise WeightsError(f"{short(name)} has no numbers that could be written: {type(payload).__name__}")
+    if payload.dtype == np.complex128:
+        # The format has none of this width: pairs of doubles, without names for the dim of two.
+        return payload.reshape(*payload.shape, 1).view(np.float64), {
+            "dtype": "complex128",
+            "names": tensor._names,
+        }
+    return tensor.detach(), {}
+
+
+def _write(stream: BinaryIO, content: dict[str, list[Any]]) -> None:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, parts in content.items():
+            add(archive, name, *parts)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def _manifest(archive: StoredZip) -> dict[str, str]:
+    """Return the metadata of an archive that can be read."""
+    if not archive.has(MANIFEST):
+        raise WeightsError("it is no archive of a graph")
+    found = safetensors.parse_json(archive.read(MANIFEST, _MOST_MANIFEST), MANIFEST)
+    version = found.get("version")
+    if found.get("format") != FORMAT or type(version) is not int or version < 1:
+        raise WeightsError(
+            f"{MANIFEST} says {short(found.get('format'))}, version {short(version)}: it is no {FORMAT}"
+        )
+    if version > VERSION:
+        raise WeightsError(
+            f"it is of version {version}, and this workbench reads versions up to {VERSION}: a later one wrote it"
+        )
+    metadata = found.get("metadata", {})
+    if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
+        raise WeightsError(f"the metadata in {MANIFEST} are not text by text")
+    return metadata
+
+
+def read_graph(archive: StoredZip) -> Graph:
+    """Return the graph of an archive that is open. Raises `WeightsError`."""
+    _manifest(archive)
+    told = safetensors.parse_json(archive.read(_GRAPH, _MOST_GRAPH), _GRAPH)
+    lines, trainable, special = (told.get(key) for key in ("graph", "trainable", "tensors"))
+    if not _texts(lines) or not _texts(trainable) or not isinstance(special, dict):
+        raise WeightsError(f"{_GRAPH} has not the lines of a graph, and the names of what is trained")
+    tensors: dict[str, Any] = safetensors.tensors_in(archive.memory(_WEIGHTS, archive.size(_WEIGHTS)))
+    for name, one in special.items():
+        if name not in tensors or not isinstance(one, dict):
+            raise WeightsError(f"{_GRAPH} tells of the tensor {short(name)}, which is not there")
+        tensors[name] = _special(name, tensors[name], one)
+    for name in trainable:
+        if name not in tensors or (not tensors[name].is_floating_point() and not tensors[name].is_complex()):
+            raise WeightsError(f"{_GRAPH} trains {short(name)}, which is no tensor of floats")
+        tensors[name].requires_grad_()
+    try:
+        return parse("\n".join(lines), tensors)
+    except GraphError as error:
+        raise WeightsError(f"{_GRAPH}: {error}") from None
+
+
+def _texts(found: Any) -> TypeGuard[list[str]]:
+    return isinstance(found, list) and all(isinstance(one, str) for one in found)
+
+
+def _special(name: str, tensor: Tensor, told: dict[str, Any]) -> Tensor:
+    """Return the tensor that codes, or pairs of doubles, stand for."""
+    kind, payload = told.get("dtype"), tensor.payload
+    try:
+        if kind == "complex128":
+            if payload.dtype != np.float64 or payload.shape[-1:] != (2,):
+                raise ValueError("it is no pairs of doubles")
+            whole = payload.view(np.complex128).reshape(payload.shape[:-1])
+            names = told.get("names")
+            return new(whole, None).rename(*names) if names else new(whole, None)
+        if not isinstance(kind, str) or not is_dtype(kind) or not as_dtype(kind).is_quantized:
+            raise ValueError(f"there is no type {short(kind)} of codes")
+        axis, scale, zero_point = (told.get(key) for key in ("axis", "scale", "zero_point"))
+        if not (axis is None or (type(axis) is int and 0 <= axis < payload.ndim)):
+            raise ValueError(f"it has no axis {short(axis)}")
+        codes = QuantizedArray(
+            payload, _numbers(scale, axis), _numbers(zero_point, axis), as_dtype(kind), axis
+        )
+        return labelled(new(codes, tensor._names), tensor._labels)  # type: ignore[no-any-return]
+    except (ValueError, TypeError, QuantizationError) as error:
+        raise WeightsError(f"the tensor {short(name)}: {error}") from None
+
+
+def _numbers(told: Any, axis: int | None) -> Any:
+    single = [told] if axis is None else told
+    if not isinstance(single, list) or not all(type(one) in (int, float) for one in single):
+        raise ValueError("its scales or zero points are no numbers")
+    return told if axis is None else np.array(told)
+
+
+__getattr__, __dir__ = words(__name__, __all__)
