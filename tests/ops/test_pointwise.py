@@ -338,3 +338,13 @@ def test_activations_in_place() -> None:
     assert x.tolist() == [0.0, 2.0]
     assert F.hardtanh_(x) is x
     assert x.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [wb.bfloat16, wb.float16, wb.float32, wb.float64], ids=str)
+def test_infinities_become_the_largest_of_their_own_type(dtype: wb.dtype) -> None:
+    x = wb.tensor([wb.inf, -wb.inf, wb.nan, 1.0], dtype=dtype)
+    most = wb.finfo(dtype).max
+    assert wb.nan_to_num(x).tolist() == [most, -most, 0.0, 1.0]
+    assert x.nan_to_num(posinf=2.0).tolist() == [2.0, -most, 0.0, 1.0]
+    assert x.nan_to_num(neginf=2.0).tolist() == [most, 2.0, 0.0, 1.0]
+    assert x.nan_to_num_().tolist() == [most, -most, 0.0, 1.0]

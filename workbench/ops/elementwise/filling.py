@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+import ml_dtypes
 import numpy as np
 
 from workbench.base.dims import Dims, broadcast
@@ -322,4 +323,9 @@ def nan_to_num(
     >>> wb.nan_to_num(wb.tensor([wb.nan, 1.0, wb.inf]), posinf=9.0)
     tensor([0., 1., 9.])
     """
+    dtype = input.payload.dtype
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        # It is computed in float32, whose largest number 16 bits do not hold.
+        largest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
     return NAN_TO_NUM(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
