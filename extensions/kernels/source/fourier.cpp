@@ -204,9 +204,14 @@ void row_by_row(std::int64_t rows, At&& at) {
     }
 }
 
-void check_sizes(std::int64_t found, std::int64_t expected, const char* what) {
-    if (found != expected)
-        refuse(std::string("fft: ") + what + " has " + std::to_string(found) + " values instead of " + std::to_string(expected));
+template <typename In, typename Out>
+void check_sizes(const In& x, const Dims& of_x, const Out& out, const Dims& of_out) {
+    const auto check = [](std::size_t found, const Dims& expected, const char* what) {
+        if (static_cast<std::int64_t>(found) != count_of(expected))
+            refuse(std::string("fft: ") + what + " has " + std::to_string(found) + " values instead of " +
+                   std::to_string(count_of(expected)));
+    };
+    check(x.size(), of_x, "the input"), check(out.size(), of_out, "the output");
 }
 
 // A short one fits a block; a longer one comes apart into two that do.
@@ -227,8 +232,7 @@ void complex_fft(const Numbers<T>& x, const NumbersOut<T>& out, std::int64_t out
                  bool inverse, double factor) {
     check_points(outer, n);
     if (inner < 1 || (inner > 1 && n > longest_short)) refuse("fft: " + std::to_string(inner) + " columns of " + std::to_string(n));
-    check_sizes(static_cast<std::int64_t>(x.size()), count_of({outer, n, inner}), "the input");
-    check_sizes(static_cast<std::int64_t>(out.size()), count_of({outer, n, inner}), "the output");
+    check_sizes(x, {outer, n, inner}, out, {outer, n, inner});
     const T *from = reinterpret_cast<const T*>(x.data()), scale = static_cast<T>(factor);
     T* to = reinterpret_cast<T*>(out.data());
     const KernelScope scope;
@@ -256,14 +260,10 @@ void complex_fft(const Numbers<T>& x, const NumbersOut<T>& out, std::int64_t out
     });
 }
 
-// Of rows of 2m real values: to m + 1 frequencies each.
-template <typename T>
-void real_fft(const Operand<T, nb::c_contig>& x, const NumbersOut<T>& out, std::int64_t outer, std::int64_t m, double factor) {
-    check_points(outer, m);
-    check_sizes(static_cast<std::int64_t>(x.size()), count_of({outer, m, 2}), "the input");
-    check_sizes(static_cast<std::int64_t>(out.size()), count_of({outer, m + 1}), "the output");
-    const T *from = x.data(), scale = static_cast<T>(factor / 2);  // unpacking doubles
-    T* to = reinterpret_cast<T*>(out.data());
+// Between rows of 2m real values and of their m + 1 frequencies, by transforms of m numbers. Calls long_row(plan, roots, row, half),
+// with room for those m, for each row, or short_rows(plan, roots, first row, rows, block, other) for as many as there are lanes.
+template <typename T, typename LongRow, typename ShortRows>
+void by_halves(std::int64_t outer, std::int64_t m, LongRow&& long_row, ShortRows&& short_rows) {
     const KernelScope scope;
     const auto turns = HalfRoots<T>::of(2 * m);
     const T* roots = turns->roots.data();
@@ -271,50 +271,64 @@ void real_fft(const Operand<T, nb::c_contig>& x, const NumbersOut<T>& out, std::
         const auto plan = LongPlan<T>::of(m);
         return row_by_row(outer, [&](std::int64_t row) {
             const Buffer<T> half(2 * m);
-            long_transform<T>(*plan, from + 2 * m * row, half.data(), false, T(1));
-            parallel_for(m / 2 + 1, 16384, [&](std::int64_t begin, std::int64_t end) {
-                FOURIER(unpack_flat)(half.data(), m, roots, begin, end, scale, to + 2 * (m + 1) * row);
-            });
+            long_row(*plan, roots, row, half.data());
         });
     }
     const auto plan = ShortPlan<T>::of(m);
     by_lanes<T>(outer, m, [&](std::int64_t row, std::int64_t across, T* block, T* other) {
-        FOURIER(read_rows)(from + 2 * m * row, m, m, across, false, block);
-        plan->run(block);
-        FOURIER(unpack)(block, plan->order.data(), m, roots, other);
-        FOURIER(write_rows)(other, nullptr, m + 1, m + 1, across, false, scale, to + 2 * (m + 1) * row);
+        short_rows(*plan, roots, row, across, block, other);
     });
 }
 
-// Of rows of m + 1 frequencies: back to 2m real values each.
+// Calls at(begin, end) for the pairs of frequencies k and m - k of one long row.
+template <typename At>
+void over_pairs(std::int64_t m, At&& at) {
+    parallel_for(m / 2 + 1, 16384, at);
+}
+
+template <typename T>
+void real_fft(const Operand<T, nb::c_contig>& x, const NumbersOut<T>& out, std::int64_t outer, std::int64_t m, double factor) {
+    check_points(outer, m);
+    check_sizes(x, {outer, m, 2}, out, {outer, m + 1});
+    const T *from = x.data(), scale = static_cast<T>(factor / 2);  // unpacking doubles
+    T* to = reinterpret_cast<T*>(out.data());
+    by_halves<T>(
+        outer, m,
+        [&](const LongPlan<T>& plan, const T* roots, std::int64_t row, T* half) {
+            long_transform<T>(plan, from + 2 * m * row, half, false, T(1));
+            over_pairs(m, [&](std::int64_t begin, std::int64_t end) {
+                FOURIER(unpack_flat)(half, m, roots, begin, end, scale, to + 2 * (m + 1) * row);
+            });
+        },
+        [&](const ShortPlan<T>& plan, const T* roots, std::int64_t row, std::int64_t across, T* block, T* other) {
+            FOURIER(read_rows)(from + 2 * m * row, m, m, across, false, block);
+            plan.run(block);
+            FOURIER(unpack)(block, plan.order.data(), m, roots, other);
+            FOURIER(write_rows)(other, nullptr, m + 1, m + 1, across, false, scale, to + 2 * (m + 1) * row);
+        });
+}
+
 template <typename T>
 void inverse_real_fft(const Numbers<T>& x, const nb::ndarray<T, nb::c_contig, nb::device::cpu>& out, std::int64_t outer,
                       std::int64_t m, double factor) {
     check_points(outer, m);
-    check_sizes(static_cast<std::int64_t>(x.size()), count_of({outer, m + 1}), "the input");
-    check_sizes(static_cast<std::int64_t>(out.size()), count_of({outer, m, 2}), "the output");
+    check_sizes(x, {outer, m + 1}, out, {outer, m, 2});
     const T *from = reinterpret_cast<const T*>(x.data()), scale = static_cast<T>(factor);
     T* to = out.data();
-    const KernelScope scope;
-    const auto turns = HalfRoots<T>::of(2 * m);
-    const T* roots = turns->roots.data();
-    if (in_four_steps<T>(outer, m)) {
-        const auto plan = LongPlan<T>::of(m);
-        return row_by_row(outer, [&](std::int64_t row) {
-            const Buffer<T> half(2 * m);
-            parallel_for(m / 2 + 1, 16384, [&](std::int64_t begin, std::int64_t end) {
-                FOURIER(pack_flat)(from + 2 * (m + 1) * row, m, roots, begin, end, half.data());
+    by_halves<T>(
+        outer, m,
+        [&](const LongPlan<T>& plan, const T* roots, std::int64_t row, T* half) {
+            over_pairs(m, [&](std::int64_t begin, std::int64_t end) {
+                FOURIER(pack_flat)(from + 2 * (m + 1) * row, m, roots, begin, end, half);
             });
-            long_transform<T>(*plan, half.data(), to + 2 * m * row, true, scale);
+            long_transform<T>(plan, half, to + 2 * m * row, true, scale);
+        },
+        [&](const ShortPlan<T>& plan, const T* roots, std::int64_t row, std::int64_t across, T* block, T*) {
+            FOURIER(read_rows)(from + 2 * (m + 1) * row, m + 1, m + 1, across, false, block);
+            FOURIER(pack)(block, m, roots);
+            plan.run(block);
+            FOURIER(write_rows)(block, plan.order.data(), m, m, across, true, scale, to + 2 * m * row);
         });
-    }
-    const auto plan = ShortPlan<T>::of(m);
-    by_lanes<T>(outer, m, [&](std::int64_t row, std::int64_t across, T* block, T*) {
-        FOURIER(read_rows)(from + 2 * (m + 1) * row, m + 1, m + 1, across, false, block);
-        FOURIER(pack)(block, m, roots);
-        plan->run(block);
-        FOURIER(write_rows)(block, plan->order.data(), m, m, across, true, scale, to + 2 * m * row);
-    });
 }
 
 template <typename T>
