@@ -181,3 +181,26 @@ def test_an_affine_grid_looks_where_the_map_says() -> None:
     mirrored = F.affine_grid(same * wb.tensor([[-1.0], [1.0]]), (1, 1, 3, 4), align_corners=False)
     found = F.grid_sample(x, mirrored, mode="nearest", align_corners=False)
     assert found.tolist() == x.flip(3).tolist()
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize(("size", "out"), [(7, 3), (5, 2), (40, 3), (100, 7), (6, 3), (2, 5)])
+@pytest.mark.parametrize("dtype", [wb.float32, wb.float64, wb.bfloat16], ids=str)
+def test_what_is_not_finite_stays_in_its_windows(value: float, size: int, out: int, dtype: Any) -> None:
+    x = wb.ones(1, 1, size, 4, dtype=dtype)
+    x[0, 0, size // 2, 0] = value
+    x.requires_grad_()
+    y = wb.nn.functional.adaptive_avg_pool2d(x, (out, 3))
+    windows = [(p * size // out, -(-(p + 1) * size // out)) for p in range(out)]
+    for p, (start, end) in enumerate(windows):
+        expected = value if start <= size // 2 < end else 1.0
+        assert y[0, 0, p, 0].item() == pytest.approx(expected, rel=1e-2, nan_ok=True)
+        assert y[0, 0, p, 1:].detach().tolist() == pytest.approx([1.0, 1.0], rel=1e-2)
+    # Of the gradient the same: what is not finite goes to the window that it came from.
+    g = wb.ones_like(y).detach()
+    g[0, 0, out // 2, 0] = value
+    y.backward(g)
+    start, end = windows[out // 2]
+    inside = np.zeros((size, 4), bool)
+    inside[start:end, :2] = True
+    assert np.array_equal(~np.isfinite(x.grad.float().numpy()[0, 0]), inside)

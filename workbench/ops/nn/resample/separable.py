@@ -202,14 +202,32 @@ def _along_axis(x: Any, axis: int, along: Along) -> Any:
         return x.take(taps_of(along, False).reads[:, 0], axis)
     double = x.dtype == np.float64
     index, weight = taps_of(along, double)
-    if index.shape[1] > FEW:
-        return np.moveaxis(np.moveaxis(x, axis, -1) @ matrix_of(along, double).T, -1, axis)
     if not index.shape[1]:
         return x.take(index.reshape(along.out), axis)
+    if index.shape[1] > FEW:
+        total = np.moveaxis(np.moveaxis(x, axis, -1) @ matrix_of(along, double).T, -1, axis)
+    else:
+        total = _tap_by_tap(x, axis, index, weight)
+    if _is_ragged(along) and not np.isfinite(total).all():
+        # What is outside of a window weighs 0: times infinity or NaN that would be NaN.
+        total = _tap_by_tap(x, axis, index, weight, weight != 0)
+    return total
+
+
+def _is_ragged(along: Along) -> bool:
+    """Say whether windows differ in size, so that taps of the smaller ones stand for nothing."""
+    return along.mode == "area" or along.antialias
+
+
+def _tap_by_tap(x: Any, axis: int, index: Array, weight: Array, there: Array | None = None) -> Any:
+    """Add up what the taps read, times their weights; of some only what is `there`."""
     column = (-1, *(1,) * (x.ndim - axis - 1))
-    total = x.take(index[:, 0], axis) * weight[:, 0].reshape(column)
-    for tap in range(1, index.shape[1]):
-        total += x.take(index[:, tap], axis) * weight[:, tap].reshape(column)
+    total = None
+    for tap in range(index.shape[1]):
+        part = x.take(index[:, tap], axis) * weight[:, tap].reshape(column)
+        if there is not None:
+            part = np.where(there[:, tap].reshape(column), part, x.dtype.type(0))
+        total = part if total is None else np.add(total, part, out=total)
     return total
 
 
@@ -217,8 +235,20 @@ def _transposed(g: Any, input_shape: Sizes, sizes: Sizes, **params: Any) -> Any:
     double, given = g.dtype == np.float64, g
     for axis, along in enumerate(_plan(input_shape[2:], sizes, **params), 2):
         if not _is_identity(along):
-            g = np.moveaxis(np.moveaxis(g, axis, -1) @ matrix_of(along, double), -1, axis)
+            back = np.moveaxis(np.moveaxis(g, axis, -1) @ matrix_of(along, double), -1, axis)
+            g = back if np.isfinite(back).all() else _put_back(g, axis, along)
     return g.copy() if g is given else g
+
+
+def _put_back(g: Any, axis: int, along: Along) -> Any:
+    """Add a gradient up where it was read from, and nowhere else: a product with a matrix spreads NaN over all."""
+    index, weight = taps_of(along, g.dtype == np.float64)
+    found = np.zeros((along.size, *np.moveaxis(g, axis, 0).shape[1:]), g.dtype)
+    for tap in range(index.shape[1]):
+        w = weight[:, tap].reshape(-1, *(1,) * (g.ndim - 1))
+        part = np.moveaxis(g, axis, 0) * w
+        np.add.at(found, index[:, tap], np.where(w != 0, part, 0) if _is_ragged(along) else part)
+    return np.moveaxis(found, 0, axis)
 
 
 def _resample_dims(x: Dims, sizes: Sizes, **params: Any) -> Dims:
