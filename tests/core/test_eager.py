@@ -15,6 +15,7 @@ from workbench.core.bases import eager
 from workbench.core.op import ops
 
 needs_compiled = pytest.mark.skipif(eager is None, reason="the compiled module was not built")
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 SHAPES = [(), (1,), (5,), (3, 5), (3, 1), (2, 3, 5), (0, 5), (40, 40)]
 
 
@@ -33,7 +34,19 @@ def arrays(draw: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any
 def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     name = draw(
         st.sampled_from(
-            ["add", "sub", "mul", "div", "relu_gradient", "neg", "relu", "sum", "sum_to", "expand"]
+            [
+                "add",
+                "sub",
+                "mul",
+                "div",
+                "relu_gradient",
+                "neg",
+                "relu",
+                "sum",
+                "sum_to",
+                "expand",
+                *COMPARISONS,
+            ]
         )
     )
     dtype = draw(st.sampled_from(["float32", "float64", "int64", "float16"]))
@@ -57,7 +70,7 @@ def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
         return name, (x,), {"sizes": (4, *x.shape)}
     other = draw(st.sampled_from([shape, shape[1:], (*shape[:-1], 1) if shape else (), (1,), "number"]))
     if other == "number":
-        return name, (x, draw(st.sampled_from([2.5, -1, 0.0]))), {}
+        return name, (x, draw(st.sampled_from([2.5, -1, 0.0, 0, 1 << 25, 1 << 62, -(1 << 63), 1 << 63]))), {}
     return name, (x, arrays(draw, other, dtype)), {}
 
 
@@ -80,6 +93,20 @@ def test_small_calls_agree_with_numpy(call: tuple[str, tuple[Any, ...], dict[str
     got = op(*values, **params)
     assert (got.shape, got.dtype, got.names) == (expected.shape, expected.dtype, expected.names)
     np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@needs_compiled
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "pow", *COMPARISONS])
+@pytest.mark.parametrize("number", [2.5, -1, 1 << 40, (1 << 63) - 1, 1 << 63, -(1 << 64), True, float("nan")])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "float64"])
+def test_numbers_beside_whole_ones_have_the_type_that_they_have(name: str, number: Any, dtype: str) -> None:
+    op = getattr(ops, name)
+    x = wb.tensor([1, 2, 3], dtype=dtype)
+    for inputs in ((x, number), (number, x)) if name != "pow" or number in (2.5, True) else ((x, 2),):
+        expected = dispatch.evaluate(op, inputs, {})
+        got = op(*inputs)
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got.numpy(), expected.numpy())
 
 
 @needs_compiled
@@ -124,3 +151,65 @@ def test_infinities_and_nan_make_no_warnings() -> None:
     x = wb.tensor([0.0, -1.0, float("inf")])
     assert str((x.log() - x.log()).tolist()) == "[nan, nan, nan]"
     assert (wb.ones(2000, 3) / wb.zeros(2000, 3)).isinf().all()
+
+
+@needs_compiled
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(
+        ["add", "mul", "div", "exp", "tanh", "matmul", "where", "sum", "layer_norm", "pick", "atan2"]
+    ),
+    st.booleans(),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+    st.booleans(),
+    st.booleans(),
+)
+def test_the_tape_keeps_the_same_of_large_values(
+    name: str, large: bool, asks: list[bool], computed: bool, named: bool
+) -> None:
+    n = 40 if large else 8
+    draw = np.random.default_rng(0)
+
+    def value(ask: bool, *shape: int) -> Any:
+        one = wb.tensor(
+            draw.random(shape).astype(np.float32) + 0.5, names=("A", "B")[2 - len(shape) :] if named else None
+        )
+        if ask:
+            one.requires_grad_()
+        return one * 1.0 if computed else one
+
+    x, y = value(asks[0], n, n), value(asks[1], n, n)
+    inputs: tuple[Any, ...] = (x, y)
+    params: dict[str, Any] = {}
+    if name in ("exp", "tanh", "sum"):
+        inputs, params = (x,), {"dim": (0,), "keepdim": False} if name == "sum" else {}
+    if name == "where":
+        inputs = (x > 1.0, x, y)
+    if name == "matmul":
+        inputs = (x.rename(None), y.rename(None))
+    if name == "pick":
+        inputs, params = (x, wb.tensor([0, 3])), {"dims": (0,)}
+    if name == "layer_norm":
+        inputs, params = (x, value(asks[2], n), value(asks[3], n)), {"count": 1, "eps": 1e-5}
+    op = getattr(ops, name)
+    assert kept(op(*inputs, **params)) == kept(dispatch.apply(op, *inputs, **params))
+
+
+def kept(result: Any) -> Any:
+    """What the tape keeps of a call, with the kinds of payloads and where each is on the tape."""
+    first = result[0] if isinstance(result, tuple) else result
+    node = first._grad_fn
+    if node is None:
+        return None
+    return (
+        node.op,
+        node.params,
+        node.versions,
+        [
+            (type(one.payload), one.payload.shape, one.payload.dtype, one._names, one._grad_fn, one._output,
+             one._requires_grad, one._labels, one._origin)
+            if isinstance(one, wb.Tensor) else one
+            for one in node.inputs
+        ],
+        None if node.saved is None else [(type(one), one.shape, one.dtype) for one in node.saved],
+    )  # fmt: skip

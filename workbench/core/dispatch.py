@@ -25,7 +25,7 @@ from workbench.core import backend, sparse_rules, tape
 from workbench.core.bases import APPLY, eager
 from workbench.core.dtype_rules import cast, common_dtype, compute, mixed_types, narrowed, settled
 from workbench.core.mirrors import mirror
-from workbench.core.op import Absent, Op
+from workbench.core.op import Absent, Op, Saves
 from workbench.core.outcome import infer_dims, names_in, names_of
 from workbench.core.stack import (
     BOTTOM,
@@ -109,6 +109,7 @@ if eager is None:
     APPLY.give(apply)
 else:
     eager.connect(IN_FORCE, BOTTOM, Node, apply, names_of, record, vars(tape), WARNINGS, QUIET)
+    eager.connect_tape(Saves, Abstract)
 
 
 def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -172,6 +172,8 @@ def binary(
     )
 
 
-def comparison(name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any]) -> Op:
+def comparison(
+    name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any], small: str | None = None
+) -> Op:
     """Declare a comparison: as `binary`, with a bool output and no gradient."""
-    return binary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=PREDICATE)
+    return binary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=PREDICATE, small=small)

@@ -56,14 +56,16 @@ offer(LOGICAL_NOT, "[True, False]", "tensor([False,  True])", out=True, in_place
 
 # --------------------------------------------------------------------------------------- of two operands
 
-EQ = comparison("eq", "Equal.", "y = (a = b)", np.equal)
+EQ = comparison("eq", "Equal.", "y = (a = b)", np.equal, small="eq")
 offer(EQ, _TWO, "tensor([False,  True, False])", out=True, in_place="Tensor")
-NE = comparison("ne", "Not equal.", "y = (a ≠ b)", np.not_equal)
+NE = comparison("ne", "Not equal.", "y = (a ≠ b)", np.not_equal, small="ne")
 offer(NE, _TWO, "tensor([ True, False,  True])", aliases=["not_equal"], out=True, in_place="Tensor")
 
 
 def _order(name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any]) -> Op:
-    return binary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=real_only(name, PREDICATE))
+    return binary(
+        name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=real_only(name, PREDICATE), small=name
+    )
 
 
 LT = _order("lt", "Less.", "y = (a < b)", np.less)

@@ -43,6 +43,8 @@ constexpr Py_ssize_t MOST_CACHED = 512;
 PyObject* word_kernel = nullptr;
 PyObject* word_half_kernel = nullptr;
 PyObject* word_dtype = nullptr;
+PyObject* word_shape = nullptr;
+PyObject* word_origin = nullptr;
 PyObject* word_to = nullptr;
 PyObject* words_dtype = nullptr; // ("dtype",)
 PyObject* word_accepts = nullptr;
@@ -150,7 +152,8 @@ struct Call {
     bool look(bool grad) {
         if (n < 1 || n > MOST_INPUTS || words() > MOST_PARAMETERS) return false;
         int type = -1;
-        bool odd = false; // some type is neither float nor double, or another than the first
+        bool odd = false; // some type is neither float nor double (nor whole, where the op takes that), or not the first's
+        bool fraction = false, beyond = false; // some number is none of the whole ones of 64 bits
         for (Py_ssize_t i = 0; i < n; ++i) {
             PyObject* one = args[i];
             if (is_value(one)) {
@@ -163,6 +166,7 @@ struct Call {
                     else if (op->widens && (number == NPY_HALF || number >= NPY_USERDEF)) return false;
                 } else if (i >= op->skip) {
                     if (number == known.bfloat16) half = true;
+                    else if (number == NPY_INT64) odd |= !op->whole_numbers || (type >= 0 && number != type);
                     else odd |= (number != NPY_FLOAT && number != NPY_DOUBLE) || (type >= 0 && number != type);
                     type = number;
                 }
@@ -171,11 +175,18 @@ struct Call {
                 large |= PyArray_NBYTES(array) > LARGE;
                 size = std::max(size, PyArray_SIZE(array));
                 one = value->array;
-            } else if (!PyFloat_CheckExact(one) && !PyLong_CheckExact(one) && one != Py_None) {
+            } else if (PyFloat_CheckExact(one)) {
+                fraction = true;
+            } else if (PyLong_CheckExact(one)) {
+                int overflow = 0;
+                PyLong_AsLongLongAndOverflow(one, &overflow);
+                beyond |= overflow != 0;
+            } else if (one != Py_None) {
                 return false;
             }
             arrays[held++] = Py_NewRef(one);
         }
+        if (type == NPY_INT64 && (fraction || beyond)) return false; // they become floating, or wrap
         // What stands beside bfloat16 is for the kernel to judge: an op of this type without one casts first.
         return half || (!odd && (op->keeps || type >= 0));
     }
@@ -319,24 +330,101 @@ bool see(Call& call, Value* result, bool grad) {
 // Says whether a result can have a gradient.
 bool floating(PyObject* result) { return workbench::eager::floating(as_array(as_value(result)->array)); }
 
-PyObject* versions_of(const Call& call) {
-    Ref versions(PyTuple_New(call.n));
-    for (Py_ssize_t i = 0; versions && i < call.n; ++i) {
-        PyObject* version = PyLong_FromLongLong(is_value(call.args[i]) ? version_of(as_value(call.args[i])) : 0);
-        if (!version) return nullptr;
+// Notes the versions of the inputs that a call keeps, where one can differ from 0; false with an exception.
+bool note_versions(Node* node) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(node->inputs);
+    bool moved = false;
+    for (Py_ssize_t i = 0; i < n && !moved; ++i) {
+        PyObject* one = PyTuple_GET_ITEM(node->inputs, i);
+        moved = is_value(one) && (as_value(one)->changes != 0 || some(as_value(one)->owner));
+    }
+    if (!moved) return true;
+    Ref versions(PyTuple_New(n));
+    for (Py_ssize_t i = 0; versions && i < n; ++i) {
+        PyObject* one = PyTuple_GET_ITEM(node->inputs, i);
+        PyObject* version = PyLong_FromLongLong(is_value(one) ? version_of(as_value(one)) : 0);
+        if (!version) return false;
         PyTuple_SET_ITEM(versions.object, i, version);
     }
-    return versions.release();
+    node->versions = versions.release();
+    return node->versions != nullptr;
+}
+
+// Which inputs a gradient goes on from, as bits.
+unsigned needs_of(const Call& call) {
+    unsigned needs = 0;
+    for (Py_ssize_t i = 0; i < call.n; ++i) {
+        auto* value = is_value(call.args[i]) ? as_value(call.args[i]) : nullptr;
+        if (value && value->requires_grad && !value->borrowed) needs |= 1u << i;
+    }
+    return needs;
+}
+
+// A shape and a type, in place of an array.
+PyObject* without_numbers(PyArrayObject* array) {
+    auto* type = reinterpret_cast<PyTypeObject*>(known.abstract);
+    Ref shape(shape_of(array));
+    Ref payload(shape ? type->tp_alloc(type, 0) : nullptr);
+    if (!payload || PyObject_SetAttr(payload.object, word_shape, shape.object) < 0 ||
+        PyObject_SetAttr(payload.object, word_dtype, reinterpret_cast<PyObject*>(PyArray_DESCR(array))) < 0)
+        return nullptr;
+    return payload.release();
+}
+
+// What the tape keeps of an input that the gradient rule does not read: itself where it is small or a leaf, in which a
+// gradient gathers, else a stand-in on the same place of the tape.
+PyObject* stand_in(PyObject* one) {
+    auto* value = as_value(one);
+    PyArrayObject* array = as_array(value->array);
+    if (PyArray_NBYTES(array) <= LARGE || (!some(value->grad_fn) && value->requires_grad)) return Py_NewRef(one);
+    Ref payload(without_numbers(array));
+    Value* other = payload ? made(payload.object, value->names) : nullptr;
+    if (!other) return nullptr;
+    Ref kept(reinterpret_cast<PyObject*>(other));
+    other->labels = Py_XNewRef(value->labels);
+    if (some(value->names)) {
+        Ref origin(look_up(one, word_origin));
+        if (!origin || PyObject_SetAttr(kept.object, word_origin, origin.object) < 0) return nullptr;
+    }
+    if (value->requires_grad) {
+        other->requires_grad = 1;
+        other->grad_fn = Py_XNewRef(value->grad_fn);
+        other->output = value->output;
+    }
+    return kept.release();
+}
+
+// The inputs that a call keeps: of what the rule does not read no numbers, where there are many.
+PyObject* kept_inputs(const Call& call, unsigned needs) {
+    if (!call.large || !call.op->saves_part) return tuple_of(call.args, call.n);
+    Ref inputs(PyTuple_New(call.n));
+    for (Py_ssize_t i = 0; inputs && i < call.n; ++i) {
+        const unsigned here = 1u << i;
+        const bool others = (needs & ~here) != 0 || (call.op->own & here && needs);
+        const bool read = (call.op->reads & here) && (!call.op->crossed || others);
+        PyObject* one = read || !is_value(call.args[i]) ? Py_NewRef(call.args[i]) : stand_in(call.args[i]);
+        if (!one) return nullptr;
+        PyTuple_SET_ITEM(inputs.object, i, one);
+    }
+    return inputs.release();
+}
+
+// What a call keeps of an output that its rule may read.
+PyObject* kept_output(const Call& call, PyArrayObject* array, Py_ssize_t i, unsigned needs) {
+    const bool read = (call.op->outputs_read & (i < 32 ? 1u << i : 0)) && (call.op->outputs_for & needs);
+    if (!call.op->plain_saves || read || PyArray_NBYTES(array) <= LARGE) return Py_NewRef(reinterpret_cast<PyObject*>(array));
+    return without_numbers(array);
 }
 
 // Puts the call on the tape, as workbench.core.tape.record does.
 bool on_tape(Call& call, PyObject* results) {
-    Ref inputs(tuple_of(call.args, call.n));
-    if (!inputs || !call.params()) return false;
+    if (!call.params()) return false;
     PyObject* watching = PyDict_GetItemWithError(known.tape, word_watching);
     int watched = watching ? PyObject_IsTrue(watching) : PyErr_Occurred() ? -1 : 0;
     if (watched < 0) return false;
-    if (watched || (call.large && call.op->saves_part)) {
+    if (watched || (call.large && call.op->saves_part && !call.op->plain_saves)) {
+        Ref inputs(tuple_of(call.args, call.n));
+        if (!inputs) return false;
         PyObject* arguments[] = {reinterpret_cast<PyObject*>(call.op), inputs.object, call.params(), results};
         return bool(Ref(call_python(known.record, arguments, 4, nullptr)));
     }
@@ -345,17 +433,22 @@ bool on_tape(Call& call, PyObject* results) {
     if (!made_node) return false;
     Node* node = as_node(made_node.object);
     node->op = Py_NewRef(reinterpret_cast<PyObject*>(call.op));
-    node->inputs = inputs.release();
+    const unsigned needs = needs_of(call);
+    node->inputs = kept_inputs(call, needs);
+    if (!node->inputs) return false;
     node->params = Py_NewRef(call.params());
     node->serial = serial++;
     Py_ssize_t outputs = PyTuple_GET_SIZE(results);
     if (call.op->saves_output) {
         node->saved = PyTuple_New(outputs);
         if (!node->saved) return false;
-        for (Py_ssize_t i = 0; i < outputs; ++i)
-            PyTuple_SET_ITEM(node->saved, i, Py_NewRef(as_value(PyTuple_GET_ITEM(results, i))->array));
+        for (Py_ssize_t i = 0; i < outputs; ++i) {
+            PyObject* kept = kept_output(call, as_array(as_value(PyTuple_GET_ITEM(results, i))->array), i, needs);
+            if (!kept) return false;
+            PyTuple_SET_ITEM(node->saved, i, kept);
+        }
     }
-    if (call.moved && !(node->versions = versions_of(call))) return false;
+    if (call.moved && !note_versions(node)) return false;
     for (Py_ssize_t i = 0; i < outputs; ++i) {
         auto* value = as_value(PyTuple_GET_ITEM(results, i));
         if (!floating(PyTuple_GET_ITEM(results, i))) continue; // indices beside values
@@ -516,8 +609,10 @@ bool intern_words() {
     word_half_kernel = PyUnicode_InternFromString("half_kernel");
     word_dtype = PyUnicode_InternFromString("dtype");
     word_to = PyUnicode_InternFromString("to");
+    word_shape = PyUnicode_InternFromString("shape");
+    word_origin = PyUnicode_InternFromString("_origin");
     words_dtype = word_dtype ? PyTuple_Pack(1, word_dtype) : nullptr;
-    return word_kernel && word_accepts && word_run && word_least && word_watching && word_half_kernel && word_to && words_dtype;
+    return word_kernel && word_accepts && word_run && word_least && word_watching && word_half_kernel && word_to && words_dtype && word_shape && word_origin;
 }
 
 } // namespace workbench::eager

@@ -61,6 +61,15 @@ PyObject* connect(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 
+// connect_tape(saves, abstract): what says what a gradient rule reads, and what stands for numbers that it does not.
+PyObject* connect_tape(PyObject*, PyObject* args) {
+    PyObject *saves, *abstract;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &saves, &PyType_Type, &abstract)) return nullptr;
+    Py_XSETREF(known.saves, Py_NewRef(saves));
+    Py_XSETREF(known.abstract, Py_NewRef(abstract));
+    Py_RETURN_NONE;
+}
+
 // connect_autocast(type, table, bfloat16): the interpreter of mixed precision, the ops by attribute, and an array type.
 PyObject* connect_autocast(PyObject*, PyObject* args) {
     PyObject *type, *table, *bfloat16;
@@ -98,6 +107,7 @@ PyMethodDef functions[] = {
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
     {"optimizer_step", fast(optimizer_step), METH_FASTCALL, "One step of an optimizer."},
     {"connect", connect, METH_VARARGS, "Tell what core knows."},
+    {"connect_tape", connect_tape, METH_VARARGS, "Tell what the tape keeps."},
     {"connect_autocast", connect_autocast, METH_VARARGS, "Tell of mixed precision and its type."},
     {"written", fast(written), METH_FASTCALL, "What an op gives, written into a value."},
     {"filled", fast(filled), METH_FASTCALL, "A number written to every entry of a value."},

@@ -84,6 +84,8 @@ bool small_of(PyObject* op, Small& out) {
         {"add", Small::add},       {"sub", Small::sub},       {"mul", Small::mul}, {"div", Small::div},
         {"neg", Small::neg},       {"relu", Small::relu},     {"sum", Small::sum}, {"sum_to", Small::sum_to},
         {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient},
+        {"eq", Small::eq},         {"ne", Small::ne},         {"lt", Small::lt},
+        {"le", Small::le},         {"gt", Small::gt},         {"ge", Small::ge},
         {"index", Small::index},   {"permute", Small::permute}, {"reshape", Small::reshape},
         {"squeeze", Small::squeeze}, {"unsqueeze", Small::unsqueeze}, {"flatten", Small::flatten}};
     out = Small::none;
@@ -98,6 +100,40 @@ bool small_of(PyObject* op, Small& out) {
     }
     PyErr_Format(PyExc_ValueError, "%R asks for a loop over small arrays called %R: there is none", op, given.object);
     return false;
+}
+
+// Says whether the op computes on whole numbers as they are, where all are of 64 bits: there is nothing to cast then.
+bool takes_whole_numbers(PyObject* rule, PyObject* common, bool& out) {
+    bool precise = false;
+    out = false;
+    if (!truth(rule, "precise", precise)) return false;
+    if (precise || common == Py_None) return true;
+    Ref type(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
+    Ref becomes(type ? PyObject_CallOneArg(common, type.object) : nullptr);
+    if (!becomes) { // a rule that refuses them
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+        PyErr_Clear();
+        return true;
+    }
+    out = becomes.object == type.object;
+    return true;
+}
+
+// Reads positions as bits, all of them for None; false with an exception.
+bool positions(PyObject* owner, const char* name, unsigned& out) {
+    Ref found(PyObject_GetAttrString(owner, name));
+    if (!found) return false;
+    out = ~0u;
+    if (found.object == Py_None) return true;
+    Ref several(PySequence_Tuple(found.object));
+    if (!several) return false;
+    out = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(several.object); ++i) {
+        long position = PyLong_AsLong(PyTuple_GET_ITEM(several.object, i));
+        if (position == -1 && PyErr_Occurred()) return false;
+        if (position >= 0 && position < 32) out |= 1u << position;
+    }
+    return true;
 }
 
 } // namespace
@@ -129,11 +165,11 @@ bool prepare(Op* op) {
     Ref forward(inputs ? PyObject_GetAttrString(self, "forward") : nullptr);
     Ref vjp(forward ? PyObject_GetAttrString(self, "vjp") : nullptr);
     Ref cache(vjp ? PyDict_New() : nullptr);
-    bool crossed = false, besides = false;
+    bool besides = false;
     if (!cache || !small_of(self, op->small) || !whole(rule.object, "skip", op->skip) ||
         !whole(self, "outputs", op->outputs) || !truth(self, "same", op->same) || !truth(self, "widens", op->widens) ||
         !truth(self, "view", op->view) || !truth(self, "mirror", op->mirror) || !truth(self, "vjp", op->differentiable) ||
-        !truth(saves.object, "output", op->saves_output) || !truth(saves.object, "crossed", crossed) ||
+        !truth(saves.object, "output", op->saves_output) || !truth(saves.object, "crossed", op->crossed) ||
         !truth(saves.object, "nothing", op->saves_nothing) || !truth(saves.object, "besides", besides) ||
         !contains(properties.object, "elementwise", op->elementwise) || !contains(properties.object, "narrow", op->narrow) ||
         !contains(properties.object, "wide", op->wide))
@@ -145,9 +181,15 @@ bool prepare(Op* op) {
     Ref own(PyObject_GetAttrString(saves.object, "own"));
     Py_ssize_t exceptions = own ? PyObject_Length(own.object) : -1;
     if (exceptions < 0) return false;
-    op->saves_others = crossed && exceptions == 0 && !op->saves_output && !besides;
+    op->plain_saves = reinterpret_cast<PyObject*>(Py_TYPE(saves.object)) == known.saves;
+    if (op->plain_saves &&
+        !(positions(saves.object, "inputs", op->reads) && positions(saves.object, "own", op->own) &&
+          positions(saves.object, "outputs", op->outputs_read) && positions(saves.object, "output_for", op->outputs_for)))
+        return false;
+    if (!takes_whole_numbers(rule.object, common.object, op->whole_numbers)) return false;
+    op->saves_others = op->crossed && exceptions == 0 && !op->saves_output && !besides;
     op->keeps = common.object == Py_None;
-    op->saves_part = crossed || inputs.object != Py_None;
+    op->saves_part = op->crossed || inputs.object != Py_None;
     Py_XSETREF(op->forward, forward.release());
     Py_XSETREF(op->vjp, vjp.release());
     Py_XSETREF(op->cache, cache.release());

@@ -3,6 +3,8 @@
 namespace workbench::eager {
 namespace {
 
+constexpr long long EXACT = 1LL << 24; // whole numbers up to here are floats of every type
+
 bool simple(PyObject* array) { return PyArray_CheckExact(array) && PyArray_ISCARRAY_RO(as_array(array)); }
 
 // Says whether the dims of `b` are the last ones of `a`: then b repeats along a's memory.
@@ -19,10 +21,12 @@ T* data(PyObject* array) {
     return static_cast<T*>(PyArray_DATA(as_array(array)));
 }
 
-template <class T, class F>
-void each_pair(const T* a, npy_intp na, const T* b, npy_intp nb, T* out, npy_intp n, F f) {
+template <class T, class R, class F>
+void each_pair(const T* a, npy_intp na, const T* b, npy_intp nb, R* out, npy_intp n, F f) {
     if (na == n && nb == n) {
         for (npy_intp i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+    } else if (na == n && nb == 1) {
+        for (npy_intp i = 0; i < n; ++i) out[i] = f(a[i], *b);
     } else if (na == n) {
         for (npy_intp i = 0, j = 0; i < n; ++i, j = j + 1 == nb ? 0 : j + 1) out[i] = f(a[i], b[j]);
     } else {
@@ -40,6 +44,30 @@ void small_binary(Small small, const T* a, npy_intp na, const T* b, npy_intp nb,
         default: return each_pair(a, na, b, nb, out, n, [](T g, T y) { return y <= 0 ? T(0) : g; }); // relu_gradient: where y is NaN, g
     }
 }
+
+// Whole numbers wrap around, as NumPy's do.
+void small_binary(Small small, const npy_int64* a, npy_intp na, const npy_int64* b, npy_intp nb, npy_int64* out, npy_intp n) {
+    using U = npy_uint64;
+    switch (small) {
+        case Small::add: return each_pair(a, na, b, nb, out, n, [](npy_int64 x, npy_int64 y) { return npy_int64(U(x) + U(y)); });
+        case Small::sub: return each_pair(a, na, b, nb, out, n, [](npy_int64 x, npy_int64 y) { return npy_int64(U(x) - U(y)); });
+        default: return each_pair(a, na, b, nb, out, n, [](npy_int64 x, npy_int64 y) { return npy_int64(U(x) * U(y)); });
+    }
+}
+
+template <class T>
+void small_comparison(Small small, const T* a, npy_intp na, const T* b, npy_intp nb, npy_bool* out, npy_intp n) {
+    switch (small) {
+        case Small::eq: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x == y; });
+        case Small::ne: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x != y; });
+        case Small::lt: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x < y; });
+        case Small::le: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x <= y; });
+        case Small::gt: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x > y; });
+        default: return each_pair(a, na, b, nb, out, n, [](T x, T y) { return x >= y; });
+    }
+}
+
+bool compares(Small small) { return small >= Small::eq && small <= Small::ge; }
 
 template <class T>
 void small_unary(Small small, const T* a, T* out, npy_intp n) {
@@ -71,6 +99,13 @@ struct Operand {
             number = static_cast<T>(PyFloat_AS_DOUBLE(one));
             values = &number;
             count = 1;
+        } else if (PyLong_CheckExact(one)) {
+            int overflow = 0;
+            long long whole = PyLong_AsLongLongAndOverflow(one, &overflow);
+            if (overflow || (type != NPY_INT64 && (whole < -EXACT || whole > EXACT))) return;
+            number = static_cast<T>(whole);
+            values = &number;
+            count = 1;
         } else if (simple(one) && PyArray_TYPE(as_array(one)) == type) {
             array = as_array(one);
             values = data<T>(one);
@@ -88,9 +123,18 @@ PyObject* small_pair(Small small, int type, PyObject* x, PyObject* y) {
                           : b.array && (!a.array || ends_with(b.array, a.array)) ? b.array
                                                                                  : nullptr;
     if (!like || PyArray_SIZE(like) > SMALL || PyArray_SIZE(like) == 0) return nullptr;
-    PyObject* out = PyArray_SimpleNew(PyArray_NDIM(like), PyArray_DIMS(like), type);
-    if (out) small_binary<T>(small, a.values, a.count, b.values, b.count, data<T>(out), PyArray_SIZE(like));
+    PyObject* out = PyArray_SimpleNew(PyArray_NDIM(like), PyArray_DIMS(like), compares(small) ? NPY_BOOL : type);
+    if (!out) return nullptr;
+    if (compares(small))
+        small_comparison(small, a.values, a.count, b.values, b.count, data<npy_bool>(out), PyArray_SIZE(like));
+    else
+        small_binary(small, a.values, a.count, b.values, b.count, data<T>(out), PyArray_SIZE(like));
     return out;
+}
+
+// Says whether pairs of whole numbers are computed here. Their quotient is none.
+bool pairs_whole(Small small) {
+    return small == Small::add || small == Small::sub || small == Small::mul || compares(small);
 }
 
 // Says whether `dims` holds every dim from 0 to ndim - 1 once, in order.
@@ -130,7 +174,9 @@ PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObjec
     PyArrayObject* array = as_array(first);
     int type = PyArray_TYPE(array);
     npy_intp size = PyArray_SIZE(array);
-    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || size > SMALL) return nullptr;
+    if (size > SMALL) return nullptr;
+    if (type == NPY_INT64) return kwnames || n != 2 || !pairs_whole(small) ? nullptr : small_pair<npy_int64>(small, type, arrays[0], arrays[1]);
+    if (type != NPY_FLOAT && type != NPY_DOUBLE) return nullptr;
     Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     bool single = type == NPY_FLOAT;
     npy_intp* sizes = PyArray_DIMS(array);
@@ -141,6 +187,12 @@ PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObjec
         case Small::mul:
         case Small::div:
         case Small::relu_gradient:
+        case Small::eq:
+        case Small::ne:
+        case Small::lt:
+        case Small::le:
+        case Small::gt:
+        case Small::ge:
             if (n != 2 || words) return nullptr;
             return single ? small_pair<float>(small, type, arrays[0], arrays[1])
                           : small_pair<double>(small, type, arrays[0], arrays[1]);

@@ -135,6 +135,7 @@ bool add_values(PyObject* module);
 // What small arrays are computed with right here: for them a call of NumPy costs more than the numbers.
 enum class Small {
     none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to,
+    eq, ne, lt, le, gt, ge,
     expand, index, permute, reshape, squeeze, unsqueeze, flatten, // views: see views.hpp
 };
 
@@ -150,7 +151,8 @@ struct Op {
     int skip;
     int outputs;
     bool prepared, keeps, same, elementwise, widens, view, differentiable, saves_output, saves_part, saves_nothing, saves_others, mirror,
-        narrow, wide; // what `autocast` computes it in
+        narrow, wide, whole_numbers, plain_saves, crossed;
+    unsigned reads, own, outputs_read, outputs_for; // positions as bits, where `plain_saves` // what `autocast` computes it in
 };
 
 extern PyTypeObject* op_base;
@@ -176,6 +178,8 @@ struct Known {
     PyObject* names_of = nullptr; // (op, inputs, params) -> names of each output
     PyObject* record = nullptr;   // (op, inputs, params, results)
     PyObject* tape = nullptr;     // the tape's module dict: `watching`
+    PyObject* saves = nullptr;    // the type that says what a gradient rule reads
+    PyObject* abstract = nullptr; // the payload of what has a shape and a type alone
     PyObject* warnings = nullptr; // NumPy's context variable of what to do about invalid numbers
     PyObject* quiet = nullptr;    // and its value for nothing
     PyObject* table = nullptr;    // the ops, by attribute
