@@ -21,6 +21,7 @@ from workbench.base.source_location import calling_frame
 from workbench.base.symbolic_size import SymbolicFloat, SymbolicSize, plain
 from workbench.core import dispatch
 from workbench.core.backend import move
+from workbench.core.bases import eager
 from workbench.core.lending import lend
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
@@ -35,14 +36,25 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _value_of_a_line(array: Any, names: Any) -> Tensor:
+    """Return a tensor around an array, with the line of the program that made it."""
+    result: Tensor = new(array, names)
+    frame = calling_frame()
+    if frame is not None:
+        result._origin = (frame.f_code.co_filename, frame.f_lineno)
+    return result
+
+
+_noted: Callable[[Any, Any], Tensor] = _value_of_a_line if eager is None else eager.noted
+_filled_new: Callable[..., Tensor | None] = (lambda *given: None) if eager is None else eager.filled_new
+"""The same for sizes, a type and a number; None where sizes are not plain, and for all that is refused."""
+
+
 def finish(array: Any, names: Any, requires_grad: bool, device: DeviceLike | None = None) -> Tensor:
     """Return a tensor around an array that is its own: names checked, on a device, its place in the program noted."""
     if device is not None:
         array = move(array, device)
-    result: Tensor = new(array, check_names(names, array.ndim) if names is not None else None)
-    frame = calling_frame()
-    if frame is not None:
-        result._origin = (frame.f_code.co_filename, frame.f_lineno)
+    result = _noted(array, check_names(names, array.ndim) if names is not None else None)
     if dispatch.inference():
         result._inference = True
     return result.requires_grad_() if requires_grad else result
@@ -243,8 +255,19 @@ def _whole(op: str, size: Any) -> int:
         ) from error
 
 
+_INTEGERS = frozenset({int})
+
+
 def sizes_of(op: str, size: tuple[Any, ...], names: Any, dims: dict[str, int]) -> tuple[tuple[int, ...], Any]:
     """Read sizes given by position, as one tuple, or by keyword with their names; check them before memory is taken."""
+    if (
+        not dims
+        and _INTEGERS.issuperset(map(type, size))
+        and 0 < len(size) <= MAXIMUM_DIMS
+        and min(size) >= 0
+    ):
+        check_memory(op, size)
+        return size, names
     for key, one in dims.items():
         near = near_miss(key, OPTIONS)
         if near is not None and (isinstance(one, bool) or not isinstance(one, int | np.integer)):
@@ -295,6 +318,11 @@ def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable
         requires_grad: bool = False,
         **dims: int,
     ) -> Tensor:
+        target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+        if not dims and names is None and device is None:
+            made = _filled_new(size, target, number)
+            if made is not None:
+                return made.requires_grad_() if requires_grad else made
         if dims and said(dims):
             words: dict[str, Any] = {
                 **dims,
@@ -305,11 +333,11 @@ def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable
             }
             return worded(*size, **words)
         sizes, names = sizes_of(op, size, names, dims)
-        target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
         if OPEN and creation.is_symbolic(*sizes):
             return settled(creation.filled(sizes, value, target), names, requires_grad, device)
         return finish(make(sizes, target), names, requires_grad, device)
 
+    number = None if op == "empty" else value
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
     worded = creating(memory_format=op == "empty")(factory)
@@ -345,6 +373,11 @@ def full(
         raise TypeError(
             "full: give the value to fill with, as in full((2, 3), 0.5) or full(fill_value=0.5, N=2, C=3)"
         )
+    # Of one of Python's floats, in plain sizes, there is nothing to find out.
+    if type(fill_value) is float and dtype is None and device is None and names is None and not dims:
+        found = _filled_new((size,), get_default_dtype().numpy, fill_value) if size is not None else None
+        if found is not None:
+            return found.requires_grad_() if requires_grad else found
     if isinstance(size, dict):
         dims, size = {**size, **dims}, None
     given = () if size is None else (size,) if isinstance(size, int | SymbolicSize) else (tuple(size),)
@@ -366,6 +399,11 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
         device: DeviceLike | None = None,
         requires_grad: bool = False,
     ) -> Tensor:
+        array = input.payload
+        if dtype is None and device is None and input._names is None and type(array) is np.ndarray:
+            plain_one = _filled_new(array.shape, array.dtype, number)
+            if plain_one is not None:
+                return plain_one.requires_grad_() if requires_grad else plain_one
         target = input.dtype if dtype is None else as_dtype(dtype)
         where = input.device if device is None else device
         if OPEN and creation.is_symbolic(*input.shape):
@@ -373,6 +411,7 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
             return settled(made, input._names, requires_grad, where)
         return finish(make(input.shape, target.numpy), input._names, requires_grad, where)
 
+    number = None if op == "empty_like" else value
     factory.__name__ = factory.__qualname__ = op
     factory.__doc__ = doc
     return creating(out=False, memory_format=True)(factory)

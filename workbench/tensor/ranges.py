@@ -23,6 +23,10 @@ from workbench.tensor.tensor import Tensor
 __all__ = ["arange", "linspace", "logspace", "range"]
 
 
+_MANY = 1 << 31
+"""Fewer whole numbers than this have places in memory, as have their bounds."""
+
+
 @creating()
 def arange(
     start: float,
@@ -41,6 +45,15 @@ def arange(
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     low, high = (0, start) if end is None else (start, end)
+    if (
+        type(low) is int
+        and type(high) is int
+        and type(step) is int
+        and dtype is None
+        and 0 < step <= high - low < _MANY
+        and abs(low) < _MANY
+    ):
+        return finish(np.arange(low, high, step), names, False, device)  # nothing there to be refused
     # Only whole steps stay expressions: of fractions a graph keeps today's number.
     if OPEN and creation.is_symbolic(low, high, step) and all(map(_is_whole, (low, high, step))):
         return _counted(low, high, step, dtype, names, device)

@@ -46,6 +46,8 @@ def numbers_drawn(
 ) -> np.ndarray[Any, Any]:
     """Draw now, whoever looks on."""
     drawn = DRAWS[kind](generator.numpy, sizes, dtype, *arguments, **keywords)
+    if type(drawn) is np.ndarray and drawn.dtype == dtype:
+        return drawn
     return np.asarray(drawn).astype(dtype, copy=False)
 
 

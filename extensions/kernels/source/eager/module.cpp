@@ -4,6 +4,7 @@
 
 #include "backward.hpp"
 #include "call.hpp"
+#include "creation.hpp"
 #include "module.hpp"
 #include "optimizer_step.hpp"
 #include "subscript.hpp"
@@ -113,6 +114,8 @@ PyMethodDef functions[] = {
     {"filled", fast(filled), METH_FASTCALL, "A number written to every entry of a value."},
     {"copied", fast(copied), METH_FASTCALL, "The numbers of one value written into another."},
     {"use_subscripts", use_subscripts, METH_VARARGS, "Set what shows and writes parts of values."},
+    {"noted", fast(noted), METH_FASTCALL, "A value around an array, and the line that made it."},
+    {"filled_new", fast(filled_new), METH_FASTCALL, "A new value of plain sizes."},
     {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
     {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},
     {nullptr, nullptr, 0, nullptr},
@@ -123,7 +126,7 @@ PyMethodDef functions[] = {
 
 bool add_eager(PyObject* module) {
     import_array1(false);
-    return eager::intern_words() && eager::intern_key() && eager::add_values(module) && eager::add_ops(module) && eager::add_size(module) &&
+    return eager::intern_words() && eager::intern_key() && eager::intern_places() && eager::add_values(module) && eager::add_ops(module) && eager::add_size(module) &&
            PyModule_AddFunctions(module, eager::functions) == 0;
 }
 
