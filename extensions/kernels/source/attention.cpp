@@ -1,5 +1,6 @@
-// Attention in float32, and of bfloat16 in float32: widened on the way in, rounded once on the way out. Weights are never kept: a block of rows is computed in the cache, and computed again for the
-// gradient. Heads may lie anywhere in memory, so that nothing is copied between a projection and its heads.
+// Attention in float32, and of bfloat16 in float32: whoever computes a head widens it, and rounds once what comes out.
+// Weights are never kept: a block of rows is computed in the cache, and computed again for the gradient. Heads may lie
+// anywhere in memory, so that nothing is copied between a projection and its heads.
 #include "attention.hpp"
 
 #include <algorithm>
@@ -26,46 +27,47 @@ std::int64_t place_of(std::int64_t row, const Dims& shape, const Dims& strides) 
     return place;
 }
 
-// Between bfloat16 in any layout and floats row by row.
-void widen(const bfloat16* from, const Dims& shape, Dims strides, float* to) {
+// Floats row by row, of bfloat16 of which the values of a row lie beside each other.
+void widen(const bfloat16* from, const Dims& shape, const Dims& strides, float* to) {
     const std::int64_t width = shape.back(), rows = width ? count_of(shape) / width : 0;
-    Buffer<bfloat16> dense;
-    if (strides.back() != 1 && width > 1) {
-        dense = Buffer<bfloat16>(count_of(shape));
-        const Dims order = row_major_strides(shape);
-        copy_strided(dense.data(), order, from, shape, strides);
-        from = dense.data(), strides = order;
-    }
     parallel_for(rows, grain_for(width), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row)
             LEAF_WIDE(cast_run<bfloat16, float>)(from + place_of(row, shape, strides), width, to + row * width, false);
     });
 }
 
-void round_rows(const float* from, const Dims& shape, const Dims& strides, bfloat16* to) {
-    const std::int64_t width = shape.back(), rows = width ? count_of(shape) / width : 0;
-    parallel_for(rows, grain_for(width), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t row = begin; row < end; ++row)
-            LEAF_WIDE(cast_run<float, bfloat16>)(from + row * width, width, to + place_of(row, shape, strides), false);
-    });
+// Rows of a head, as its products take them.
+struct Rows {
+    const float* data;
+    std::int64_t leading;
+
+    const float* at(std::int64_t row) const { return data + row * leading; }
+};
+
+// So many rows of a head, for as long as `room` is there.
+Rows rows_of(const float* head, std::int64_t leading, std::int64_t, std::int64_t, Buffer<float>&) { return {head, leading}; }
+Rows rows_of(const bfloat16* head, std::int64_t leading, std::int64_t rows, std::int64_t width, Buffer<float>& room) {
+    room = Buffer<float>(rows * width);  // from the pool, which keeps it near
+    if (leading == width) {
+        LEAF_WIDE(cast_run<bfloat16, float>)(head, rows * width, room.data(), false);
+    } else {
+        for (std::int64_t i = 0; i < rows; ++i)
+            LEAF_WIDE(cast_run<bfloat16, float>)(head + i * leading, width, room.data() + i * width, false);
+    }
+    return {room.data(), width};
 }
 
 // Rows of each head: [N, H, L, E] with any strides but for the last dimension.
+template <typename T>
 struct Heads {
     Dims shape, strides;
-    const float* data;
-    Buffer<float> copy;
+    const T* data;
+    Buffer<T> copy;
 
-    explicit Heads(const Input<bfloat16>& array) : shape(checked(shape_of(array))), strides(row_major_strides(shape)) {
-        copy = Buffer<float>(count_of(shape));
-        widen(array.data(), shape, strides_of(array), copy.data());
-        data = copy.data();
-    }
-    explicit Heads(const Input<float>& array)
-        : shape(checked(shape_of(array))), strides(strides_of(array)), data(array.data()) {
+    explicit Heads(const Input<T>& array) : shape(checked(shape_of(array))), strides(strides_of(array)), data(array.data()) {
         if ((strides[3] != 1 && shape[3] > 1) || (strides[2] < shape[3] && shape[2] > 1)) {
             const Dims dense = row_major_strides(shape);
-            copy = Buffer<float>(count_of(shape));
+            copy = Buffer<T>(count_of(shape));
             copy_strided(copy.data(), dense, data, shape, strides);
             data = copy.data(), strides = dense;
         }
@@ -75,39 +77,53 @@ struct Heads {
         count_of(shape);
         return shape;
     }
-    const float* at(std::int64_t head) const {
-        return data + head / shape[1] * strides[0] + head % shape[1] * strides[1];
+    // `count` rows of a head from `first` on; what has to be widened is put into `room`.
+    Rows rows(std::int64_t head, std::int64_t first, std::int64_t count, Buffer<float>& room) const {
+        const std::int64_t leading = std::max(strides[2], shape[3]);
+        const T* begin = data + head / shape[1] * strides[0] + head % shape[1] * strides[1] + first * leading;
+        return rows_of(begin, leading, count, shape[3], room);
     }
-    std::int64_t leading() const { return std::max(strides[2], shape[3]); }
+    Rows rows(std::int64_t head, Buffer<float>& room) const { return rows(head, 0, shape[2], room); }
 };
 
 // A new array for rows of heads, which lie in memory as those of `like` do: the values of a row beside each other, whatever
 // the strides say of a dimension that is stretched (stride 0) or has one entry (any stride).
 template <typename T>
-struct NewHeads;
-template <>
-struct NewHeads<float> {
+struct NewHeads {
     Dims shape, strides;
-    Output<float> out;
+    Output<T> out;
 
     NewHeads(const Dims& wanted, Dims like)
         : shape(wanted), strides((like[3] = 0, dense_strides_like(wanted, like))), out(wanted, strides) {}
-    float* at(std::int64_t head) { return out.data() + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
+    T* at(std::int64_t head) { return out.data() + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
     std::int64_t leading() const { return std::max(strides[2], shape[3]); }
-    void finish() {}
 };
-// Sums are floats until the last of them is there.
-template <>
-struct NewHeads<bfloat16> {
-    Dims shape, strides;
-    Output<bfloat16> out;
-    Buffer<float> sums;
 
-    NewHeads(const Dims& wanted, Dims like)
-        : shape(wanted), strides((like[3] = 0, dense_strides_like(wanted, like))), out(wanted, strides), sums(count_of(wanted)) {}
-    float* at(std::int64_t head) { return sums.data() + head * shape[2] * shape[3]; }
-    std::int64_t leading() const { return shape[3]; }
-    void finish() { round_rows(sums.data(), shape, strides, out.data()); }
+// Where rows of a head are summed up: where they belong, or in floats of their own until the last sum is there.
+template <typename T>
+class Sums {
+   public:
+    Sums(NewHeads<T>& heads, std::int64_t most) : heads_(heads) {
+        if constexpr (std::is_same_v<T, bfloat16>) room_ = Buffer<float>(most * heads.shape[3]);
+    }
+    void begin(std::int64_t head, std::int64_t first) {
+        to_ = heads_.at(head) + first * heads_.leading();
+    }
+    float* data() const {
+        if constexpr (std::is_same_v<T, bfloat16>) return room_.data();
+        else return to_;
+    }
+    std::int64_t leading() const { return std::is_same_v<T, bfloat16> ? heads_.shape[3] : heads_.leading(); }
+    void finish(std::int64_t rows) const {
+        if constexpr (std::is_same_v<T, bfloat16>)
+            for (std::int64_t i = 0; i < rows; ++i)
+                LEAF_WIDE(cast_run<float, bfloat16>)(room_.data() + i * leading(), leading(), to_ + i * heads_.leading(), false);
+    }
+
+   private:
+    NewHeads<T>& heads_;
+    T* to_ = nullptr;
+    Buffer<float> room_;
 };
 
 // Numbers added to the scores: [N, H, L, S], stretched where a size is 1.
@@ -126,9 +142,17 @@ struct Mask {
         for (std::size_t i = 0; fits && i < 3; ++i) fits = shape[i] == 1 || shape[i] == scores[i];
         if (!fits) refuse("attention mask has shape " + text(shape) + "; expected one that stretches to " + text(scores));
         if constexpr (std::is_same_v<T, bfloat16>) {
+            const Dims dense = row_major_strides(shape);
+            Buffer<bfloat16> laid;
+            const bfloat16* from = mask->data();
+            if (strides[3] != 1 && shape[3] > 1) {
+                laid = Buffer<bfloat16>(count_of(shape));
+                copy_strided(laid.data(), dense, from, shape, strides);
+                from = laid.data(), strides = dense;
+            }
             copy = Buffer<float>(count_of(shape));
-            widen(mask->data(), shape, strides, copy.data());
-            data = copy.data(), strides = row_major_strides(shape);
+            widen(from, shape, strides, copy.data());
+            data = copy.data(), strides = dense;
         } else {
             data = mask->data();
         }
@@ -145,7 +169,8 @@ struct Problem {
     CounterBasedRandom random;
     float kept;
 
-    Problem(const Heads& q, const Heads& k, const Heads& v, bool causal, double dropout, std::uint64_t seed)
+    template <typename T>
+    Problem(const Heads<T>& q, const Heads<T>& k, const Heads<T>& v, bool causal, double dropout, std::uint64_t seed)
         : heads(q.shape[1]), all(q.shape[0] * q.shape[1]), queries(q.shape[2]), keys(k.shape[2]), width(q.shape[3]),
           values(v.shape[3]), causal(causal), random(seed, dropout),
           kept(dropout < 1.0 ? static_cast<float>(1.0 / (1.0 - dropout)) : 0.f) {
@@ -155,7 +180,6 @@ struct Problem {
         block = std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, keys), 16, 256);
         block = std::min(block, std::max<std::int64_t>(1, queries));
     }
-    Dims scores(const Heads& q) const { return {q.shape[0], heads, queries, keys}; }
     std::int64_t products() const { return all * queries * keys * (width + values); }
     std::int64_t visible(std::int64_t row) const { return causal ? std::min(keys, row + 1) : keys; }
     std::uint32_t place(std::int64_t head, std::int64_t row) const {
@@ -171,9 +195,9 @@ bool multiply(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, 
 template <typename T>
 nb::object attention(const Input<T>& query, const Input<T>& key, const Input<T>& value, const Optional<T>& mask,
                      double scale, bool causal, double dropout, std::uint64_t seed) {
-    const Heads q(query), k(key), v(value);
+    const Heads<T> q(query), k(key), v(value);
     const Problem p(q, k, v, causal, dropout, seed);
-    const Mask added(mask, p.scores(q));
+    const Mask added(mask, Dims{q.shape[0], p.heads, p.queries, p.keys});
     NewHeads<T> y({q.shape[0], p.heads, p.queries, p.values}, strides_of(query));
     auto normals = Output<float>::row_major({q.shape[0], p.heads, p.queries});
     {
@@ -183,23 +207,30 @@ nb::object attention(const Input<T>& query, const Input<T>& key, const Input<T>&
         parallel_for(p.all * blocks, std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, p.block * p.keys * p.width)),
                      [&](std::int64_t begin, std::int64_t end) {
             const Buffer<float> scores(p.block * p.keys);
+            Buffer<float> room_q, room_k, room_v;
+            Sums<T> sums(y, p.block);
+            Rows keys{}, values{};
+            std::int64_t at = -1;
             for (std::int64_t task = begin; task < end; ++task) {
                 const std::int64_t head = task / blocks, first = task % blocks * p.block;
                 const std::int64_t rows = std::min(p.block, p.queries - first);
                 const std::int64_t seen = p.visible(first + rows - 1);
-                bool good = multiply('N', 'T', rows, seen, p.width, static_cast<float>(scale), q.at(head) + first * q.leading(),
-                                     q.leading(), k.at(head), k.leading(), 0.f, scores.data(), p.keys);
+                if (at != head) keys = k.rows(head, room_k), values = v.rows(head, room_v), at = head;
+                const Rows own = q.rows(head, first, rows, room_q);
+                sums.begin(head, first);
+                bool good = multiply('N', 'T', rows, seen, p.width, static_cast<float>(scale), own.data, own.leading, keys.data,
+                                     keys.leading, 0.f, scores.data(), p.keys);
                 for (std::int64_t i = 0; i < rows; ++i)
                     normals.data()[head * p.queries + first + i] = LEAF_WIDE(attention_row)(
                         scores.data() + i * p.keys, seen, p.visible(first + i), added.row(head, p.heads, first + i),
                         p.random, p.place(head, first + i), p.kept);
-                good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, v.at(head), v.leading(), 0.f,
-                                        y.at(head) + first * y.leading(), y.leading());
+                good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, values.data, values.leading,
+                                        0.f, sums.data(), sums.leading());
+                sums.finish(rows);
                 if (!good) failed = true;
             }
         });
         if (failed) throw std::runtime_error("oneDNN's gemm failed");
-        y.finish();
     }
     return nb::make_tuple(y.out.to_python(), normals.to_python());
 }
@@ -208,9 +239,9 @@ template <typename T>
 nb::object attention_gradient(const Input<T>& gradient, const Input<T>& query, const Input<T>& key,
                               const Input<T>& value, const Input<T>& output, const Input<float>& normal,
                               const Optional<T>& mask, double scale, bool causal, double dropout, std::uint64_t seed) {
-    const Heads q(query), k(key), v(value), g(gradient), y(output);
+    const Heads<T> q(query), k(key), v(value), g(gradient), y(output);
     const Problem p(q, k, v, causal, dropout, seed);
-    const Mask added(mask, p.scores(q));
+    const Mask added(mask, Dims{q.shape[0], p.heads, p.queries, p.keys});
     if (g.shape != y.shape || y.shape != Dims{q.shape[0], p.heads, p.queries, p.values})
         refuse("attention gradient has shape " + text(g.shape) + ", the output " + text(y.shape));
     if (count_of(shape_of(normal)) != p.all * p.queries) refuse("attention normals have shape " + text(shape_of(normal)));
@@ -221,37 +252,40 @@ nb::object attention_gradient(const Input<T>& gradient, const Input<T>& query, c
         std::atomic<bool> failed{false};
         parallel_for(p.all, 1, [&](std::int64_t begin, std::int64_t end) {
             const Buffer<float> scores(p.block * p.keys), slopes(p.block * p.keys);
+            Buffer<float> room_q, room_k, room_v, room_g, room_y;
+            Sums<T> to_q(dq, p.queries), to_k(dk, p.keys), to_v(dv, p.keys);
             for (std::int64_t head = begin; head < end; ++head) {
+                const Rows queries = q.rows(head, room_q), keys = k.rows(head, room_k), values = v.rows(head, room_v),
+                           flows = g.rows(head, room_g), shown = y.rows(head, room_y);
+                to_q.begin(head, 0), to_k.begin(head, 0), to_v.begin(head, 0);
                 bool good = true;
                 for (std::int64_t first = 0; first < p.queries; first += p.block) {
                     const std::int64_t rows = std::min(p.block, p.queries - first);
-                    const float* own = q.at(head) + first * q.leading();
-                    const float* flow = g.at(head) + first * g.leading();
-                    const float* shown = y.at(head) + first * y.leading();
-                    good = good && multiply('N', 'T', rows, p.keys, p.width, static_cast<float>(scale), own, q.leading(),
-                                            k.at(head), k.leading(), 0.f, scores.data(), p.keys);
-                    good = good && multiply('N', 'T', rows, p.keys, p.values, 1.f, flow, g.leading(), v.at(head), v.leading(),
+                    const float *own = queries.at(first), *flow = flows.at(first);
+                    good = good && multiply('N', 'T', rows, p.keys, p.width, static_cast<float>(scale), own, queries.leading,
+                                            keys.data, keys.leading, 0.f, scores.data(), p.keys);
+                    good = good && multiply('N', 'T', rows, p.keys, p.values, 1.f, flow, flows.leading, values.data, values.leading,
                                             0.f, slopes.data(), p.keys);
                     for (std::int64_t i = 0; i < rows; ++i) {
-                        const float delta = LEAF_WIDE(products_sum)(flow + i * g.leading(), shown + i * y.leading(), p.values);
+                        const float delta = LEAF_WIDE(products_sum)(flows.at(first + i), shown.at(first + i), p.values);
                         LEAF_WIDE(attention_gradient_row)(scores.data() + i * p.keys, slopes.data() + i * p.keys, p.keys,
                                                           p.visible(first + i), added.row(head, p.heads, first + i),
                                                           normals.data()[head * p.queries + first + i], delta,
                                                           static_cast<float>(scale), p.random, p.place(head, first + i), p.kept);
                     }
                     const float more = first ? 1.f : 0.f;
-                    good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, k.at(head), k.leading(),
-                                            0.f, dq.at(head) + first * dq.leading(), dq.leading());
-                    good = good && multiply('T', 'N', p.keys, p.width, rows, 1.f, slopes.data(), p.keys, own, q.leading(), more,
-                                            dk.at(head), dk.leading());
-                    good = good && multiply('T', 'N', p.keys, p.values, rows, 1.f, scores.data(), p.keys, flow, g.leading(),
-                                            more, dv.at(head), dv.leading());
+                    good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, keys.data, keys.leading,
+                                            0.f, to_q.data() + first * to_q.leading(), to_q.leading());
+                    good = good && multiply('T', 'N', p.keys, p.width, rows, 1.f, slopes.data(), p.keys, own, queries.leading, more,
+                                            to_k.data(), to_k.leading());
+                    good = good && multiply('T', 'N', p.keys, p.values, rows, 1.f, scores.data(), p.keys, flow, flows.leading,
+                                            more, to_v.data(), to_v.leading());
                 }
+                to_q.finish(p.queries), to_k.finish(p.keys), to_v.finish(p.keys);
                 if (!good) failed = true;
             }
         });
         if (failed) throw std::runtime_error("oneDNN's gemm failed");
-        dq.finish(), dk.finish(), dv.finish();
     }
     return nb::make_tuple(dq.out.to_python(), dk.out.to_python(), dv.out.to_python());
 }

@@ -286,7 +286,7 @@ bool weight_gradient_by_images(const Geometry<N>& g, std::int64_t parts, const b
         }
     });
     const std::int64_t count = static_cast<std::int64_t>(prepared[0]->weight.get_size() / sizeof(float));
-    parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, 1 << 17, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t part = 1; part < parts; ++part)
             for (std::int64_t i = begin; i < end; ++i) sums[0].data()[i] += sums[part].data()[i];
     });
