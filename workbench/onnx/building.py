@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from workbench.base.dtypes import dtype_of, int64
 from workbench.base.errors import short
-from workbench.graph import Block, Graph, Value, named
+from workbench.graph import Block, Graph, GraphError, Node, Value, called, named
 from workbench.graph.spec import DEEPEST
 from workbench.graph.types import ANY, type_of
 from workbench.nn import Module
@@ -29,6 +29,14 @@ MOST_NODES = 250_000
 """Most nodes of a graph, those of its blocks and of the functions that it calls counted at each call."""
 
 Scope = ChainMap[str, Any]
+
+_CONSTANTS: dict[str, Callable[[Any], bool]] = {
+    "value_float": lambda one: isinstance(one, float),
+    "value_floats": lambda one: isinstance(one, list) and all(isinstance(each, float) for each in one),
+    "value_int": lambda one: isinstance(one, int),
+    "value_ints": lambda one: isinstance(one, list) and all(isinstance(each, int) for each in one),
+}
+"""What a constant may be beside a tensor, and what it then is."""
 
 
 class _Waiting:
@@ -113,6 +121,9 @@ class Builder:
             if str(error).startswith("node "):
                 raise
             raise OnnxError(f"node {_label(node)}: {error}") from error
+        # What the rules of the graph refuse, such as a condition that is none.
+        except (GraphError, TypeError) as error:
+            raise OnnxError(f"node {_label(node)}: {error}") from error
         for name, value in zip(node.output, results, strict=False):
             if not name:
                 continue
@@ -158,7 +169,14 @@ class Builder:
             params["outputs"] = count
         elif count > 1:
             raise OnnxError(f"it has {count} outputs, and the operator gives one")
-        return self.insert(known.name, inputs, block, node, count, params)
+        pair = _quantized_by(inputs) if node.op_type == "DequantizeLinear" else None
+        if pair is None:
+            return self.insert(known.name, inputs, block, node, count, params)
+        # Whole numbers have no gradient: that of the pair goes past them.
+        made = self.graph.insert(named(known.name), *inputs, types=(ANY,), block=block, **params)
+        around = [made.outputs[0], inputs[0], pair.inputs[0], *inputs[1:]]
+        params = {name: one for name, one in params.items() if name in ("axis", "block_size")}
+        return self.insert("onnx.straight_through", around, block, node, 1, params)
 
     def _unknown(self, node: Any, block: Block, scope: Scope, why: str) -> tuple[Any, ...]:
         """Write a call that refuses when a run comes to it: the rest can be looked at, and run up to there."""
@@ -264,12 +282,12 @@ class Builder:
         if len(attributes) != 1:
             raise OnnxError("a constant has one value")
         ((kind, value),) = attributes.items()
-        if kind == "value":
+        if kind == "value" and hasattr(value, "dims"):
             tensor = tensor_of(value, self.model.folder)
-        elif kind in ("value_float", "value_floats", "value_int", "value_ints"):
+        elif kind in _CONSTANTS and _CONSTANTS[kind](value):
             tensor = control.plain_tensor(value, "float" in kind)
         else:
-            raise OnnxError(f"a constant with {short(kind)} is not read here")
+            raise OnnxError(f"a constant with {short(kind)}, a {type(value).__name__}, is not read here")
         literal = _literal(tensor)
         if literal is not None:
             return literal
@@ -289,6 +307,15 @@ def _literal(tensor: Tensor) -> Any:
     """Return a few whole numbers as they stand in the graph; None for any other tensor."""
     small = tensor.dim() <= 1 and tensor.numel() <= MOST_INTEGERS and dtype_of(tensor) == int64
     return tensor.tolist() if small else None
+
+
+def _quantized_by(inputs: list[Any]) -> Node | None:
+    """Return the node that quantized what is put back by the same scale and zero point, or None."""
+    node = inputs[0].node if isinstance(inputs[0], Value) else None
+    if node is None or not called(node.callee).rpartition(".")[2].startswith("QuantizeLinear"):
+        return None
+    # Values are compared by identity.
+    return node if list(node.inputs[1:]) == inputs[1:] else None
 
 
 def _trimmed(names: Any) -> list[str]:

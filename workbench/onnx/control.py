@@ -31,8 +31,11 @@ class Writing:
     given: Mapping[str, Any]
     attributes: dict[str, Any]
 
-    def operands(self) -> list[Any]:
-        """Return what the node reads."""
+    def operands(self, least: int, most: int | None = None) -> list[Any]:
+        """Return what the node reads; raise `OnnxError` where that is less than it needs, or more than it takes."""
+        count = len(self.node.input)
+        if count < least or (most is not None and count > most):
+            raise OnnxError(f"it takes {least} inputs{'' if most == least else ' or more'}, and has {count}")
         return [self.builder.operand(name, self.scope, False) for name in self.node.input]
 
     def body(self, name: str) -> Any:
@@ -82,7 +85,7 @@ def plain_tensor(values: Any, floating: bool) -> Tensor:
 
 
 def _if(writing: Writing) -> tuple[Any, ...]:
-    (condition,) = writing.operands()
+    (condition,) = writing.operands(1, 1)
     blocks = []
     for name in ("then_branch", "else_branch"):
         block, outputs = writing.block(name, {})
@@ -103,7 +106,7 @@ def _if(writing: Writing) -> tuple[Any, ...]:
 
 
 def _loop(writing: Writing) -> tuple[Any, ...]:
-    most, condition, *states = [*writing.operands(), None, None][: max(2, len(writing.node.input))]
+    most, condition, *states = [*writing.operands(0), None, None][: max(2, len(writing.node.input))]
     proto = writing.body("body")
     if len(proto.input) != len(states) + 2 or len(proto.output) <= len(states):
         raise OnnxError(
@@ -141,7 +144,9 @@ def _scan(writing: Writing) -> tuple[Any, ...]:
             "Scan of version 8, which has a batch, is not read: convert the file to version 9 or later"
         )
     count = writing.attributes.get("num_scan_inputs", 0)
-    operands, proto = writing.operands(), writing.body("body")
+    operands, proto = writing.operands(1), writing.body("body")
+    if not isinstance(count, int):
+        raise OnnxError("num_scan_inputs is no number")
     states, rows = operands[: len(operands) - count], operands[len(operands) - count :]
     if count < 1 or count > len(operands) or len(proto.input) != len(operands):
         raise OnnxError(
@@ -195,7 +200,7 @@ def _each(writing: Writing, name: str, count: int) -> list[int]:
 
 
 def _sequence_map(writing: Writing) -> tuple[Any, ...]:
-    sequence, *others = writing.operands()
+    sequence, *others = writing.operands(1)
     proto = writing.body("body")
     if len(proto.input) != 1 + len(others):
         raise OnnxError(f"its block takes {len(proto.input)} values, and it has {1 + len(others)}")

@@ -99,7 +99,15 @@ class Version:
         try:
             return self._run(inputs, attributes)
         # What a rule is not written for: a file may say anything, and its attributes are numbers like others.
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, MemoryError) as error:
+        except (
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RuntimeError,
+            MemoryError,
+        ) as error:
             if isinstance(error, Shown | DimensionError):
                 raise
             raise OnnxError(f"{self.name} cannot be computed of what it is given: {error}") from error
@@ -116,7 +124,11 @@ class Version:
         outputs = attributes.get("outputs")
         result = self.call(*given, **attributes)
         # Only what the file reads: the last results of an operator may be left out.
-        return result if outputs is None else result[0] if outputs == 1 else tuple(result[:outputs])
+        if outputs is None:
+            return result
+        if len(result) < outputs:
+            raise OnnxError(f"the file reads {outputs} results, and there are {len(result)}")
+        return result[0] if outputs == 1 else tuple(result[:outputs])
 
 
 def _of_type(found: Any, dtype: Any) -> Any:

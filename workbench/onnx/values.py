@@ -33,7 +33,7 @@ __all__ = [
     "wb",
 ]
 
-LARGEST = 1 << 31
+LARGEST = 1 << 28
 """Most values that a node may make from sizes that stand in the file: more is a damaged or hostile file."""
 
 MOST_INTEGERS = 64

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.table import operator
-from workbench.onnx.values import wb
+from workbench.onnx.values import bounded, wb
 
 __all__ = ["convolved", "each", "pads_of"]
 
@@ -47,8 +47,28 @@ def pads_of(
 
 def padded(x: Any, before: list[Any], after: list[Any], value: Any) -> Any:
     """Return `x` with places around its last dims."""
+    beyond = zip(x.shape[x.dim() - len(before) :], before, after, strict=True)
+    bounded(
+        [
+            *x.shape[: x.dim() - len(before)],
+            *(max(size + a + b, 0) if type(size) is int else size for size, a, b in beyond),
+        ]
+    )
     flat = [one for pair in reversed(list(zip(before, after, strict=True))) for one in pair]
     return wb.constant_pad_nd(x, flat, value) if any(type(one) is not int or one for one in flat) else x
+
+
+def _check_extent(x: Any, more: list[Any]) -> None:
+    """Raise `OnnxError` where an image that is as much larger is beyond all bounds."""
+    bounded(
+        [
+            *x.shape[:2],
+            *(
+                max(size + one, 0) if type(size) is int else size
+                for size, one in zip(x.shape[2:], more, strict=True)
+            ),
+        ]
+    )
 
 
 def convolved(
@@ -65,6 +85,7 @@ def convolved(
         raise OnnxError(f"kernel_shape is {kernel}, and the weights are {shape}")
     strides, dilations = each(strides, rank, 1, "strides"), each(dilations, rank, 1, "dilations")
     before, after = pads_of(list(x.shape[2:]), shape, strides, dilations, pads, auto_pad)
+    _check_extent(x, [a + b for a, b in zip(before, after, strict=True)])
     if before != after or any(one < 0 for one in before):
         x, before = padded(x, before, after, 0), [0] * rank
     return _CONVOLUTIONS[rank](
@@ -91,6 +112,9 @@ def _conv_transpose(
         raise OnnxError(f"a convolution of {x.dim()} dims is none: 3 to 5 dims are right")
     strides, dilations = each(strides, rank, 1, "strides"), each(dilations, rank, 1, "dilations")
     extra = each(output_padding, rank, 0, "output_padding")
+    _check_extent(
+        x, [(size - 1) * strides[i] + w.shape[2 + i] * dilations[i] for i, size in enumerate(x.shape[2:])]
+    )
     found = _TRANSPOSED[rank](x, w, None, stride=tuple(strides), dilation=tuple(dilations), groups=group)
     if any(extra):
         found = padded(found, [0] * rank, extra, 0)

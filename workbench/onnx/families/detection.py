@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,34 @@ def _roi_align(
     for i, image in enumerate(images):
         rows += _align(x[image], wb.narrow(boxes, 0, i, 1), half, ratio, scale, sizes, mode)
     return wb.stack(rows) if rows else wb.zeros([0, x.shape[1], *sizes], dtype=x.dtype)
+
+
+def _bins(start: float, end: float, count: int, size: int, scale: float) -> list[tuple[int, int]]:
+    """Return from where to where each bin of a box goes; halves are rounded away from zero."""
+    first, last = (math.floor(abs(one) * scale + 0.5) * (1 if one >= 0 else -1) for one in (start, end))
+    width = max(last - first + 1, 1) / count
+    ends = ((math.floor(i * width) + first, math.ceil((i + 1) * width) + first) for i in range(count))
+    return [(min(max(a, 0), size), min(max(b, 0), size)) for a, b in ends]
+
+
+@operator("MaxRoiPool", numbers=(1,))
+def _max_roi_pool(
+    x: Any, boxes: list[list[float]], *, pooled_shape: list[int], spatial_scale: float = 1.0
+) -> Any:
+    height, width = pooled_shape
+    bounded([len(boxes), x.shape[1], height, width])
+    nothing = wb.zeros([x.shape[1]], dtype=x.dtype)
+    found = []
+    for image, left, top, right, bottom in boxes:
+        rows = _bins(top, bottom, height, int(x.shape[2]), spatial_scale)
+        columns = _bins(left, right, width, int(x.shape[3]), spatial_scale)
+        cells = [
+            wb.amax(x[int(image), :, a:b, c:d], (1, 2)) if a < b and c < d else nothing
+            for a, b in rows
+            for c, d in columns
+        ]
+        found.append(wb.stack(cells, dim=-1).reshape([x.shape[1], height, width]))
+    return wb.stack(found) if found else wb.zeros([0, x.shape[1], height, width], dtype=x.dtype)
 
 
 @operator("RoiAlign", since=10, numbers=(2,))

@@ -136,6 +136,11 @@ def _top_k(x: Any, k: Any, *, axis: int = -1, largest: int = 1, sorted: int = 1,
     return wb.gather(x, axis, places), places
 
 
+@operator("TopK")
+def _top_k_by_attribute(x: Any, *, k: int, axis: int = -1, outputs: int) -> Any:
+    return _top_k(x, k, axis=axis, outputs=outputs)
+
+
 @operator("NonZero", since=9)
 def _non_zero(x: Any) -> Any:
     found = wb.nonzero(x.reshape(1) if x.dim() == 0 else x).t()

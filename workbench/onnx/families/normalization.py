@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from workbench.base.dtypes import float32
+from workbench.onnx.errors import OnnxError
 from workbench.onnx.families.shapes import placed
 from workbench.onnx.table import operator
 from workbench.onnx.values import wb
@@ -17,14 +17,34 @@ def _along_channels(values: Any, x: Any) -> Any:
     return values.reshape([-1] + [1] * (x.dim() - 2))
 
 
+def _in_training(
+    x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float, momentum: float
+) -> tuple[Any, ...]:
+    """Return what is normalized by its own statistics, what the running ones become, and its own."""
+    axes = tuple(one for one in range(x.dim()) if one != 1)
+    here, spread = wb.mean(x, axes), wb.var(x, axes, correction=0)
+    centred = (x - _along_channels(here, x)) / wb.sqrt(_along_channels(spread, x) + epsilon)
+    found = centred * _along_channels(scale, x) + _along_channels(bias, x)
+    running = (old * momentum + new * (1 - momentum) for old, new in ((mean, here), (variance, spread)))
+    return found, *running, here, spread
+
+
+def _by_running(x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float) -> Any:
+    mean, variance, scale, bias = (one.to(x.dtype) for one in (mean, variance, scale, bias))
+    return wb.batch_norm(x, mean, variance, scale, bias, False, 0.0, epsilon)
+
+
 @operator("BatchNormalization", since=7, still=(3, 4))
-def _batch_norm(
+def _batch_norm_or_training_by_outputs(
     x: Any, scale: Any, bias: Any, mean: Any, variance: Any, *, epsilon: float = 1e-5, momentum: float = 0.9,
-    spatial: int = 1,
+    spatial: int = 1, outputs: int,
 ) -> Any:  # fmt: skip
-    return wb.batch_norm(
-        x, mean.to(x.dtype), variance.to(x.dtype), scale.to(x.dtype), bias.to(x.dtype), False, 0.0, epsilon
-    )
+    if not spatial:
+        raise OnnxError("BatchNormalization with spatial=0, which has statistics of each place, is not here")
+    # A file that reads the statistics is one that trains.
+    if outputs > 1:
+        return _in_training(x, scale, bias, mean, variance, epsilon, momentum)
+    return (_by_running(x, scale, bias, mean, variance, epsilon),)
 
 
 @operator("BatchNormalization", since=14, still=(3, 4))
@@ -32,13 +52,9 @@ def _batch_norm_or_training(
     x: Any, scale: Any, bias: Any, mean: Any, variance: Any, *, epsilon: float = 1e-5, momentum: float = 0.9,
     training_mode: int = 0, outputs: int,
 ) -> Any:  # fmt: skip
-    if not training_mode:
-        return (_batch_norm(x, scale, bias, mean, variance, epsilon=epsilon),)
-    axes = tuple(one for one in range(x.dim()) if one != 1)
-    here, spread = wb.mean(x, axes), wb.var(x, axes, correction=0)
-    centred = (x - _along_channels(here, x)) / wb.sqrt(_along_channels(spread, x) + epsilon)
-    found = centred * _along_channels(scale, x) + _along_channels(bias, x)
-    return found, mean * momentum + here * (1 - momentum), variance * momentum + spread * (1 - momentum)
+    if training_mode:
+        return _in_training(x, scale, bias, mean, variance, epsilon, momentum)[:3]
+    return (_by_running(x, scale, bias, mean, variance, epsilon),)
 
 
 @operator("InstanceNormalization")
@@ -103,11 +119,13 @@ def _group_norm(
 
 @operator("LRN")
 def _lrn(x: Any, *, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int) -> Any:
-    before, after = math.floor((size - 1) / 2), math.ceil((size - 1) / 2)
+    channels = x.shape[1]
+    # Beyond the first and the last channel there is nothing to add, however wide the window is said to be.
+    before, after = min((size - 1) // 2, channels), min(size // 2, channels)
     pads = [0, 0] * (x.dim() - 2) + [before, after]
     squares = wb.constant_pad_nd(x * x, pads, 0)
     total = wb.narrow(squares, 1, 0, x.shape[1])
-    for i in range(1, size):
+    for i in range(1, before + after + 1):
         total = total + wb.narrow(squares, 1, i, x.shape[1])
     return x / (bias + alpha / size * total) ** beta
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.base.dtypes import int8, int16, int32, int64, uint8
+from workbench.graph import NamedFunction
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.families.convolution import convolved
 from workbench.onnx.families.shapes import placed
-from workbench.onnx.table import operator
+from workbench.onnx.table import operator, put
 from workbench.onnx.values import data_type, wb
 
 __all__ = ["dequantized", "exact_product", "quantized"]
@@ -69,6 +70,24 @@ def _dequantize(
 ) -> Any:
     found = dequantized(x, scale, zero, axis, block_size)
     return found.to(data_type(output_dtype)) if output_dtype else found
+
+
+def _straight_through(
+    found: Any, codes: Any, x: Any, scale: Any, zero: Any = None, *, axis: int = 1, block_size: int = 0
+) -> Any:
+    """Return what was quantized and back; its gradient is that of `x` where nothing was cut off, and 0 elsewhere."""
+    if not x.requires_grad:
+        return found
+    low, high = _RANGES[codes.dtype]
+    place = wb.round(x.detach() / _along(scale, x, axis, block_size))
+    if zero is not None:
+        place = place + _along(zero, x, axis, block_size).to(place.dtype)
+    kept = wb.where(wb.logical_and(place >= low, place <= high), x, wb.zeros_like(x))
+    # Nothing is added, to the bit: only the gradient takes this way.
+    return found + (kept - kept.detach())
+
+
+put(NamedFunction("onnx.straight_through", _straight_through, pure=True))
 
 
 @operator("DynamicQuantizeLinear", since=11)

@@ -76,6 +76,8 @@ def _item_or_all(items: Any, place: int) -> Any:
 
 
 def _items_in(items: Any) -> int:
+    if not isinstance(items, tuple):
+        raise OnnxError(f"a sequence is needed, and this is a {type(items).__name__}")
     return len(items)
 
 
