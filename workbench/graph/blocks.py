@@ -17,8 +17,8 @@ from workbench.core.op import Op
 from workbench.graph.types import TensorType, Type, type_of_value
 
 __all__ = [
-    "NAME", "NAMED", "Block", "Control", "GraphError", "LeafModule", "NamedFunction", "Node", "SubGraph", "Value",
-    "called", "filled", "operand_type", "values_in",
+    "NAME", "NAMED", "Block", "Control", "GraphError", "HeldFunction", "LeafModule", "NamedFunction", "Node",
+    "SubGraph", "Value", "called", "filled", "operand_type", "values_in",
 ]  # fmt: skip
 
 NAMED = Seam("finding a function by its name", "workbench.graph.vocabulary")
@@ -51,6 +51,14 @@ class LeafModule:
 
     path: str
     """Where it stands in `Graph.modules`, and in the module that was traced: ``features.0``."""
+
+
+@dataclass(frozen=True)
+class HeldFunction:
+    """A function of the program's own that was kept whole: the graph holds it, calls it and does not look inside."""
+
+    name: str
+    """Where it stands in `Graph.held_functions`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +116,7 @@ class Node:
     """
 
     callee: Any
-    """An `Op`, a `SubGraph` of this graph, a `LeafModule`, a `NamedFunction`, or `Control`."""
+    """An `Op`, a `SubGraph` of this graph, a `LeafModule`, a `HeldFunction`, a `NamedFunction`, or `Control`."""
     inputs: tuple[Any, ...]
     params: dict[str, Any]
     """Operands by keyword."""
@@ -173,6 +181,8 @@ def called(callee: Any) -> str:
     match callee:
         case LeafModule(path=path):
             return f"modules[{path!r}]"
+        case HeldFunction(name=name):
+            return f"functions[{name!r}]"
         case Control():
             return str(callee.value)
         case Op() | NamedFunction():

@@ -21,6 +21,7 @@ from workbench.graph.blocks import (
     Block,
     Control,
     GraphError,
+    HeldFunction,
     LeafModule,
     NamedFunction,
     Node,
@@ -187,6 +188,8 @@ class _Run:
                 return self.function(callee, arguments)
             case LeafModule(path=path):
                 result = self.module(path)(*arguments, **params)
+            case HeldFunction(name=name):
+                result = self.graph.held_functions[name](*arguments, **params)
             case NamedFunction(call=call):
                 result = call(*arguments, **params)
         _check_promise(self.graph, node, result)

@@ -1,7 +1,8 @@
 """A graph: a function of tensors and other values, with the tensors and modules that it holds.
 
-Its nodes call ops of the table, functions of the graph, modules kept whole, functions by name, and control flow, whose
-blocks nest. Every value has a type; every node knows the module it came from and the line of code that made it.
+Its nodes call ops of the table, functions of the graph, modules and functions kept whole, functions by name, and
+control flow, whose blocks nest. Every value has a type; every node knows the module it came from and the line of code
+that made it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from workbench.graph import symbols, walk
 from workbench.graph.blocks import (
     Block,
     GraphError,
+    HeldFunction,
     LeafModule,
     Node,
     SubGraph,
@@ -54,6 +56,8 @@ class Graph(SubGraph):
     """Other tensors that the function uses."""
     modules: dict[str, Any] = field(default_factory=dict)
     """Modules that are called whole, by their paths."""
+    held_functions: dict[str, Any] = field(default_factory=dict)
+    """Functions of the program's own that are called whole, by the names that the graph has for them."""
     functions: dict[str, SubGraph] = field(default_factory=dict)
     """Functions that nodes call, by their names."""
     seeds: list[Value] = field(default_factory=list)
@@ -220,6 +224,7 @@ class Graph(SubGraph):
         other.seeds = [twins.new(value) for value in self.seeds]
         other.noise = {twins.known(value): one for value, one in self.noise.items()}
         other.modules = dict(self.modules)
+        other.held_functions = dict(self.held_functions)
         other.functions = {name: twins.functions[one] for name, one in self.functions.items()}
         twins.fill(self, other)
         other.takes = filled(self.takes, twins.known)
@@ -246,7 +251,11 @@ def _name_for(callee: Any) -> str:
     """Return what to call what a callee gives: a name that Python can have, too."""
     if isinstance(callee, SubGraph):
         return "result"  # its own name is the function's in Python
-    name = callee.path if isinstance(callee, LeafModule) else called(callee).rpartition(".")[2]
+    match callee:
+        case LeafModule(path=name) | HeldFunction(name=name):
+            pass
+        case _:
+            name = called(callee).rpartition(".")[2]
     word = re.sub(r"\W+", "_", name).strip("_") or "value"
     return f"{word}_" if keyword.iskeyword(word) else word
 

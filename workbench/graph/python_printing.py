@@ -10,6 +10,7 @@ from workbench.graph.blocks import (
     Block,
     Control,
     GraphError,
+    HeldFunction,
     LeafModule,
     NamedFunction,
     Node,
@@ -55,6 +56,7 @@ _TAKEN = frozenset(
         "parameters",
         "constants",
         "modules",
+        "functions",
         "slice",
         "takes",
         "complex",
@@ -67,7 +69,8 @@ _TAKEN = frozenset(
 def python_text(graph: Graph) -> str:
     """Return the graph as a Python function of mappings, from names to the tensors that it holds, and its inputs.
 
-    A third mapping has its modules, where it calls some. Functions of the graph stand in front.
+    A third mapping has its modules, where it calls some, and another the functions of the program's own that it holds.
+    Functions of the graph stand in front.
 
     Raises `GraphError` where a name of the graph cannot be one in Python.
 
@@ -110,7 +113,8 @@ def _whole(graph: Graph, words: set[str]) -> str:
     head += [
         f'{writer.define(value)}: "{value.type}" = {writer.drawn(graph, value)}' for value in graph.seeds
     ]
-    before = ["parameters", "constants", *(["modules"] if graph.modules else [])]
+    kept = {"modules": graph.modules, "functions": graph.held_functions}
+    before = ["parameters", "constants", *(place for place, held in kept.items() if held)]
 
     def tail() -> Iterator[str]:
         for value, after in graph.updates.items():
@@ -197,7 +201,11 @@ class _Writer:
     def _called(self, callee: Any) -> str:
         if isinstance(callee, SubGraph):
             return callee.name
-        return called(callee) if isinstance(callee, NamedFunction | LeafModule) else f"ops.{callee.name}"
+        return (
+            called(callee)
+            if isinstance(callee, NamedFunction | LeafModule | HeldFunction)
+            else f"ops.{callee.name}"
+        )
 
     def _arguments(self, operands: Iterable[Any], keywords: dict[str, Any]) -> str:
         pairs = (f"{key}={self._operand(value)}" for key, value in keywords.items())

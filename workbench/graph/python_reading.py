@@ -13,7 +13,7 @@ from workbench.graph.types import Type
 
 __all__ = ["read_python"]
 
-_PLACES = ("parameters", "constants", "modules")
+_PLACES = ("parameters", "constants", "modules", "functions")
 """Arguments that are no inputs of the graph."""
 
 
@@ -67,14 +67,13 @@ class _Function:
     def _inputs(self, arguments: ast.arguments, last: bool) -> None:
         reader = self.reader
         names = [one.arg for one in arguments.args]
-        count = 0
-        # In this order only, and the modules only where there are some.
-        while count < len(names) and names[count : count + 1] == [_PLACES[count] if count < 3 else ""]:
-            count += 1
+        # In this order only; modules and functions only where there are some.
+        found = [name for name in _PLACES if name in names]
+        count = len(found) if names[: len(found)] == found else 0
         plain = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs)
-        if not plain or arguments.defaults or (count < 2 if last else count > 0):
+        if not plain or arguments.defaults or (found[:2] != [*_PLACES[:2]] if last else count > 0):
             raise reader.refuse("takes something else than parameters, constants and typed inputs")
-        self.places = _PLACES[:count]
+        self.places = tuple(found[:count])
         for one in arguments.args[count:]:
             reader.take(Value(one.arg, self._annotation(one.annotation)[0]))
 
@@ -293,6 +292,9 @@ class _Function:
                 # Else it is an argument of the function that happens to be called so.
                 if "modules" in self.places:
                     return reader.module(path)
+            case ast.Subscript(value=ast.Name(id="functions"), slice=ast.Constant(value=str() as path)):
+                if "functions" in self.places:
+                    return reader.held_function(path)
             case ast.Attribute():
                 return reader.named(ast.unparse(tree))
         raise reader.refuse(f"calls {ast.unparse(tree)[:80]!r}, which is nothing that a graph calls")

@@ -11,7 +11,7 @@ from workbench.base.size_expressions import Expression
 from workbench.base.size_guards import Guard, SizeScope
 from workbench.core.op import Op, ops
 from workbench.core.value import dims_of
-from workbench.graph.blocks import Block, GraphError, LeafModule, Node, SubGraph, Value
+from workbench.graph.blocks import Block, GraphError, HeldFunction, LeafModule, Node, SubGraph, Value
 from workbench.graph.draws import Noise
 from workbench.graph.inference import with_sizes
 from workbench.graph.ir import Graph
@@ -28,11 +28,14 @@ __all__ = ["Reader"]
 class Reader:
     """The graph as far as it was read."""
 
-    def __init__(self, tensors: Mapping[str, Any], modules: Mapping[str, Any]) -> None:
+    def __init__(
+        self, tensors: Mapping[str, Any], modules: Mapping[str, Any], held: Mapping[str, Any]
+    ) -> None:
         self.graph = Graph()
         self.functions: dict[str, SubGraph] = {}
         self.tensors = tensors
         self.modules = modules
+        self.held = held
         self.known: dict[str, Value] = {}
         self.line = 1
         self.returned = False
@@ -49,7 +52,8 @@ class Reader:
         """Begin a function. What was read before is one that it may call."""
         if self.returned:
             before = self.graph
-            if before.held() or before.seeds or before.updates or before.modules or before.takes:
+            kept = before.modules or before.held_functions
+            if before.held() or before.seeds or before.updates or kept or before.takes:
                 raise self.refuse(
                     f"comes after {before.name}, which holds something and is not the last function"
                 )
@@ -211,6 +215,13 @@ class Reader:
             raise self.refuse(f"needs a module: no module called {path!r} was given")
         self.graph.modules[path] = self.modules[path]
         return LeafModule(path)
+
+    def held_function(self, name: str) -> HeldFunction:
+        """Return a call of a function of the program's own, which the graph then holds."""
+        if name not in self.held:
+            raise self.refuse(f"needs a function: no function called {name!r} was given")
+        self.graph.held_functions[name] = self.held[name]
+        return HeldFunction(name)
 
     # -------------------------------------------------------------------------------------------- parts
 

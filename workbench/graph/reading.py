@@ -20,12 +20,16 @@ MOST_CHARACTERS = 1 << 24
 
 
 def parse(
-    source: str, tensors: Mapping[str, Any] | None = None, modules: Mapping[str, Any] | None = None
+    source: str,
+    tensors: Mapping[str, Any] | None = None,
+    modules: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> Graph:
     r"""Read what `text` or `python_text` wrote, and check it. `tensors` gives parameters and constants by name.
 
-    `modules` gives what the graph calls whole, by path. Raises `GraphError` with the line that is not understood, the
-    tensor or module that is missing, or what is not legal.
+    `modules` gives the modules that the graph calls whole, by path, `functions` the program's own functions, by name: a
+    text alone can call none of them. Raises `GraphError` with the line that is not understood, the tensor, module or
+    function that is missing, or what is not legal.
 
     >>> graph = parse("double(%x : f32[N:2]):\n  %y : f32[N:2] = mul(%x, 2)\n  return %y")
     >>> graph.nodes
@@ -35,7 +39,7 @@ def parse(
         raise GraphError(
             f"a graph's text has at most {MOST_CHARACTERS:,} characters, this one {len(source):,}"
         )
-    reader = Reader(tensors or {}, modules or {})
+    reader = Reader(tensors or {}, modules or {}, functions or {})
     try:
         # What Python would warn of in the text, such as a wrong escape, is nobody's mistake here.
         with warnings.catch_warnings():

@@ -17,6 +17,7 @@ from workbench.graph.blocks import (
     Block,
     Control,
     GraphError,
+    HeldFunction,
     LeafModule,
     NamedFunction,
     Node,
@@ -164,8 +165,8 @@ def _of_sub_graph(node: Node, sizes: SizeScope | None) -> Types:
     return (TupleType(given),)
 
 
-def _of_module(node: Node, sizes: SizeScope | None) -> None:
-    """A module is not looked into: what is written for its result is a promise."""
+def _not_looked_into(node: Node, sizes: SizeScope | None) -> None:
+    """What is kept whole is not looked into: what is written for its result is a promise."""
 
 
 def _of_named(node: Node, sizes: SizeScope | None) -> Types | None:
@@ -283,7 +284,12 @@ KINDS: dict[Any, Kind] = {
         lambda graph, one: graph.functions.get(one.name) is one, "a function of the graph", _of_sub_graph
     ),
     LeafModule: Kind(
-        lambda graph, one: one.path in graph.modules, "a module that the graph holds", _of_module
+        lambda graph, one: one.path in graph.modules, "a module that the graph holds", _not_looked_into
+    ),
+    HeldFunction: Kind(
+        lambda graph, one: one.name in graph.held_functions,
+        "a function that the graph holds",
+        _not_looked_into,
     ),
     NamedFunction: Kind(lambda graph, one: named(one.name) is one, "a function that is offered", _of_named),
     Control.IF: Kind(lambda graph, one: True, "", _of_if, ("then", "else")),

@@ -22,6 +22,7 @@ from workbench.graph.blocks import (
     NAME,
     Block,
     GraphError,
+    HeldFunction,
     LeafModule,
     NamedFunction,
     Node,
@@ -324,8 +325,8 @@ def _check_writes(node: Node) -> None:
         raise GraphError(f"{node.name} writes into {node.writes[0].name}, and ops write into nothing")
     if isinstance(node.callee, NamedFunction):
         _check_said(node, set(written_by(node.callee, node.inputs, node.params)))
-    elif not isinstance(node.callee, Op | LeafModule):
-        # A module kept whole is not looked into: what its node says is all that is known.
+    elif not isinstance(node.callee, Op | LeafModule | HeldFunction):
+        # What is kept whole is not looked into: what its node says is all that is known.
         _check_said(node, _written(node))
 
 

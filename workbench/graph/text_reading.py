@@ -19,7 +19,10 @@ _HEAD = re.compile(r"(\w+)\((.*)\):")
 # Names may have dots and digits: before `.shape[0]` as few characters as possible are the name.
 _NAME = re.compile(rf"%({NAME}?)(?=\.shape\[\d)|%({NAME})")
 _VALUE = re.compile(rf"%({NAME}) : ")
-_CALLEE = re.compile(r"""(?:@(?P<function>\w+)|modules\[(?P<module>'[^']*'|"[^"]*")\]|(?P<word>[\w.]+))\(""")
+_CALLEE = re.compile(
+    r"""(?:@(?P<function>\w+)|modules\[(?P<module>'[^']*'|"[^"]*")\]|"""
+    r"""functions\[(?P<held>'[^']*'|"[^"]*")\]|(?P<word>[\w.]+))\("""
+)
 _REST = re.compile(rf"(?: writes (?P<writes>%{NAME}(?:, %{NAME})*))?(?P<colon>:?)(?:  # (?P<where>.*))?")
 _CONTROL = {one.value: one for one in Control}
 
@@ -186,6 +189,8 @@ def _callee(reader: Reader, found: re.Match[str]) -> Any:
         return reader.function(found["function"])
     if found["module"] is not None:
         return reader.module(_text(reader, found["module"]))
+    if found["held"] is not None:
+        return reader.held_function(_text(reader, found["held"]))
     return reader.named(found["word"]) if "." in found["word"] else reader.op(found["word"])
 
 
