@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 
 
-@pytest.mark.parametrize(("name", "words"), [("fx", r"wb\.graph")])
+@pytest.mark.parametrize(("name", "words"), [("library", r"wb\.autograd\.Function")])
 def test_words_of_pytorch_that_are_others_here(name: str, words: str) -> None:
     with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{words}"):
         getattr(wb, name)

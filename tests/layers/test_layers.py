@@ -16,7 +16,7 @@ ORDER = [
     {"tensor", "linalg", "fft", "special", "sparse", "names", "return_types"},
     {"autograd", "graph", "func"},
     {"nn", "optim", "data"},
-    {"amp", "models", "distributions"},
+    {"amp", "models", "distributions", "fx"},
     {"quantization"},
     {"attribution", "embedding", "export", "interop"},
     {"train"},
