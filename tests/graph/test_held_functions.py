@@ -76,3 +76,9 @@ def test_what_it_gives_is_held_against_what_is_written(graph: Graph) -> None:
     graph.nodes[-1].outputs[0].type = INT
     with pytest.raises(GraphError, match=r"halved is written as int, and functions\['halved'\] gave"):
         graph(wb.ones(2))
+
+
+@pytest.mark.parametrize("name", ["peephole", "inline", "freeze", "constant_fold", "common_subexpressions"])
+def test_passes_keep_it(graph: Graph, name: str) -> None:
+    after = check(getattr(wb.graph.passes, name)(graph))
+    assert after.held_functions == {"halved": halved} and after(wb.tensor([8.0])).tolist() == [2.0]

@@ -37,9 +37,9 @@ from workbench.graph.vocabulary import named, narrow
 from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
-    "Block", "Control", "Cost", "Graph", "GraphError", "HeldFunction", "LeafModule", "NamedFunction", "Node", "Rewriter",
-    "SubGraph", "TensorType", "Type", "Value", "called", "check", "cost", "last_uses", "named", "narrow", "parse",
-    "passes", "python_text", "run", "run_apart", "text", "total", "trace", "types", "users", "walk",
+    "Block", "Control", "Cost", "Graph", "GraphError", "HeldFunction", "LeafModule", "NamedFunction", "Node",
+    "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check", "cost", "last_uses", "named", "narrow",
+    "parse", "passes", "python_text", "run", "run_apart", "text", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
 NAMED.give(named)

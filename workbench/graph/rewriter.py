@@ -76,7 +76,12 @@ class Rewriter:
 
     def __init__(self, graph: Graph) -> None:
         self.old = graph
-        self.graph = Graph(name=graph.name, single=graph.single, modules=dict(graph.modules))
+        self.graph = Graph(
+            name=graph.name,
+            single=graph.single,
+            modules=dict(graph.modules),
+            held_functions=dict(graph.held_functions),
+        )
         # What was ever taken stays taken: a name means one value in all steps of a run of passes.
         self.graph._names = dict(graph._names)
         self._functions: dict[SubGraph, SubGraph] = {}
