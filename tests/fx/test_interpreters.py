@@ -142,3 +142,14 @@ def test_proxies_of_nodes_add_to_their_graph() -> None:
     module.recompile()
     assert module(wb.tensor([-1.0, 2.0])).tolist() == [1.0, 5.0]
     assert [one.name for one in module.graph.nodes] == ["x", "scale", "gt", "mul_1", "mul", "add", "output"]
+
+
+def test_functions_take_proxies_for_as_long_as_somebody_has_one() -> None:
+    before = wb.sigmoid.__code__
+    graph = fx.Graph()
+    x = fx.Proxy(graph.placeholder("x"))
+    y = wb.sigmoid(x)
+    assert wb.sigmoid.__code__ is not before and wb.sigmoid(wb.zeros(1)).tolist() == [0.5]
+    assert [one.target for one in graph.find_nodes(op="call_function")] == [wb.sigmoid]
+    del x, y
+    assert wb.sigmoid.__code__ is before

@@ -15,20 +15,31 @@ tensor([2., 0.])
 from __future__ import annotations
 
 from workbench.base.public import words
-from workbench.fx import graph, graph_module, immutable_collections, interpreter, node, proxy
+from workbench.fx import (
+    graph,
+    graph_module,
+    immutable_collections,
+    interpreter,
+    node,
+    passes,
+    proxy,
+    subgraph_rewriter,
+)  # fmt: skip
 from workbench.fx.graph import Graph, PythonCode
 from workbench.fx.graph_module import GraphModule
 from workbench.fx.interpreter import Interpreter, Transformer
 from workbench.fx.node import Node, has_side_effect, map_aggregate, map_arg
 from workbench.fx.proxy import Attribute, ParameterProxy, Proxy, TraceError
+from workbench.fx.subgraph_rewriter import Match, replace_pattern
 from workbench.fx.tracer import Tracer, is_fx_tracing, symbolic_trace, wrap
 from workbench.fx.tracer_base import GraphAppendingTracer, TracerBase
 
 __all__ = [
-    "Attribute", "Graph", "GraphAppendingTracer", "GraphModule", "Interpreter", "Node", "ParameterProxy", "Proxy",
+    "Attribute", "Graph", "GraphAppendingTracer", "GraphModule", "Interpreter", "Match", "Node", "ParameterProxy",
+    "Proxy",
     "PythonCode", "TraceError", "Tracer", "TracerBase", "Transformer", "graph", "graph_module", "has_side_effect",
-    "immutable_collections", "interpreter", "is_fx_tracing", "map_aggregate", "map_arg", "node", "proxy",
-    "symbolic_trace", "wrap",
+    "immutable_collections", "interpreter", "is_fx_tracing", "map_aggregate", "map_arg", "node", "passes",
+    "proxy", "replace_pattern", "subgraph_rewriter", "symbolic_trace", "wrap",
 ]  # fmt: skip
 
 PYTORCH_FILES = ("_compatibility", "_symbolic_trace", "traceback")

@@ -76,7 +76,7 @@ class GraphModule(Module):
             )
         named = {one.target: one for one in graph.nodes if one.op in ("call_module", "get_attr")}
         # Outer ones first: what stands in a module comes with it.
-        for path in sorted(named, key=_depth):
+        for path in sorted(named, key=lambda one: one.count(".")):
             _take(self, root, path, named[path])
         self.graph = graph
 
@@ -187,10 +187,6 @@ class GraphModule(Module):
     def __str__(self) -> str:
         more = "# To see more debug info, please use `graph_module.print_readable()`"
         return f"{super().__repr__()}\n{self._code}\n{more}"
-
-
-def _depth(path: str) -> tuple[int, str]:
-    return path.count("."), path
 
 
 def _take(module: Module, root: Module | Mapping[str, Any], path: str, node: Any) -> None:

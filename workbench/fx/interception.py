@@ -24,7 +24,7 @@ from workbench.nn import Module, functional
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPARSE, SPECIAL, offers
 from workbench.tensor import Tensor
 
-__all__ = ["TRACING", "intercepted", "is_fx_tracing", "patched"]
+__all__ = ["TRACING", "intercept_for", "intercepted", "is_fx_tracing", "patched"]
 
 
 class _Tracing(threading.local):
@@ -237,6 +237,12 @@ def intercepted(functions: tuple[Any, ...] = (), kinds: Collection[type] = ()) -
         for one in own:
             _take_back((one,), id(one.function))
         _take_back(_offered(), 0)
+
+
+def intercept_for(owner: Any) -> None:
+    """Record calls with proxies, of all that is offered, for as long as `owner` is alive."""
+    _put(_offered(), 0)
+    weakref.finalize(owner, _take_back, _offered(), 0).atexit = False
 
 
 _swaps: weakref.WeakKeyDictionary[types.FunctionType, _Swap] = weakref.WeakKeyDictionary()

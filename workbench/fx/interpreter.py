@@ -10,6 +10,7 @@ from workbench.fx.checks import at
 from workbench.fx.codegen import _last_uses
 from workbench.fx.graph import Graph
 from workbench.fx.graph_module import GraphModule
+from workbench.fx.interception import intercepted
 from workbench.fx.node import Node, map_aggregate, map_arg
 from workbench.fx.proxy import Proxy
 from workbench.fx.tracer import Tracer
@@ -186,7 +187,8 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """Return a module of the new graph, with what the old one holds."""
-        result = super().run()
+        with intercepted():
+            result = super().run()
         if result is not None or any(node.op == "output" for node in self.graph.nodes):
             self.new_graph.output(map_proxies(result))
         for old in self.graph.nodes:

@@ -122,6 +122,8 @@ class Node:
         for value in self._call.values:
             value.of.users.pop(self, None)  # type: ignore[attr-defined]
         self._call.inputs, self._call.params = inputs, params
+        # What was seen of its result was of the call as it was.
+        self.value.type = ANY
         self._read()
 
     @property
@@ -144,6 +146,7 @@ class Node:
     @target.setter
     def target(self, target: Any) -> None:
         self._target = target
+        self.value.type = ANY
         self._called()
 
     @property

@@ -17,6 +17,7 @@ from workbench.base.public import words
 from workbench.base.source_location import calling_frame
 from workbench.base.symbolic_size import SymbolicNumber
 from workbench.fx.graph import Graph
+from workbench.fx.interception import intercept_for
 from workbench.fx.node import Node
 from workbench.fx.proxy import APPENDING, Proxy, TraceError, refuse_bool, told
 
@@ -136,11 +137,19 @@ class TracerBase:
 
 
 class GraphAppendingTracer(TracerBase):
-    """Adds to the end of a graph what is done with proxies of its nodes."""
+    """Adds to a graph what is done with proxies of its nodes: operators, methods, and calls of functions.
+
+    >>> import workbench as wb
+    >>> graph = wb.fx.Graph()
+    >>> x = wb.fx.Proxy(graph.placeholder("x"), wb.fx.GraphAppendingTracer(graph))
+    >>> wb.sigmoid(x).node.format_node()
+    '%sigmoid : [num_users=0] = call_function[target=workbench.sigmoid](args = (%x,), kwargs = {})'
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.scope: tuple[str, ...] = ()
+        # As long as anybody has a proxy of it, functions may be called with one.
+        intercept_for(self)
 
 
 APPENDING.give(GraphAppendingTracer)
