@@ -156,6 +156,7 @@ from workbench import distributions as distributions
 from workbench import embedding as embedding
 from workbench import export as export
 from workbench import func as func
+from workbench import fx as fx
 from workbench import graph as graph
 from workbench import hub as hub
 from workbench import interop as interop

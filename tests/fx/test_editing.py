@@ -219,11 +219,6 @@ BROKEN: list[tuple[str, Any, str]] = [
     ),
     ("two_outputs", lambda g: g.output(None), "Node 'output_1' is a second output beside 'output'"),
     ("behind_the_output", lambda g: g.call_function(wb.neg, (1,)), "Node 'neg' stands behind the output"),
-    (
-        "late_input",
-        lambda g: node(g, "relu").append(g.placeholder("late")),
-        "Node 'late' is an input behind a call",
-    ),
     ("one_name", lambda g: setattr(node(g, "relu"), "name", "x"), "Node redefined name x!"),
     ("target", lambda g: setattr(node(g, "add"), "target", "add"), "Node 'add': .* a Callable is expected"),
     (

@@ -29,10 +29,16 @@ from workbench.fx.graph import Graph, PythonCode
 from workbench.fx.graph_module import GraphModule
 from workbench.fx.interpreter import Interpreter, Transformer
 from workbench.fx.node import Node, has_side_effect, map_aggregate, map_arg
-from workbench.fx.proxy import Attribute, ParameterProxy, Proxy, TraceError
+from workbench.fx.proxy import (
+    Attribute,
+    GraphAppendingTracer,
+    ParameterProxy,
+    Proxy,
+    TraceError,
+    TracerBase,
+)  # fmt: skip
 from workbench.fx.subgraph_rewriter import Match, replace_pattern
 from workbench.fx.tracer import Tracer, is_fx_tracing, symbolic_trace, wrap
-from workbench.fx.tracer_base import GraphAppendingTracer, TracerBase
 
 __all__ = [
     "Attribute", "Graph", "GraphAppendingTracer", "GraphModule", "Interpreter", "Match", "Node", "ParameterProxy",

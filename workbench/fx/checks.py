@@ -56,7 +56,6 @@ def lint(graph: Graph) -> None:
     seen: set[Node] = set()
     names: set[str] = set()
     output: Node | None = None
-    placeholders = True
     for node in graph.nodes:
         if node.graph is not graph:
             raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
@@ -69,11 +68,6 @@ def lint(graph: Graph) -> None:
         _check_inputs(graph, node, seen)
         if node.name in names:
             raise RuntimeError(f"Node redefined name {node.name}!")
-        if node.op == "placeholder" and not placeholders:
-            raise RuntimeError(
-                f"Node '{node}' is an input behind a call: put it in front, with graph.inserting_before(first)"
-            )
-        placeholders = placeholders and node.op in ("placeholder", "get_attr")
         seen.add(node)
         names.add(node.name)
         output = node if node.op == "output" else None

@@ -197,7 +197,7 @@ def _take(module: Module, root: Module | Mapping[str, Any], path: str, node: Any
                 f"Node {node} referenced target {path} but that target was not provided in root! "
                 f"GraphModule({{{path!r}: …}}, graph) gives it"
             )
-        _put(module, path, root[path], buffer=isinstance(root[path], Tensor))
+        _put(module, path, root[path])
         return
     place, _, name = path.rpartition(".")
     owner = at(root, place) if place else root
@@ -205,15 +205,11 @@ def _take(module: Module, root: Module | Mapping[str, Any], path: str, node: Any
         raise RuntimeError(f"Node {node} referenced nonexistent target {path} of {type(root).__name__}")
     # A module that was taken over brought all that is in it.
     if at(module, path) is None:
-        _put(
-            module,
-            path,
-            getattr(owner, name),
-            buffer=isinstance(owner, Module) and name in owner._buffer_names,
-        )
+        kept = owner._buffer_names.get(name, True) if isinstance(owner, Module) else True
+        _put(module, path, getattr(owner, name), persistent=kept)
 
 
-def _put(root: Module, path: str, value: Any, buffer: bool) -> None:
+def _put(root: Module, path: str, value: Any, persistent: bool = True) -> None:
     """Put something at a path of a module, with empty modules on the way there."""
     place = root
     *parts, name = path.split(".")
@@ -221,8 +217,9 @@ def _put(root: Module, path: str, value: Any, buffer: bool) -> None:
         if not isinstance(getattr(place, part, None), Module):
             setattr(place, part, Module())
         place = getattr(place, part)
-    if isinstance(value, Tensor) and buffer and not isinstance(value, Parameter):
-        place.register_buffer(name, value)
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        # A tensor that the program made is a buffer: it goes into the state, and to a device, with the module.
+        place.register_buffer(name, value, persistent)
     else:
         setattr(place, name, value)
 

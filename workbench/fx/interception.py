@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from workbench.core.dispatch import apply
-from workbench.fx.proxy import proxy_in
+from workbench.fx.proxies import proxy_in
 from workbench.graph.vocabulary import MAKERS
 from workbench.nn import Module, functional
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPARSE, SPECIAL, offers

@@ -12,7 +12,7 @@ from workbench.fx.graph import Graph
 from workbench.fx.graph_module import GraphModule
 from workbench.fx.interception import intercepted
 from workbench.fx.node import Node, map_aggregate, map_arg
-from workbench.fx.proxy import Proxy
+from workbench.fx.proxies import Proxy
 from workbench.fx.tracer import Tracer
 from workbench.nn import Module
 

@@ -1,292 +1,157 @@
-"""`Proxy`: what a function is given while it is traced. What is done with it becomes a node; it has no numbers."""
+"""What makes nodes of what is done with proxies: operands are brought into the graph, results are proxies."""
 
 from __future__ import annotations
 
-import dis
-import linecache
-import operator
-import sys
-import warnings
+import dataclasses
+import enum
+import traceback
+import types
 from collections.abc import Callable, Iterator
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
+import numpy as np
+
+from workbench.base.devices import Device
+from workbench.base.dtypes import DType
 from workbench.base.public import words
-from workbench.base.seams import Seam
-from workbench.base.source_location import calling_frame, place
+from workbench.base.source_location import calling_frame
+from workbench.base.symbolic_size import SymbolicNumber
+from workbench.fx.graph import Graph
+from workbench.fx.interception import intercept_for
 from workbench.fx.node import Node
+from workbench.fx.proxies import APPENDING, Attribute, ParameterProxy, Proxy, TraceError, refuse_bool, told
 
-if TYPE_CHECKING:
-    from workbench.fx.tracer_base import TracerBase
+__all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
 
-__all__ = ["Attribute", "ParameterProxy", "Proxy", "TraceError", "proxy_in"]
-
-
-APPENDING = Seam("making nodes of a graph by proxies", "workbench.fx.tracer_base")
-
-
-class TraceError(ValueError):
-    """A function that cannot be traced: it asks for numbers, which there are none of."""
+_PLAIN = frozenset({int, float, bool, complex, str, bytes, type(None), type(...)})
+_LITERALS = (
+    int, float, complex, str, bytes, type(None), type(...), DType, Device, enum.Enum, np.dtype, np.generic, type,
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType,
+)  # fmt: skip
 
 
-class TraceTypeError(TraceError, TypeError):
-    """As PyTorch has it, where Python asks for a whole number."""
+class TracerBase:
+    """Makes nodes of calls that have proxies among their operands."""
+
+    graph: Graph
+    record_stack_traces: bool = False
+    """Whether nodes keep the whole stack of the program that made them, in `Node.stack_trace`."""
+    trace_asserts: bool = False
+    """Kept for programs that say it: an assertion on a value is refused like any other branch."""
+    proxy_buffer_attributes: bool = False
+    """Whether buffers that a module reads are proxies, as its parameters are."""
+    traced_func_name: str = "forward"
+    """The method that is traced."""
+
+    def create_node(
+        self,
+        kind: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:
+        """Make a node of operands that are the graph's; say at which line of the program that was."""
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        frame = calling_frame()
+        if frame is not None:
+            node.place = frame.f_code.co_filename, frame.f_lineno
+            if self.record_stack_traces:
+                node.stack_trace = "".join(traceback.format_stack(frame)).strip()
+        return node
+
+    def proxy(self, node: Node) -> Proxy:
+        """Return what stands for a node in the program."""
+        return Proxy(node, self)
+
+    def create_proxy(
+        self,
+        kind: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
+        type_expr: Any = None,
+        proxy_factory_fn: Callable[[Node], Proxy] | None = None,
+    ) -> Proxy:
+        """Make a node of operands of the program, and return what stands for it there."""
+        arg = self.create_arg
+        inputs = tuple([one if type(one) in _PLAIN else arg(one) for one in args])
+        params = {key: arg(one) for key, one in kwargs.items()} if kwargs else {}
+        node = self.create_node(kind, target, inputs, params, name, type_expr)
+        return self.proxy(node) if proxy_factory_fn is None else proxy_factory_fn(node)
+
+    def create_arg(self, a: Any) -> Any:
+        """Return an operand as the graph has it: nodes in the place of proxies. Raises `TraceError` for others."""
+        if isinstance(a, Proxy):
+            return a.node
+        if isinstance(a, tuple):
+            parts = [self.create_arg(one) for one in a]
+            return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)
+        if isinstance(a, list):
+            return [self.create_arg(one) for one in a]
+        if isinstance(a, dict):
+            for key in a:
+                if isinstance(key, Proxy):
+                    raise TraceError(
+                        told(f"{key!r} cannot be a key of a dict: a graph's keys are known before it runs")
+                    )
+            return {key: self.create_arg(one) for key, one in a.items()}
+        if isinstance(a, slice):
+            return slice(*[self.create_arg(one) for one in (a.start, a.stop, a.step)])
+        if isinstance(a, range):
+            return range(a.start, a.stop, a.step)
+        if dataclasses.is_dataclass(a) and not isinstance(a, type) and not isinstance(a, DType | Device):
+            fields = {one.name: self.create_arg(getattr(a, one.name)) for one in dataclasses.fields(a)}
+            return self.create_node("call_function", type(a), (), fields)
+        if isinstance(a, (Node, SymbolicNumber, *_LITERALS)):
+            return a
+        raise TraceError(
+            told(
+                f"argument of type: {type(a)} cannot stand in a graph: pass tensors, numbers, text, "
+                "or tuples, lists and "
+                "dicts of them; wb.fx.wrap keeps a function whole that needs another"
+            )
+        )
+
+    # ------------------------------------------------------------------ what programs override for values
+
+    def to_bool(self, obj: Proxy) -> bool:
+        """Say what a branch by a value does: it is refused."""
+        refuse_bool(obj)
+
+    def iter(self, obj: Proxy) -> Iterator[Proxy]:
+        """Say what a loop over a value does: it is refused."""
+        raise TraceError(
+            told(
+                "Proxy object cannot be iterated: how many items there are is known when it runs. "
+                "`a, b = x` takes as many "
+                "as there are names; for more, x.unbind(dim) by an index, or give the number in concrete_args"
+            )
+        )
+
+    def keys(self, obj: Proxy) -> Any:
+        """Return the keys of a dict among the inputs, as a value of the graph."""
+        return self.create_proxy("call_method", "keys", (obj,), {})
 
 
-class TraceRuntimeError(TraceError, RuntimeError):
-    """As PyTorch has it, where Python asks for a length."""
-
-
-_UNPACKING = dis.opmap["UNPACK_SEQUENCE"]
-
-
-def told(words: str) -> str:
-    """Return words with the line of the program that asked, as it is written."""
-    frame = calling_frame()
-    if frame is None:
-        return words
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    source = linecache.getline(file, line, frame.f_globals).strip()
-    return f"{place(file, line)}: {source}\n{words}" if source else f"{place(file, line)}: {words}"
-
-
-class Proxy:
-    """Stands for a value of a run: calls, operators, methods and attributes become nodes of the graph.
+class GraphAppendingTracer(TracerBase):
+    """Adds to a graph what is done with proxies of its nodes: operators, methods, and calls of functions.
 
     >>> import workbench as wb
     >>> graph = wb.fx.Graph()
-    >>> x = wb.fx.Proxy(graph.placeholder("x"))
-    >>> (x.relu() + 1).node.format_node()
-    '%add : [num_users=0] = call_function[target=operator.add](args = (%relu, 1), kwargs = {})'
+    >>> x = wb.fx.Proxy(graph.placeholder("x"), wb.fx.GraphAppendingTracer(graph))
+    >>> wb.sigmoid(x).node.format_node()
+    '%sigmoid : [num_users=0] = call_function[target=workbench.sigmoid](args = (%x,), kwargs = {})'
     """
 
-    def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        self.tracer = APPENDING(node.graph) if tracer is None else tracer
-        """Who makes the nodes."""
-        self.node = node
-
-    def __repr__(self) -> str:
-        return f"Proxy({self.node.name})"
-
-    def __format__(self, form: str) -> str:
-        warnings.warn(
-            told(
-                f"a text with {self!r} in it is made while tracing, once and for all: it has the name "
-                "and not the value. "
-                "A function that fx.wrap keeps whole is given the value in each run"
-            ),
-            stacklevel=2,
-        )
-        return format(repr(self), form)
-
-    def __getattr__(self, name: str) -> Attribute:
-        # What Python and notebooks look for is no attribute of the value.
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(f"'Proxy' object has no attribute {name!r}", name=name, obj=self)
-        return Attribute(self, name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __bool__(self) -> bool:
-        return self.tracer.to_bool(self)
-
-    def __iter__(self) -> Iterator[Proxy]:
-        count = _unpacked(sys._getframe(1))
-        if count is not None:
-            return (operator.getitem(self, i) for i in range(count))
-        return self.tracer.iter(self)
-
-    def __len__(self) -> int:
-        raise TraceRuntimeError(
-            told(
-                "'len' is not supported in symbolic tracing by default: a length is known when it runs. "
-                f"Write {self.node.name}.shape[0], which stays a value of the graph, or "
-                "wb.fx.wrap('len') at the top of "
-                "the module"
-            )
-        )
-
-    def __index__(self) -> int:
-        raise TraceTypeError(
-            told(
-                "'Proxy' object cannot be interpreted as an integer: it is known when it runs. For `range` over a size "
-                "give the number itself (concrete_args), or keep the loop in a function that wb.fx.wrap keeps whole"
-            )
-        )
-
-    def __int__(self) -> int:
-        raise TraceTypeError(told(_NUMBER.format("int()", "a real number", "int")))
-
-    def __float__(self) -> float:
-        raise TraceTypeError(told(_NUMBER.format("float()", "a real number", "float")))
-
-    def __complex__(self) -> complex:
-        raise TraceTypeError(told(_NUMBER.format("complex()", "a number", "complex")))
-
-    def __contains__(self, item: Any) -> bool:
-        raise TraceError(
-            told(
-                "Proxy object cannot be iterated, and `in` looks at each item: (x == item).any() is "
-                "a value of the graph, "
-                "and torch.where chooses by it"
-            )
-        )
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise TraceTypeError(
-            told(
-                "'Proxy' object does not support item assignment: write what gives a new tensor, "
-                "x = x.index_fill(…), x.masked_fill(…), x.slice_scatter(…) or torch.where(mask, value, x)"
-            )
-        )
-
-    def keys(self) -> Any:
-        """Return the keys of a dict: what the tracer says of it."""
-        return self.tracer.keys(self)
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        # As long as anybody has a proxy of it, functions may be called with one.
+        intercept_for(self)
 
 
-_NUMBER = (
-    "{0} argument must be a string or {1}, not 'Proxy': the number is known when it runs. Leave it a tensor (x.to(…), "
-    "x.item() stays a value of the graph), or wb.fx.wrap(function) keeps a function that needs {2} whole"
-)
-
-
-class Attribute(Proxy):
-    """An attribute of what a proxy stands for: read, or called as a method."""
-
-    def __init__(self, root: Proxy, attr: str) -> None:
-        self.root = root
-        self.attr = attr
-        self.tracer = root.tracer
-        self._node: Node | None = None
-
-    @property
-    def node(self) -> Node:  # type: ignore[override]
-        """The node that reads it: made when it is needed, as most are called."""
-        if self._node is None:
-            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
-        return self._node
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
-
-
-class ParameterProxy(Proxy):
-    """A parameter whose shape is known while tracing."""
-
-    def __init__(self, tracer: TracerBase, node: Node, name: str, param: Any) -> None:
-        super().__init__(node, tracer)
-        self.name = name
-        self.param = param
-
-    def __repr__(self) -> str:
-        return f"ParameterProxy({self.name})"
-
-    @property
-    def shape(self) -> Any:
-        """The sizes of the parameter, as numbers."""
-        return self.param.shape
-
-    @property
-    def ndim(self) -> int:
-        """How many dims the parameter has."""
-        return int(self.param.ndim)
-
-    def size(self, *dim: Any) -> Any:
-        """Return the sizes of the parameter, or one of them, as numbers."""
-        return self.param.size(*dim)
-
-    def dim(self) -> int:
-        """Return how many dims the parameter has."""
-        return int(self.param.ndim)
-
-    def numel(self) -> int:
-        """Return how many numbers the parameter has."""
-        return int(self.param.numel())
-
-    def nelement(self) -> int:
-        """Return how many numbers the parameter has."""
-        return int(self.param.numel())
-
-
-def _unpacked(frame: FrameType) -> int | None:
-    """Return into how many names a statement unpacks, as ``a, b = x`` does; None where it is something else."""
-    code = frame.f_code.co_code
-    at = frame.f_lasti
-    return code[at + 1] if at >= 0 and code[at] == _UNPACKING else None
-
-
-def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
-    def operator(self: Proxy, *operands: Any) -> Proxy:
-        return self.tracer.create_proxy("call_function", function, (self, *operands), {})
-
-    return operator
-
-
-def _backward(function: Callable[..., Any]) -> Callable[..., Any]:
-    def operator(self: Proxy, other: Any) -> Proxy:
-        return self.tracer.create_proxy("call_function", function, (other, self), {})
-
-    return operator
-
-
-for _name in (
-    "abs", "add", "and_", "eq", "floordiv", "ge", "getitem", "gt", "invert", "le", "lshift", "lt", "matmul", "mod",
-    "mul", "ne", "neg", "or_", "pos", "pow", "rshift", "sub", "truediv", "xor",
-):  # fmt: skip
-    setattr(Proxy, f"__{_name.rstrip('_')}__", _forward(getattr(operator, _name)))
-for _name in (
-    "add",
-    "and_",
-    "floordiv",
-    "lshift",
-    "matmul",
-    "mod",
-    "mul",
-    "or_",
-    "pow",
-    "rshift",
-    "sub",
-    "truediv",
-    "xor",
-):
-    setattr(Proxy, f"__r{_name.rstrip('_')}__", _backward(getattr(operator, _name)))
-del _name
-
-
-def proxy_in(operands: Any) -> Proxy | None:
-    """Return the first proxy among operands, also inside tuples, lists, dicts and slices; None where there is none."""
-    for one in operands:
-        if isinstance(one, Proxy):
-            return one
-        if isinstance(one, tuple | list):
-            found = proxy_in(one)
-        elif isinstance(one, dict):
-            found = proxy_in(one.values())
-        elif isinstance(one, slice):
-            found = proxy_in((one.start, one.stop, one.step))
-        else:
-            continue
-        if found is not None:
-            return found
-    return None
-
-
-def refuse_bool(proxy: Proxy) -> NoReturn:
-    """Say that no branch can be taken by a value, and what to write."""
-    raise TraceError(
-        told(
-            "symbolically traced variables cannot be used as inputs to control flow. Write "
-            "torch.where(condition, a, b) "
-            "where both branches give tensors; what is known before it runs is given in "
-            "concrete_args={'name': value}; a "
-            "function that wb.fx.wrap keeps whole, or a module that is a leaf, may branch"
-        )
-    )
-
+APPENDING.give(GraphAppendingTracer)
 
 __getattr__, __dir__ = words(__name__, __all__)

@@ -15,8 +15,8 @@ from workbench.fx.graph import Graph
 from workbench.fx.graph_module import GraphModule
 from workbench.fx.interception import TRACING, intercepted, is_fx_tracing, patched
 from workbench.fx.node import Node
-from workbench.fx.proxy import ParameterProxy, Proxy, TraceError, told
-from workbench.fx.tracer_base import TracerBase
+from workbench.fx.proxies import ParameterProxy, Proxy, TraceError, told
+from workbench.fx.proxy import TracerBase
 from workbench.nn import Module, Parameter, Sequential
 from workbench.tensor import Tensor
 
@@ -322,7 +322,8 @@ class Tracer(TracerBase):
             parameter.kind is parameter.VAR_KEYWORD
         )
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        annotation = _annotations(function).get(name)
+        # Of what is left over no single value has the type.
+        annotation = None if stars else _annotations(function).get(name)
         if name not in concrete:
             default = tuple(self.create_arg(one) for one in default)
             return self.create_proxy("placeholder", f"{stars}{name}", default, {}, type_expr=annotation)
