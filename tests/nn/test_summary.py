@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,16 @@ def test_html_is_escaped_and_bounded() -> None:
     assert "<script>" not in html and "&lt;script&gt;" in html
     assert "201 more modules" in html
     assert len(html) < 500_000
+
+
+def test_html_has_a_chip_for_every_dim_of_inputs_and_outputs() -> None:
+    html = wb.summary(nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten()), N=2, C=1, H=8, W=9)._repr_mimebundle_()
+    told = [
+        re.sub(r"<[^>]*>|&nbsp;", " ", row).split() for row in re.split(r"<b>[01]</b>", html["text/html"])
+    ]
+    assert told[0][:10] == ["Sequential", "of", "f32", "N", "2", "C", "1", "H", "8", "W"]
+    assert told[1][:9] == ["Conv2d", "N", "2", "C", "4", "H", "6", "W", "7"]
+    assert told[2][:3] == ["Flatten", "N", "2"] and "168" in told[2]
 
 
 def test_refusals() -> None:
