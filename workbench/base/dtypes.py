@@ -31,6 +31,7 @@ __all__ = [
     "get_default_dtype",
     "half_width",
     "is_dtype",
+    "number_dtype",
     "int8",
     "int16",
     "int32",
@@ -133,7 +134,10 @@ _BY_NAME = {one.name: one for one in _ALL} | {
 }
 # Codes lie in memory as plain integers: NumPy's type does not say that they are codes.
 _BY_NUMPY = {one.numpy: one for one in _ALL if not one.quantized}
-_PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
+_PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+"""What Python's own types ask for where a type is given: their width, as in NumPy and PyTorch."""
+_NUMBERS: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
+"""What Python's numbers become: `set_default_dtype` says it of floats and complex numbers."""
 # To NumPy bfloat16 is a type of raw bytes, of the kind V.
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _HALVES = frozenset({float16.numpy, bfloat16.numpy})
@@ -150,7 +154,7 @@ def get_default_dtype() -> DType:
     >>> get_default_dtype()
     workbench.float32
     """
-    return _PYTHON[float]
+    return _NUMBERS[float]
 
 
 def set_default_dtype(dtype: Any) -> None:
@@ -166,8 +170,8 @@ def set_default_dtype(dtype: Any) -> None:
     found = as_dtype(dtype)
     if not found.is_floating_point:
         raise DTypeError(f"only floating-point types are supported as the default type, got {found.name}")
-    _PYTHON[float] = found
-    _PYTHON[complex] = complex128 if found is float64 else complex64
+    _NUMBERS[float] = found
+    _NUMBERS[complex] = complex128 if found is float64 else complex64
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
@@ -193,14 +197,15 @@ def can_cast(from_: Any, to: Any) -> bool:
 def as_dtype(spec: Any) -> DType:
     """Return the type called `spec`: a `DType`, its name, a Python type or a NumPy type.
 
-    >>> as_dtype("float64"), as_dtype(int), as_dtype(np.uint8)
-    (workbench.float64, workbench.int64, workbench.uint8)
+    ``float`` is float64, whatever Python's floats become: that is `number_dtype`.
+
+    >>> as_dtype("float64"), as_dtype(int), as_dtype(float), as_dtype(np.uint8)
+    (workbench.float64, workbench.int64, workbench.float64, workbench.uint8)
     """
     if isinstance(spec, DType):
         return spec
     if isinstance(spec, str) and spec in _BY_NAME:
         return _BY_NAME[spec]
-    # Before NumPy is asked, which takes `float` for float64 whatever the default is.
     if isinstance(spec, type) and spec in _PYTHON:
         return _PYTHON[spec]
     try:
@@ -212,6 +217,15 @@ def as_dtype(spec: Any) -> DType:
             f"{spec!r} is not a data type of the workbench; it has {', '.join(one.name for one in _ALL)}"
         )
     return found
+
+
+def number_dtype(kind: type) -> DType:
+    """Return what Python's numbers of a type become: floats the default type, see `set_default_dtype`.
+
+    >>> number_dtype(float), number_dtype(complex), number_dtype(int)
+    (workbench.float32, workbench.complex64, workbench.int64)
+    """
+    return _NUMBERS.get(kind) or as_dtype(kind)
 
 
 def is_dtype(name: str) -> bool:
@@ -250,7 +264,7 @@ def promote(operands: tuple[tuple[np.dtype[Any], int] | bool | int | float | com
         if isinstance(operand, tuple):
             dtype, rank = operand[0], (0 if operand[1] else 1)
         else:
-            dtype, rank = as_dtype(type(operand)).numpy, 2
+            dtype, rank = number_dtype(type(operand)).numpy, 2
         before = ranks[rank]
         ranks[rank] = dtype if before is None else _together(before, dtype)
     result: np.dtype[Any] | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype, promote_types
+from workbench.base.dtypes import as_dtype, get_default_dtype, promote_types
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.lazy import Lazy
 from workbench.base.public import words
@@ -38,7 +38,7 @@ def from_pandas(data: Any, *, names: Any = _ABSENT, dtype: Any = None) -> Tensor
         raise TypeError(f"from_pandas: expected a Series or a DataFrame, got {type(data).__name__}")
     columns = [data.iloc[:, i] for i in range(data.shape[1])] if table else [data]
     kinds = [_kind(one) for one in columns]
-    common = as_dtype(float) if not kinds else kinds[0]
+    common = get_default_dtype() if not kinds else kinds[0]
     for kind in kinds[1:]:
         common = promote_types(common, kind)
     target = (common if dtype is None else as_dtype(dtype)).numpy

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.base import dlpack
 from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
-from workbench.base.dtypes import as_dtype, get_default_dtype, promote
+from workbench.base.dtypes import as_dtype, get_default_dtype, number_dtype, promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.memory_formats import check_pinned
 from workbench.base.numbers import check_range, fitted, number
@@ -119,7 +119,7 @@ def _type_within(data: Any, kind: str) -> np.dtype[Any]:
             # Long lists hold Python's numbers as a rule: their types are told without going from one to the next.
             types = set(map(type, one))
             if types <= _PYTHON_NUMBERS:
-                found.update(as_dtype(type_).numpy for type_ in types)
+                found.update(number_dtype(type_).numpy for type_ in types)
             else:
                 pending += one
         elif isinstance(one, Value):
@@ -127,11 +127,11 @@ def _type_within(data: Any, kind: str) -> np.dtype[Any]:
         elif isinstance(one, np.ndarray | np.generic):
             found.add(one.dtype)
         elif type(one) in _PYTHON_NUMBERS:
-            found.add(as_dtype(type(one)).numpy)
+            found.add(number_dtype(type(one)).numpy)
     # As in PyTorch one weighs as much as another here: a tensor without dims is no weaker than one with.
     common = promote(tuple((dtype, 1) for dtype in found)) if found else None
     if common is None or common.kind not in ("fV" if kind == "f" else "c"):
-        return as_dtype(float if kind == "f" else complex).numpy
+        return number_dtype(float if kind == "f" else complex).numpy
     return common
 
 
@@ -385,7 +385,7 @@ def full(
     made = isinstance(fill_value, SymbolicFloat)
     value = fill_value if made else scalar("full", "fill_value", fill_value)
     kind = float if made else int if isinstance(value, SymbolicSize) else type(value)
-    target = as_dtype(dtype if dtype is not None else kind).numpy
+    target = (number_dtype(kind) if dtype is None else as_dtype(dtype)).numpy
     if OPEN and creation.is_symbolic(*sizes, value):
         return settled(creation.filled(sizes, value, target), names, requires_grad, device)
     return finish(np.full(sizes, fitted("full", plain(value), target), target), names, requires_grad, device)

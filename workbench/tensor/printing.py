@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype
+from workbench.base.dtypes import number_dtype
 from workbench.base.sparse_array import SparseArray
 from workbench.base.symbolic_size import hint
 from workbench.core.backend import backend_of, device_of
@@ -183,7 +183,7 @@ def _suffix(tensor: Any) -> list[str]:
         parts.append(f"device={str(device_of(tensor.payload))!r}")
     # The types that a literal would give are left out, as in PyTorch.
     literal = (float,) if hint(math.prod(tensor.payload.shape)) == 0 else (float, complex, int, bool)
-    if tensor.dtype not in map(as_dtype, literal):
+    if tensor.dtype not in map(number_dtype, literal):
         parts.append(f"dtype=workbench.{tensor.dtype.name}")
     if tensor._names is not None:
         parts.append(f"names={tensor._names}")

@@ -40,6 +40,11 @@ __all__ = ["BACKWARD", "Tensor"]
 
 _compiled_fill, _compiled_copy = (None, None) if eager is None else (eager.filled, eager.copied)
 """Write into plain memory and say so; where that could be noticed, or refused, they do nothing."""
+_STATE = (
+    "payload", "_names", "_labels", "_owner", "_requires_grad", "_grad_fn", "_output", "_view", "_seen", "_leaf",
+    "_borrowed", "_inference", "_past", "_origin",
+)  # fmt: skip
+"""What makes one value a view of another: its numbers, and its place on the tape."""
 BACKWARD = Seam("the walk over the tape", "workbench.autograd.engine")
 """``BACKWARD(tensors, gradients, retain_graph, create_graph, None, inputs)``: what `Tensor.backward` does."""
 
@@ -74,11 +79,18 @@ class Tensor(Methods):
         """Make a tensor of the default type with a copy of `data`; `workbench.tensor` keeps the type of the data.
 
         Whole numbers are sizes: ``Tensor(2, 3)`` has memory as it is, and so has ``Tensor(x.size())``. A tensor is
-        copied as it is.
+        viewed: its type, memory and gradients are shared.
         """
         check_device("Tensor", device)
-        kept = data[0].dtype if len(data) == 1 and isinstance(data[0], Tensor) else get_default_dtype()
-        self.payload = values_of("Tensor", data, kept.numpy)
+        if len(data) == 1 and isinstance(data[0], Tensor):
+            # The view itself cannot be returned: this is another object, in the same state.
+            view = data[0][...]
+            for slot in _STATE:
+                setattr(self, slot, getattr(view, slot))
+            if names is not None:
+                self._names = check_names(names, len(self.payload.shape))
+            return
+        self.payload = values_of("Tensor", data, get_default_dtype().numpy)
         self._names = check_names(names, self.payload.ndim) if names is not None else None
 
     # ------------------------------------------------------------------------------------- what it is

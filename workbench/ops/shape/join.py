@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.foreign import called, mending
 from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
@@ -153,10 +154,15 @@ def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     (3, 3)
     """
     several = _several(tensors, "cat")
-    # Numbers count as rank 0, and are refused further down with PyTorch's words.
+    # What is no tensor counts as rank 0, and is refused further down.
     ranks = {len(one.payload.shape) if isinstance(one, Value) else 0 for one in several}
     if len(ranks) == 1 and 0 not in ranks:  # as nearly always: nothing to look after
         return ops.cat(*several, dim=dim_index(dims_of(several[0]), dim, "cat"))
+    for place, one in enumerate(several):
+        if not isinstance(one, Value):
+            raise TypeError(
+                f"cat(): expected Tensor as element {place} in argument 0, but got {called(one)}: {mending(one)}"
+            )
     # What counts for sizes are tensors other than the empty one that PyTorch lets stand for "nothing yet".
     fitting = [one for one in several if not _is_nothing(one)] or several
     for one in fitting:

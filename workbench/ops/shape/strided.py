@@ -261,7 +261,7 @@ def view(input: Tensor, *shape: Size, size: Size | None = None, dtype: DTypeLike
     Traceback (most recent call last):
     workbench.base.errors.DimensionError: view: view size is not compatible with input tensor's size and stride ...
     """
-    if dtype is None and len(shape) == 1 and isinstance(shape[0], DType):
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], DType | type):
         dtype = shape[0]
     if dtype is not None:
         return _view_dtype(input, as_dtype(dtype).numpy)
