@@ -266,14 +266,24 @@ _LATER_FROM = {
 PYTORCH_FILES = ("_tensor", "functional", "torch_version")
 """Files of PyTorch's whose names are offered here: ``python -m workbench.torch`` finds them."""
 
+_RAGGED = (
+    "tensors of rows of different lengths are not here: nn.utils.rnn.pad_sequence(rows, batch_first=True) pads them, "
+    "and nn.utils.rnn.pack_sequence(rows, enforce_sorted=False) packs them for recurrent layers"
+)
+_STEPS = (
+    "a layer does it with its own weights: wb.nn.LSTM, wb.nn.GRU, wb.nn.RNN, and their cells for single steps"
+)
 _ELSEWHERE = {
+    "_VF": _STEPS,
+    **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_tanh"), _STEPS),
     "_C": "it is PyTorch's compiled part: whatever a program looks for there has a name of its own",
     "_dynamo": "nothing is compiled here, wb.compile hands back what it is given: leave its settings out",
     "_inductor": "nothing is compiled here, wb.compile hands back what it is given: leave its settings out",
     "float8_e4m3fn": "there are no floats of 8 bits: float16 and bfloat16 are the narrowest",
     "float8_e5m2": "there are no floats of 8 bits: float16 and bfloat16 are the narrowest",
     "library": "an op is declared as a record: wb.autograd.Function gives a function a gradient of its own",
-    "nested": "tensors of rows of different lengths are not here: pad them, or nn.utils.rnn packs them",
+    "jagged": _RAGGED,
+    "nested": _RAGGED,
     "ops": "functions are called by their names in wb: there is no second table of them",
     "symeig": "PyTorch has it no more either: wb.linalg.eigh(x) gives eigenvalues and vectors",
 }

@@ -89,3 +89,26 @@ def test_a_third_derivative_is_refused_in_words() -> None:
     second = wb.autograd.grad(first, a, create_graph=True)[0]
     with pytest.raises(wb.AutogradError, match="third derivative of a gamma quantile"):
         wb.autograd.grad(second, a)
+
+
+def test_draws_by_rejection_move_as_the_quantile_does_once_and_twice() -> None:
+    shape = wb.tensor([0.3, 2.0, 9.0, 40.0], dtype=wb.float64, requires_grad=True)
+    drawn = ops.standard_gamma(shape, seed=5)
+    even = wb.special.gammainc(shape.detach(), drawn.detach())
+    weights = wb.tensor([1.0, -2.0, 0.5, 3.0], dtype=wb.float64)
+    found = []
+    for z in (drawn, ops.gammaincinv(shape, even)):
+        (first,) = wb.autograd.grad((z * weights).sum(), [shape], create_graph=True)
+        (second,) = wb.autograd.grad((first * first).sum(), [shape])
+        found.append((z.detach().numpy(), first.detach().numpy(), second.numpy()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_a_draw_is_the_same_with_a_gradient_and_without() -> None:
+    shape = wb.tensor([0.5, 3.0], requires_grad=True)
+    wb.manual_seed(3)
+    drawn = wb.distributions.Gamma(shape, wb.ones(2)).rsample((4,))
+    wb.manual_seed(3)
+    assert drawn.requires_grad
+    assert drawn.tolist() == wb.distributions.Gamma(shape.detach(), wb.ones(2)).sample((4,)).tolist()

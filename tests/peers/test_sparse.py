@@ -139,7 +139,9 @@ def test_the_gradient_of_a_sparse_leaf_is_pytorchs() -> None:
 
 
 SPARSE_STEPS: dict[str, dict[str, Any]] = {
-    "SGD": {"lr": 0.1}, "SGD maximizing": {"lr": 0.1, "maximize": True}, "Adagrad": {"lr": 0.1, "lr_decay": 0.01},
+    "SGD": {"lr": 0.1}, "SGD maximizing": {"lr": 0.1, "maximize": True},
+    "SGD momentum": {"lr": 0.1, "momentum": 0.9, "dampening": 0.25},
+    "SGD nesterov": {"lr": 0.1, "momentum": 0.9, "nesterov": True}, "Adagrad": {"lr": 0.1, "lr_decay": 0.01},
     "SparseAdam": {"lr": 0.1, "betas": (0.8, 0.95)}, "SparseAdam maximizing": {"maximize": True},
 }  # fmt: skip
 
@@ -166,7 +168,15 @@ def test_tables_learn_by_sparse_gradients(name: str, bags: bool) -> None:
             optimizer.step()
         state = optimizer.state_dict()["state"].get(0, {})
         found.append(
-            (table.weight.detach().numpy(), {key: np.asarray(one) for key, one in state.items()}, places_of)
+            # PyTorch keeps a momentum with its places, of which we keep all values.
+            (
+                table.weight.detach().numpy(),
+                {
+                    key: np.asarray(one.to_dense() if getattr(one, "is_sparse", False) else one)
+                    for key, one in state.items()
+                },
+                places_of,
+            )
         )
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
     assert found[0][2] == found[1][2]

@@ -85,3 +85,15 @@ def test_what_cannot_be_put_behind_tensors_is_told_with_its_place(foreign: objec
         match=rf"cat\(\): expected Tensor as element 1 in argument 0, but got '{kind}': wb.tensor\(...\) makes one",
     ):
         wb.cat([wb.ones(3), foreign])
+
+
+@pytest.mark.parametrize("door", ["nested", "jagged"])
+def test_rows_of_different_lengths_say_what_to_do(door: str) -> None:
+    with pytest.raises(
+        AttributeError, match=r"different lengths are not here: nn.utils.rnn.pad_sequence\(rows"
+    ):
+        getattr(wb, door)
+    rows = [wb.ones(2), wb.ones(3)]
+    assert wb.nn.utils.rnn.pad_sequence(rows, batch_first=True).shape == (2, 3)
+    assert wb.nn.utils.rnn.pack_sequence(rows, enforce_sorted=False).data.shape == (5,)
+    assert wb.ones(2).is_nested is False

@@ -8,7 +8,6 @@ import numpy as np
 
 from workbench.base.dtypes import DType
 from workbench.core.op import ops
-from workbench.core.stack import grad_enabled
 from workbench.core.typing import Tensor
 from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.noise import noise
@@ -54,16 +53,14 @@ def _share(sizes: Sequence[int]) -> Tensor:
 
 
 def _gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
-    if grad_enabled():
-        return ops.gammaincinv(concentration, _share(sizes))
     return ops.standard_gamma(concentration.expand(tuple(sizes)), seed=seed_from())
 
 
 def standard_gamma(sizes: Sequence[int], concentration: Tensor) -> Tensor:
     """Return draws from gamma distributions of rate 1, differentiable in the concentration.
 
-    Where gradients are recorded a draw is the quantile of an even one: its gradient is that of the quantile where the
-    even draw stays. Elsewhere it is drawn by rejection, in a tenth of the time.
+    They are drawn by rejection; the gradient is that of the quantile whose even draw stays, which has the same
+    distribution.
     """
     drawn: Tensor = ops.to(_gamma(sizes, concentration.double()), dtype=concentration.payload.dtype)
     return drawn.clamp(float(finfo(drawn.dtype).tiny))

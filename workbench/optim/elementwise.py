@@ -84,7 +84,10 @@ class Elementwise(Optimizer):
             odd = optimizer_step(self.rule, self.state, begun, keys, numbers, True) if begun else []
             left = [one for one in left if id(one) not in fresh] + odd
         for parameter in left:
-            if type(parameter._grad.payload) is SparseArray:
+            sparse = type(parameter._grad.payload) is SparseArray
+            if sparse:
+                self._check_sparse(group)
+            if sparse and not self._moves_all(group):
                 self._step_sparsely(parameter, group)
             else:
                 self._step_plainly(parameter, group, id(parameter) in fresh)
@@ -93,7 +96,6 @@ class Elementwise(Optimizer):
         """Move what a sparse gradient reaches: the rows that are there, each of which it has once."""
         entry = self.state.get(parameter, {})
         self._check_sizes(parameter, entry)
-        self._check_sparse(group)
         found = coalesce(alias_off_tape(parameter._grad)).payload
         if self.counts:
             entry["step"].payload[...] += 1
@@ -114,6 +116,10 @@ class Elementwise(Optimizer):
     def _check_sparse(self, group: Group) -> None:
         """Refuse a step by a sparse gradient, unless the rule leaves alone what has no gradient."""
         check_dense(self, group["params"])
+
+    def _moves_all(self, group: Group) -> bool:
+        """Say whether a sparse gradient moves values too that have none."""
+        return False
 
     def _begin(self, parameter: Any, group: Group) -> bool:
         """Make the state that a parameter lacks, and say whether there was any to make."""
@@ -152,7 +158,8 @@ class Elementwise(Optimizer):
         # Numbers kept for each parameter are changed in place, and so need no copying back.
         numbers: Arrays = {key: entry[key].payload for key in self.scalars}
         steps = {"step": float(entry["step"].payload)} if self.counts else {}
-        gradient = _to_compute_in(parameter._grad.payload)
+        given = parameter._grad.payload
+        gradient = _to_compute_in(given.dense() if type(given) is SparseArray else given)
         if group.get("maximize"):
             # Not in place: the gradient belongs to the program.
             gradient = -gradient

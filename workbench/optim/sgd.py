@@ -82,11 +82,14 @@ class SGD(Elementwise):
         return frozenset(), self.known  # momentum begins with the first step that finds none
 
     def _check_sparse(self, group: Group) -> None:
-        if group["momentum"] or group["weight_decay"]:
+        if group["weight_decay"]:
             raise RuntimeError(
-                "SGD takes sparse gradients without momentum and weight_decay, which move what has no gradient, too: "
-                "leave them 0"
+                "SGD takes sparse gradients without weight_decay, which moves what has no gradient, too: leave it 0"
             )
+
+    def _moves_all(self, group: Group) -> bool:
+        # What moved goes on moving, whether it has a gradient this time or not.
+        return bool(group["momentum"])
 
     def _move(self, parameter: Any, gradient: Any, state: Arrays, group: Group) -> None:
         momentum = group["momentum"]

@@ -128,6 +128,11 @@ class Tensor(Methods):
         return self.layout is sparse_csr
 
     @property
+    def is_nested(self) -> bool:
+        """False: tensors of rows of different lengths are not here. `nn.utils.rnn.pad_sequence` pads such rows."""
+        return False
+
+    @property
     def is_cpu(self) -> bool:
         """True if the values are in the memory of the CPU."""
         return self.device.type == "cpu"

@@ -241,6 +241,8 @@ def check_op(op: Op) -> None:
             if "estimate" not in op.properties:
                 gradcheck(op, sample)
             check_rule_without_numbers(op, sample)
-            check_second_order(op, sample)
+            # What stands in for a derivative does so again where the rule reads the output: no difference shows it.
+            if not ("estimate" in op.properties and op.saves.output):
+                check_second_order(op, sample)
     _check_memory(op, samples)
     _check_bad(op)

@@ -14,7 +14,8 @@ import numpy as np
 from workbench.base.dims import broadcast
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
-from workbench.core.op import Absent, Op, Sample, Saves
+from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.ops.special.gamma_quantile import as_values
 
 __all__ = ["BINOMIAL", "POISSON", "STANDARD_GAMMA", "VON_MISES"]
 
@@ -131,13 +132,13 @@ STANDARD_GAMMA = Op(
     rule="names and sizes pass through",
     dtype=FLOAT,
     forward=_standard_gamma,
-    vjp=Absent(
-        "it is drawn by rejection, which is not smooth in the concentration: gammaincinv of even draws is"
-    ),
-    saves=Saves((), output=False),
+    # What rejection accepts jumps with the concentration. The draw is a quantile as well, whose slope is smooth: the
+    # same distribution moves in the same way (Figurnov et al. 2018), whoever has drawn.
+    vjp=lambda c, g: (ops.mul(g, ops.gamma_quantile_slope(as_values(c)[0], c.out)),),
+    saves=Saves((0,), output=True),
     samples=lambda: [
         Sample((grid(3, 4, low=0.3, high=9.0),), {"seed": 3}, names=(("N", "C"),)),
         Sample((grid(low=0.3, high=9.0),), {"seed": 4}),
     ],
-    properties=frozenset({"same"}),
+    properties=frozenset({"same", "estimate"}),
 )
