@@ -146,6 +146,10 @@ def _attention(gradient: bool) -> Iterator[Call]:
                 yield (q, k, v, floats(2, 1, queries, keys)), params
 
 
+_SCORES = ((90, 37), (3, 7, 45), (2, 5, 9, 19))
+"""Of rows, of places side by side, and of images, which may lie channels-last."""
+
+
 _WINDOWS: dict[str, Callable[[], Iterator[Call]]] = {
     **{
         f"conv{n}d{'_' if part else ''}{part}": lambda n=n, part=part: _conv(n, part=part)  # type: ignore[misc]
@@ -199,12 +203,21 @@ _LISTED: dict[str, Callable[[], list[Call]]] = {
         ((floats(3, 19, 3), floats(6, 19, 3)), {"dim": 0}),
     ],
     "cross_entropy": lambda: [
-        ((floats(90, 37), places(37, 90)), {"reduction": reduction, "ignore_index": 3})
-        for reduction in ("none", "mean", "sum")
+        ((floats(*shape), places(shape[1], shape[0], *shape[2:])), {"ignore_index": 3, **params})
+        for shape in _SCORES
+        for params in ({"reduction": "none"}, {"reduction": "mean", "smoothing": 0.2}, {"reduction": "sum"})
     ],
     "cross_entropy_gradient": lambda: [
-        ((floats(*each), floats(90, 37), places(37, 90)), {"reduction": reduction, "ignore_index": 3})
-        for reduction, each in (("none", (90,)), ("mean", ()), ("sum", ()))
+        (
+            (
+                floats(*(shape[0], *shape[2:]) if params["reduction"] == "none" else ()),
+                floats(*shape),
+                places(shape[1], shape[0], *shape[2:]),
+            ),
+            {"ignore_index": 3, **params},
+        )
+        for shape in _SCORES
+        for params in ({"reduction": "none", "smoothing": 0.2}, {"reduction": "mean"}, {"reduction": "sum"})
     ],
     "layer_norm": lambda: [
         ((floats(9, 5, 37), floats(5, 37), floats(5, 37)), {"count": 2, "eps": 1e-5}),

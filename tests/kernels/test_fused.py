@@ -11,6 +11,7 @@ import workbench as wb
 from workbench.base.errors import DimensionIndexError
 from workbench.kernels.loader import native
 from workbench.ops import ops
+from workbench.ops.nn.loss.cross_entropy import smoothed_nll_loss
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not there")
 
@@ -23,21 +24,25 @@ def floats(*shape: int) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
 @pytest.mark.parametrize("ignored", [-100, 0])
-@pytest.mark.parametrize(("rows", "classes"), [(1, 2), (5, 3), (64, 10), (33, 17), (20, 1000)])
-def test_cross_entropy(rows: int, classes: int, ignored: int, reduction: str) -> None:
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(
+    "shape", [(1, 2), (5, 3), (64, 10), (33, 17), (20, 1000), (3, 17, 40), (2, 3, 9, 130), (2, 300, 1)]
+)
+def test_cross_entropy(shape: tuple[int, ...], smoothing: float, ignored: int, reduction: str) -> None:
     """Scores far from 0, where a sum of exponentials would overflow and their logarithm lose digits."""
-    x, target = floats(rows, classes) * 5 + 1000, DRAW.integers(0, classes, rows)
+    places = (shape[0], *shape[2:])
+    x, target = floats(*shape) * 5 + 1000, DRAW.integers(0, shape[1], places)
     target[-1] = 1
-    params: dict[str, Any] = {"reduction": reduction, "ignore_index": ignored}
+    params: dict[str, Any] = {"reduction": reduction, "ignore_index": ignored, "smoothing": smoothing}
     found = native.cross_entropy(x, target, **params)
     np.testing.assert_allclose(
         found, ops.cross_entropy.forward(x.astype(float), target, **params), rtol=1e-5, atol=1e-5
     )
-    g = floats(rows) if reduction == "none" else np.asarray(floats(1)[0])
+    g = floats(*places) if reduction == "none" else np.asarray(floats(1)[0])
     slopes = native.cross_entropy_gradient(g, np.asfortranarray(x), target, **params)
     expected = ops.cross_entropy_gradient.forward(g.astype(float), x.astype(float), target, **params)
     np.testing.assert_allclose(slopes, expected, rtol=1e-5, atol=2e-6)
-    assert not slopes[target == ignored].any()
+    assert not np.moveaxis(slopes, 1, -1)[target == ignored].any()
 
 
 def test_cross_entropy_is_what_its_parts_are() -> None:
@@ -50,6 +55,33 @@ def test_cross_entropy_is_what_its_parts_are() -> None:
     np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-7)
     again: list[Any] = [wb.autograd.grad((one * one).sum(), [x])[0] for one in found]
     np.testing.assert_allclose(again[0].numpy(), again[1].numpy(), rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+def test_smoothed_cross_entropy_is_what_its_parts_are(reduction: str) -> None:
+    x, target = wb.tensor(floats(3, 5, 4), requires_grad=True), wb.tensor(DRAW.integers(0, 5, (3, 4)))
+    params: dict[str, Any] = {"reduction": reduction, "ignore_index": 2}
+    whole: Any = wb.nn.functional.cross_entropy(x, target, label_smoothing=0.3, **params)
+    parts: Any = smoothed_nll_loss(wb.log_softmax(x, 1), target, None, smoothing=0.3, **params)
+    np.testing.assert_allclose(whole.item(), parts.item(), rtol=1e-6)
+    found: list[Any] = [wb.autograd.grad(one, [x], create_graph=True)[0] for one in (whole, parts)]
+    first, second = (one.detach().numpy() for one in found)
+    np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-6)
+    again: list[Any] = [wb.autograd.grad((one * one).sum(), [x])[0] for one in found]
+    np.testing.assert_allclose(again[0].numpy(), again[1].numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4, 9), (4, 9, 3)])
+def test_infinite_scores_that_do_not_count(shape: tuple[int, ...]) -> None:
+    """A score of minus infinity is a class that there is not, and what is ignored has no loss, whatever it scores."""
+    x, target = floats(*shape), np.zeros((shape[0], *shape[2:]), np.int64)
+    x[:, 3], x[1], target[1] = -np.inf, np.inf, 7
+    params: dict[str, Any] = {"reduction": "mean", "ignore_index": 7}
+    assert np.isfinite(native.cross_entropy(x, target, **params))
+    slopes = native.cross_entropy_gradient(np.float32(1).reshape(()), x, target, **params)
+    assert np.isfinite(slopes).all()
+    assert not slopes[1].any()
+    assert native.cross_entropy(x, target, smoothing=0.1, **params) == np.inf
 
 
 def test_classes_that_there_are_not() -> None:

@@ -32,13 +32,15 @@ def _with(run: Callable[..., Any], logarithm: bool) -> Callable[..., Any]:
     return along
 
 
-def _accepts_scores(x: Any, target: Any, *, reduction: str, ignore_index: int) -> bool:
+def _accepts_scores(
+    x: Any, target: Any, *, reduction: str, ignore_index: int, smoothing: float = 0.0
+) -> bool:
     return (
         type(x) is np.ndarray
         and type(target) is np.ndarray
         and x.dtype == FLOAT32
         and target.dtype == _INT64
-        and x.ndim == 2
+        and x.ndim >= 2
         and x.size > 0
     )
 
@@ -47,9 +49,9 @@ def _accepts_loss(gradient: Any, x: Any, target: Any, **params: Any) -> bool:
     return type(gradient) is np.ndarray and gradient.dtype == FLOAT32 and _accepts_scores(x, target, **params)
 
 
-def _cross_entropy(x: Any, target: Any, *, reduction: str, ignore_index: int) -> Any:
+def _cross_entropy(x: Any, target: Any, **params: Any) -> Any:
     try:
-        return native.cross_entropy(x, target, reduction=reduction, ignore_index=ignore_index)
+        return native.cross_entropy(x, target, **params)
     except IndexError as error:
         classes = x.shape[1]
         raise DimensionIndexError(

@@ -1,4 +1,4 @@
-// Softmax, its logarithm and their gradients along any dimension of float32.
+// Softmax, its logarithm and their gradients along any dimension of float32; cross entropy of scores and classes.
 #include "softmax.hpp"
 
 #include <algorithm>
@@ -92,65 +92,101 @@ nb::object softmax_gradient(const Input<float>& gradient, const Input<float>& y,
     return out.to_python();
 }
 
-using Classes = Operand<std::int64_t, nb::ndim<1>>;
+using Classes = Input<std::int64_t>;
 
-// Scores [N, C] and a class for each; counts those that are not ignored, and refuses classes that there are not.
+// Scores [N, C, ...] and a class for each place; counts those that are not ignored, and refuses classes that there are not.
+// Where classes lie side by side, as of channels-last images, each place is a row of them; else places lie side by side.
 struct Scores {
-    std::int64_t rows, columns, counted = 0;
+    Dims shape, order;
+    std::int64_t classes, places, counted = 0;
+    Slices slices;
     Dense<std::int64_t> targets;
+    Dense<float> values;
 
-    Scores(const Dims& shape, const Classes& classes, std::int64_t ignored)
-        : rows(shape.size() == 2 ? shape[0] : 0), columns(shape.size() == 2 ? shape[1] : 0),
-          targets(Input<std::int64_t>(classes), {1}) {
-        if (shape.size() != 2 || columns == 0 || static_cast<std::int64_t>(classes.shape(0)) != rows)
-            refuse("cross_entropy of scores " + text(shape) + " and " + std::to_string(classes.shape(0)) + " classes");
-        for (std::int64_t row = 0; row < rows; ++row) {
-            const std::int64_t target = targets.data()[row];
-            if (target == ignored) continue;
-            if (target < 0 || target >= columns) throw nb::index_error(std::to_string(target).c_str());
+    static Dims order_of(const Input<float>& x) {
+        const Dims shape = shape_of(x), last = channels_last_strides(shape);
+        return shape.size() > 2 && lies_as(shape, strides_of(x), last) ? last : row_major_strides(shape);
+    }
+    Scores(const Input<float>& x, const Classes& target, std::int64_t ignored)
+        : shape(shape_of(x)), order(order_of(x)), classes(shape.size() > 1 ? shape[1] : 0), places(count_of(shape_of(target))),
+          slices(checked(shape, shape_of(target)), 1, "cross_entropy"), targets(row_major(target)), values(x, order) {
+        if (shape.size() > 2 && order == channels_last_strides(shape)) slices.outer *= slices.columns, slices.columns = 1;
+        for (std::int64_t place = 0; place < places; ++place) {
+            const std::int64_t one = targets.data()[place];
+            if (one == ignored) continue;
+            if (one < 0 || one >= classes) throw nb::index_error(std::to_string(one).c_str());
             ++counted;
         }
     }
+    static const Dims& checked(const Dims& shape, const Dims& target) {
+        Dims places = shape;
+        if (shape.size() > 1) places.erase(places.begin() + 1);
+        if (shape.size() < 2 || shape[1] == 0 || target != places)
+            refuse("cross_entropy of scores " + text(shape) + " and classes " + text(target));
+        return shape;
+    }
+    // Calls with where scores begin, how many places there are, and the first place.
+    template <typename Rows, typename Columns>
+    void over(Rows&& by_rows, Columns&& by_columns) const {
+        over_slices(
+            slices, 4,
+            [&](std::int64_t begin, std::int64_t end) { by_rows(begin * classes, end - begin, begin); },
+            [&](std::int64_t at, std::int64_t columns) {
+                const std::int64_t image = classes * slices.columns;
+                by_columns(at, columns, at / image * slices.columns + at % image);
+            });
+    }
 };
 
-nb::object cross_entropy(const Input<float>& x, const Classes& target, const std::string& reduction, std::int64_t ignored) {
-    const Dims shape = shape_of(x);
-    const Scores scores(shape, target, ignored);
+nb::object cross_entropy(const Input<float>& x, const Classes& target, const std::string& reduction, std::int64_t ignored,
+                         float smoothing) {
+    const Scores scores(x, target, ignored);
     const bool each = reduction == "none";
-    auto losses = Output<float>::row_major({scores.rows});
+    auto losses = Output<float>::row_major(shape_of(target));
     auto total = Output<float>::row_major({});
     {
         KernelScope scope;
-        const auto input = row_major(x);
-        parallel_for(scores.rows, grain_for(scores.columns * 4), [&](std::int64_t begin, std::int64_t end) {
-            LEAF_WIDE(cross_entropy_rows)(input.data() + begin * scores.columns, end - begin, scores.columns,
-                                          scores.targets.data() + begin, ignored, losses.data() + begin);
-        });
+        const float* from = scores.values.data();
+        const std::int64_t* classes = scores.targets.data();
+        scores.over(
+            [&](std::int64_t at, std::int64_t rows, std::int64_t place) {
+                LEAF_WIDE(cross_entropy_rows)(from + at, rows, scores.classes, classes + place, ignored, smoothing, losses.data() + place);
+            },
+            [&](std::int64_t at, std::int64_t columns, std::int64_t place) {
+                LEAF_WIDE(cross_entropy_columns)(from + at, scores.classes, columns, scores.slices.columns, classes + place, ignored,
+                                                 smoothing, losses.data() + place);
+            });
         double sum = 0;
-        for (std::int64_t row = 0; row < scores.rows; ++row) sum += static_cast<double>(losses.data()[row]);
+        if (!each)
+            for (std::int64_t place = 0; place < scores.places; ++place) sum += static_cast<double>(losses.data()[place]);
         *total.data() = static_cast<float>(reduction == "mean" ? sum / static_cast<double>(scores.counted) : sum);
     }
     return each ? losses.to_python() : total.to_python();
 }
 
 nb::object cross_entropy_gradient(const Input<float>& gradient, const Input<float>& x, const Classes& target,
-                                  const std::string& reduction, std::int64_t ignored) {
-    const Dims shape = shape_of(x);
-    const Scores scores(shape, target, ignored);
+                                  const std::string& reduction, std::int64_t ignored, float smoothing) {
+    const Scores scores(x, target, ignored);
     const bool each = reduction == "none";
-    if (shape_of(gradient) != (each ? Dims{scores.rows} : Dims{}))
-        refuse("cross_entropy gradient has shape " + text(shape_of(gradient)) + " for scores " + text(shape));
-    auto gx = Output<float>::row_major(shape);
+    if (shape_of(gradient) != (each ? shape_of(target) : Dims{}))
+        refuse("cross_entropy gradient has shape " + text(shape_of(gradient)) + " for scores " + text(scores.shape));
+    Output<float> gx(scores.shape, scores.order);
     {
         KernelScope scope;
-        const auto input = row_major(x);
-        const std::int64_t step = each ? gradient.stride(0) : 0;
+        const auto factors = row_major(gradient);
+        const std::int64_t step = each ? 1 : 0;
         const float share = reduction == "mean" ? static_cast<float>(1.0 / static_cast<double>(scores.counted)) : 1.f;
-        parallel_for(scores.rows, grain_for(scores.columns * 4), [&](std::int64_t begin, std::int64_t end) {
-            LEAF_WIDE(cross_entropy_gradient_rows)(input.data() + begin * scores.columns, end - begin, scores.columns,
-                                                   scores.targets.data() + begin, ignored, gradient.data() + begin * step, step,
-                                                   share, gx.data() + begin * scores.columns);
-        });
+        const float* from = scores.values.data();
+        const std::int64_t* classes = scores.targets.data();
+        scores.over(
+            [&](std::int64_t at, std::int64_t rows, std::int64_t place) {
+                LEAF_WIDE(cross_entropy_gradient_rows)(from + at, rows, scores.classes, classes + place, ignored, smoothing,
+                                                       factors.data() + place * step, step, share, gx.data() + at);
+            },
+            [&](std::int64_t at, std::int64_t columns, std::int64_t place) {
+                LEAF_WIDE(cross_entropy_gradient_columns)(from + at, scores.classes, columns, scores.slices.columns, classes + place,
+                                                          ignored, smoothing, factors.data() + place * step, step, share, gx.data() + at);
+            });
     }
     return gx.to_python();
 }
@@ -163,9 +199,9 @@ void bind_softmax(nb::module_& module) {
     module.def("softmax_gradient", &softmax_gradient, arg("gradient").noconvert(), arg("y").noconvert(), nb::kw_only(),
                arg("dim") = -1, arg("logarithm") = false);
     module.def("cross_entropy", &cross_entropy, arg("x").noconvert(), arg("target").noconvert(), nb::kw_only(), arg("reduction"),
-               arg("ignore_index"));
+               arg("ignore_index"), arg("smoothing") = 0.f);
     module.def("cross_entropy_gradient", &cross_entropy_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               arg("target").noconvert(), nb::kw_only(), arg("reduction"), arg("ignore_index"));
+               arg("target").noconvert(), nb::kw_only(), arg("reduction"), arg("ignore_index"), arg("smoothing") = 0.f);
 }
 
 }  // namespace workbench

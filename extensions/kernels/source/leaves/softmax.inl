@@ -168,23 +168,46 @@ static void softmax_gradient_columns(const float* g, const float* y, std::int64_
     }
 }
 
-// Losses of rows of scores, ln(sum(e^x)) - x[target]; 0 where a target is to be ignored.
+// What is left of a row when `largest` is taken from each value, summed: a few thousand floats at a time.
+static WORKBENCH_INLINE double row_rest(const float* x, std::int64_t columns, float largest) {
+    constexpr std::int64_t most = 128 * lanes;
+    double total = 0;
+    for (std::int64_t begin = 0; begin < columns; begin += most) {
+        const std::int64_t end = columns - begin < most ? columns : begin + most;
+        floats part = all(0.f), other = all(0.f);
+        std::int64_t i = begin;
+        for (; i + 2 * lanes <= end; i += 2 * lanes) part += load_floats(x + i) - largest, other += load_floats(x + i + lanes) - largest;
+        for (; i + lanes <= end; i += lanes) part += load_floats(x + i) - largest;
+        if (i < end) other += keep_some(load_some(x + i, end - i) - largest, end - i);
+        total += static_cast<double>(lanes_sum(part + other));
+    }
+    return total;
+}
+
+// Losses of rows of scores, ln(sum(e^x)) - x[target], of which a share is that against all classes alike; 0 where a target
+// is to be ignored.
 static void cross_entropy_rows(const float* x, std::int64_t rows, std::int64_t columns, const std::int64_t* targets,
-                               std::int64_t ignored, float* losses) {
+                               std::int64_t ignored, float smoothing, float* losses) {
     for (std::int64_t row = 0; row < rows; ++row, x += columns) {
         if (targets[row] == ignored) {
             losses[row] = 0.f;
             continue;
         }
         const float largest = row_largest(x, columns);
-        const float sum = row_exponentials(x, columns, largest, nullptr);
-        losses[row] = __builtin_logf(sum) - (x[targets[row]] - largest);
+        const float logarithm = __builtin_logf(row_exponentials(x, columns, largest, nullptr));
+        losses[row] = logarithm - (x[targets[row]] - largest);
+        // Without a share nothing but the target counts, infinite as the others may be.
+        if (smoothing != 0.f) {
+            const float rest = static_cast<float>(row_rest(x, columns, largest) / static_cast<double>(columns));
+            losses[row] = (1.f - smoothing) * losses[row] + smoothing * (logarithm - rest);
+        }
     }
 }
 
-// Their gradients, factor (softmax(x) - [c = target]); factors are `step` apart.
+// Their gradients, factor (softmax(x) - share / classes - (1 - share) [c = target]); factors are `step` apart.
 static void cross_entropy_gradient_rows(const float* x, std::int64_t rows, std::int64_t columns, const std::int64_t* targets,
-                                        std::int64_t ignored, const float* factors, std::int64_t step, float share, float* gx) {
+                                        std::int64_t ignored, float smoothing, const float* factors, std::int64_t step, float share,
+                                        float* gx) {
     for (std::int64_t row = 0; row < rows; ++row, x += columns, gx += columns) {
         if (targets[row] == ignored) {
             for (std::int64_t i = 0; i < columns; ++i) gx[i] = 0.f;
@@ -192,7 +215,91 @@ static void cross_entropy_gradient_rows(const float* x, std::int64_t rows, std::
         }
         const float factor = factors[row * step] * share, largest = row_largest(x, columns);
         const float scale = factor / row_exponentials(x, columns, largest, gx);
-        for (std::int64_t i = 0; i < columns; ++i) gx[i] *= scale;
-        gx[targets[row]] -= factor;
+        const float everywhere = factor * smoothing / static_cast<float>(columns);
+        for (std::int64_t i = 0; i < columns; ++i) gx[i] = gx[i] * scale - everywhere;
+        gx[targets[row]] -= factor * (1.f - smoothing);
     }
+}
+
+// The largest of each of `columns` <= 1024 columns, NaN if there is one.
+static WORKBENCH_INLINE void columns_largest(const float* x, std::int64_t rows, std::int64_t columns, std::int64_t step, float* largest) {
+    for (std::int64_t c = 0; c < columns; ++c) largest[c] = x[c];
+    for (std::int64_t row = 1; row < rows; ++row) {
+        const float* from = x + row * step;
+        for (std::int64_t c = 0; c < columns; ++c) {
+            const float value = from[c];
+            largest[c] = value > largest[c] || value != value ? value : largest[c];
+        }
+    }
+}
+
+// The same losses over `rows` classes for each of `columns` <= 1024 places, which lie side by side; classes are `step` apart.
+static void cross_entropy_columns(const float* x, std::int64_t rows, std::int64_t columns, std::int64_t step, const std::int64_t* targets,
+                                  std::int64_t ignored, float smoothing, float* losses) {
+    alignas(64) float largest[1024], sum[1024], rest[1024];
+    columns_largest(x, rows, columns, step, largest);
+    for (std::int64_t c = 0; c < columns; ++c) sum[c] = 0, rest[c] = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const float* from = x + row * step;
+        along(
+            columns,
+            [&](std::int64_t c) {
+                const floats away = load_floats(from + c) - load_floats(largest + c);
+                store_floats(sum + c, load_floats(sum + c) + exponential(away));
+                store_floats(rest + c, load_floats(rest + c) + away);
+            },
+            [&](std::int64_t c, std::int64_t count) {
+                const floats away = load_some(from + c, count) - load_some(largest + c, count);
+                store_some(sum + c, load_some(sum + c, count) + exponential(away), count);
+                store_some(rest + c, load_some(rest + c, count) + away, count);
+            });
+    }
+    for (std::int64_t c = 0; c < columns; ++c) {
+        if (targets[c] == ignored) {
+            losses[c] = 0.f;
+            continue;
+        }
+        const float logarithm = __builtin_logf(sum[c]);
+        losses[c] = logarithm - (x[targets[c] * step + c] - largest[c]);
+        if (smoothing != 0.f)
+            losses[c] = (1.f - smoothing) * losses[c] + smoothing * (logarithm - rest[c] / static_cast<float>(rows));
+    }
+}
+
+static void cross_entropy_gradient_columns(const float* x, std::int64_t rows, std::int64_t columns, std::int64_t step,
+                                           const std::int64_t* targets, std::int64_t ignored, float smoothing, const float* factors,
+                                           std::int64_t factor_step, float share, float* gx) {
+    alignas(64) float largest[1024], scale[1024], everywhere[1024];
+    columns_largest(x, rows, columns, step, largest);
+    for (std::int64_t c = 0; c < columns; ++c) scale[c] = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const float* from = x + row * step;
+        float* to = gx + row * step;
+        along(
+            columns,
+            [&](std::int64_t c) {
+                const floats value = exponential(load_floats(from + c) - load_floats(largest + c));
+                store_floats(to + c, value);
+                store_floats(scale + c, load_floats(scale + c) + value);
+            },
+            [&](std::int64_t c, std::int64_t count) {
+                const floats value = exponential(load_some(from + c, count) - load_some(largest + c, count));
+                store_some(to + c, value, count);
+                store_some(scale + c, load_some(scale + c, count) + value, count);
+            });
+    }
+    bool any = false;
+    for (std::int64_t c = 0; c < columns; ++c) {
+        const float factor = factors[c * factor_step] * share;
+        any |= targets[c] == ignored;
+        scale[c] = factor / scale[c], everywhere[c] = factor * smoothing / static_cast<float>(rows);
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+        float* to = gx + row * step;
+        for (std::int64_t c = 0; c < columns; ++c) to[c] = to[c] * scale[c] - everywhere[c];
+        if (any)  // not a product: what is ignored may be infinite
+            for (std::int64_t c = 0; c < columns; ++c) to[c] = targets[c] == ignored ? 0.f : to[c];
+    }
+    for (std::int64_t c = 0; c < columns; ++c)
+        if (targets[c] != ignored) gx[targets[c] * step + c] -= factors[c * factor_step] * share * (1.f - smoothing);
 }

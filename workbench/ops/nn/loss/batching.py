@@ -106,38 +106,33 @@ def nll_loss_gradient(b: Batch) -> Any:
 
 
 def _scores(b: Batch, i: int) -> tuple[Any, Any, Any]:
-    """Return scores and classes of all entries as rows, and how many of each entry's rows count."""
-    rows, classes = b.shape(i)
+    """Return scores and classes of all entries one after another, and how many places of each entry count."""
     x, target = b.whole(i), b.whole(i + 1)
     counted = ops.to(ops.ne(target, b.params["ignore_index"]), dtype=x.payload.dtype)
-    return (
-        ops.reshape(x, sizes=(b.size * rows, classes)),
-        ops.reshape(target, sizes=(b.size * rows,)),
-        ops.sum(counted, dim=(1,), keepdim=True),
-    )
+    counts = ops.sum(counted, dim=_all_dims(counted), keepdim=False)
+    return folded(x, 2), folded(target, 2), counts
 
 
 def cross_entropy(b: Batch) -> Any:
-    """The rows of all entries at once, then what is reduced of each entry."""
+    """The places of all entries at once, then what is reduced of each entry."""
     x, target, counts = _scores(b, 0)
     each = ops.cross_entropy(x, target, **{**b.params, "reduction": "none"})
-    each = ops.reshape(each, sizes=(b.size, b.shape(0)[0]))
+    each = ops.reshape(each, sizes=(b.size, *b.shape(1)))
     if b.params["reduction"] == "none":
         return each
-    if b.params["reduction"] == "mean":
-        each = ops.div(each, counts)
-    return ops.sum(each, dim=(1,), keepdim=False)
+    total = ops.sum(each, dim=_all_dims(each), keepdim=False)
+    return ops.div(total, counts) if b.params["reduction"] == "mean" else total
 
 
 def cross_entropy_gradient(b: Batch) -> Any:
-    """The rows of all entries at once, each with the share that it had in its entry."""
+    """The places of all entries at once, each with the share that it had in its entry."""
     x, target, counts = _scores(b, 1)
-    rows, classes = b.shape(1)
+    places = b.shape(2)
     factors = b.whole(0)
-    if b.params["reduction"] != "none":
-        factors = ops.expand(ops.reshape(factors, sizes=(b.size, 1)), sizes=(b.size, rows))
     if b.params["reduction"] == "mean":
         factors = ops.div(factors, counts)
-    factors = ops.reshape(factors, sizes=(b.size * rows,))
-    slopes = ops.cross_entropy_gradient(factors, x, target, **{**b.params, "reduction": "none"})
-    return ops.reshape(slopes, sizes=(b.size, rows, classes))
+    if b.params["reduction"] != "none":
+        spread = ops.reshape(factors, sizes=(b.size, *(1,) * len(places)))
+        factors = ops.expand(spread, sizes=(b.size, *places))
+    slopes = ops.cross_entropy_gradient(folded(factors, 2), x, target, **{**b.params, "reduction": "none"})
+    return ops.reshape(slopes, sizes=(b.size, *b.shape(1)))

@@ -353,8 +353,10 @@ def cross_entropy(
         )
     axis = _class_axis(len(sizes))
     # The usual call is one op, which keeps no logarithms for its gradient.
-    if weight is None and label_smoothing == 0.0 and _fits_one_op(input, target):
-        return ops.cross_entropy(input, target, reduction=reduction, ignore_index=ignore_index)
+    if weight is None and _fits_one_op(input, target):
+        return ops.cross_entropy(
+            input, target, reduction=reduction, ignore_index=ignore_index, smoothing=label_smoothing
+        )
     scores = ops.log_softmax(input, dim=axis)
     if target.payload.shape == sizes and target.payload.dtype.kind not in "iub":
         if ignore_index >= 0:
@@ -363,22 +365,33 @@ def cross_entropy(
                 op="cross_entropy",
             )
         return _against_probabilities(scores, target, weight, reduction, label_smoothing, axis)
+    return smoothed_nll_loss(
+        scores, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=label_smoothing
+    )
+
+
+def smoothed_nll_loss(
+    scores: Any, target: Any, weight: Any, *, reduction: str, ignore_index: int, smoothing: float
+) -> Tensor:
+    """The negative log-likelihood of each place's class, of which a share is that of all classes alike."""
     loss = _nll_loss(scores, target, weight, ignore_index, reduction)
-    if label_smoothing == 0.0:
+    if smoothing == 0.0:
         return loss
+    sizes = scores.payload.shape
+    axis = _class_axis(len(sizes))
     smooth = _against_all(scores, target, weight, ignore_index, reduction, axis)
-    return ops.add(ops.mul(loss, 1.0 - label_smoothing), ops.mul(smooth, label_smoothing / sizes[axis]))
+    return ops.add(ops.mul(loss, 1.0 - smoothing), ops.mul(smooth, smoothing / sizes[axis]))
 
 
 def _fits_one_op(input: Any, target: Any) -> bool:
-    """Say whether these are rows of floats and a class for each, in types that PyTorch takes."""
+    """Say whether these are floats and a class for each place, in types that PyTorch takes."""
     scores, classes = input.payload, target.payload
     return (
-        len(scores.shape) == 2
+        len(scores.shape) >= 2
         and 0 not in scores.shape
         and scores.dtype.kind == "f"
         and scores.dtype.itemsize >= 4
-        and (classes.dtype == np.int64 or classes.dtype == np.uint8)
+        and (classes.dtype == np.int64 or (classes.dtype == np.uint8 and len(scores.shape) == 2))
     )
 
 
