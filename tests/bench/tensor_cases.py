@@ -81,6 +81,27 @@ def dispatch_cases() -> Iterator[Case]:
 # ------------------------------------------------------------------------------------- elementwise, reduce
 
 
+def _smoothed(*shape: int) -> Make:
+    """Cross entropy with label smoothing, and its gradient."""
+
+    def make() -> tuple[Work, Work]:
+        classes = np.random.default_rng(1).integers(0, shape[1], (shape[0], *shape[2:]))
+        [x, y], [t, u] = both(values(*shape), classes)
+
+        def work(lib: Any, scores: Any, labels: Any) -> Work:
+            scores.requires_grad_()
+
+            def run() -> None:
+                scores.grad = None
+                lib.nn.functional.cross_entropy(scores, labels, label_smoothing=0.1).backward()
+
+            return run
+
+        return work(wb, x, y), work(torch, t, u)
+
+    return make
+
+
 def wide_cases() -> Iterator[Case]:
     """Elementwise work and reductions on large arrays."""
     functional, nn = torch.nn.functional, wb.nn.functional
@@ -110,6 +131,11 @@ def wide_cases() -> Iterator[Case]:
                 ),
                 rounds=15,
             )
+
+    for shape in ((1024, 1000), (8, 21, 64, 64)):
+        size = "×".join(map(str, shape))
+        name = f"cross entropy with smoothing, forward and backward, {size}"
+        yield Case(name, "torch", 1.0, _smoothed(*shape), rounds=15)
 
 
 # ---------------------------------------------------------------------------------------------- products

@@ -120,6 +120,33 @@ def residual(lib: Any, half: bool = False) -> Step:
     return _step(lib, model, _classes(lib, model, x), half=half, momentum=0.9)
 
 
+def depthwise(lib: Any) -> Step:
+    """A block of MobileNet and one of ConvNeXt: windows of 3 by 3 in steps of two, then of 7 by 7, batch 16, SGD."""
+    nn = lib.nn
+    model = nn.Sequential(
+        nn.Conv2d(16, 96, 1), nn.BatchNorm2d(96), nn.ReLU6(),
+        nn.Conv2d(96, 96, 3, stride=2, padding=1, groups=96), nn.BatchNorm2d(96), nn.ReLU6(),
+        nn.Conv2d(96, 96, 7, padding=3, groups=96), nn.Conv2d(96, 192, 1), nn.GELU(), nn.Conv2d(192, 96, 1),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(96, 10),
+    )  # fmt: skip
+    x = _tensor(lib, _random(16, 16, 56, 56), "N C H W")
+    return _step(lib, model, _classes(lib, model, x), momentum=0.9)
+
+
+def grouped(lib: Any) -> Step:
+    """A block of ResNeXt of 32 groups of four channels, and one of groups of eight in steps of two, batch 8, SGD."""
+    nn = lib.nn
+    model = nn.Sequential(
+        nn.Conv2d(64, 128, 1), nn.BatchNorm2d(128), nn.ReLU(),
+        nn.Conv2d(128, 128, 3, padding=1, groups=32), nn.BatchNorm2d(128), nn.ReLU(),
+        nn.Conv2d(128, 256, 1), nn.BatchNorm2d(256), nn.ReLU(),
+        nn.Conv2d(256, 256, 3, stride=2, padding=1, groups=32), nn.BatchNorm2d(256), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 10),
+    )  # fmt: skip
+    x = _tensor(lib, _random(8, 64, 56, 56), "N C H W")
+    return _step(lib, model, _classes(lib, model, x), momentum=0.9)
+
+
 def recurrent(lib: Any) -> Step:
     """LSTM of two layers of 512 over 32 steps, batch 32, SGD."""
     model = lib.nn.LSTM(512, 512, num_layers=2)
@@ -149,6 +176,8 @@ NETWORKS: dict[str, tuple[Callable[[Any], Step], float]] = {
     "CNN conv32-conv64-fc, batch 64": (convolutional, 0.9),
     "MLP 784-512-512-10, batch 64": (perceptron, 0.7),
     "ResNet-18, 32×32, batch 32": (residual, 1.0),
+    "depthwise 3×3 and 7×7, 96 channels, 56×56, batch 16": (depthwise, 1.0),
+    "ResNeXt's blocks of 32 groups, 56×56, batch 8": (grouped, 1.0),
     "LSTM 512×2, T = 32, batch 32": (recurrent, 1.0),
     "transformer, 4 layers, d = 256, T = 128, batch 16": (transformer, 1.0),
 }

@@ -202,6 +202,10 @@ _LISTED: dict[str, Callable[[], list[Call]]] = {
         ((floats(5, 37), floats(5, 74)), {"dim": 1}),
         ((floats(3, 19, 3), floats(6, 19, 3)), {"dim": 0}),
     ],
+    "adaptive_max_pool": lambda: [
+        ((floats(*shape),), {"sizes": sizes})
+        for shape, sizes in (((3, 17, 12, 9), (3, 3)), ((2, 33, 7, 5), (1, 1)), ((3, 19, 12), (4,)))
+    ],
     "cross_entropy": lambda: [
         ((floats(*shape), places(shape[1], shape[0], *shape[2:])), {"ignore_index": 3, **params})
         for shape in _SCORES

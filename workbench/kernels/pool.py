@@ -44,7 +44,31 @@ def _avg_pool2d(x: Any, **params: Any) -> Any:
     return native.avg_pool2d(x, **params)
 
 
+def _has_even_windows(x: Any, *, sizes: tuple[int, ...]) -> bool:
+    """Say whether windows of one size, side by side, give these sizes: a plain pooling."""
+    return (
+        (is_floats(x, 3) or is_floats(x, 4))
+        and x.size > 0
+        and min(sizes) > 0
+        and not any(one % out for one, out in zip(x.shape[2:], sizes, strict=True))
+    )
+
+
+def _adaptive_max_pool(x: Any, *, sizes: tuple[int, ...]) -> Any:
+    along = range(2, x.ndim)
+    window = tuple([x.shape[i] // sizes[i - 2] for i in along])
+    none, one = (0,) * len(window), (1,) * len(window)
+    if len(window) == 2:
+        return native.max_pool2d(x, kernel=window, stride=window, padding=none, dilation=one)
+    # A plane of height 1: places in it are those in the line.
+    found = native.max_pool2d(
+        x[:, :, None], kernel=(1, *window), stride=(1, *window), padding=(0, 0), dilation=(1, 1)
+    )
+    return tuple([part[:, :, 0] for part in found])
+
+
 if native is not None:
+    register(Kernel("adaptive_max_pool", _adaptive_max_pool, _has_even_windows))
     register(Kernel("max_pool2d", native.max_pool2d, _accepts_input))
     register(Kernel("max_pool2d_gradient", native.max_pool2d_gradient, _accepts_max_gradient))
     register(Kernel("avg_pool2d", _avg_pool2d, _accepts_input))
