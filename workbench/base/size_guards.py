@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.base.size_bounds import Bounds, bounds_of
@@ -56,6 +56,8 @@ class Guard:
     right: Size | Formula | float
     source: str = ""
     """Line of the user's code that asked."""
+    number: bool = field(default=False, compare=False)
+    """True where a size was needed as the number that it is, and not merely compared with one."""
     later: bool = field(init=False, repr=False, compare=False)
     """True if it can not be asked before a run begins."""
 
@@ -83,7 +85,7 @@ class Guard:
 
     def over(self, rule: Callable[[Any], Any]) -> Guard:
         """Return it with what `rule` makes of both sides."""
-        return Guard(rule(self.left), self.relation, rule(self.right), self.source)
+        return Guard(rule(self.left), self.relation, rule(self.right), self.source, self.number)
 
     def __str__(self) -> str:
         return self.written()
@@ -198,12 +200,13 @@ class SizeScope:
 
     def fix(self, size: Any) -> Any:
         """Return the number that a size, or a formula of sizes, is today; that sizes are these numbers is guarded."""
-        today = hint_of(size)
+        today, before = hint_of(size), len(self.guards)
         if isinstance(size, Formula):
             for one in size.sizes():
                 self.decide(one, "==", one.hint)
         elif isinstance(size, Expression):
             self.decide(size, "==", today)
+        self.guards[before:] = [replace(one, number=True) for one in self.guards[before:]]
         return today
 
     def take(self, guard: Guard) -> None:

@@ -26,7 +26,15 @@ from workbench.interop import safetensors
 from workbench.interop.stored_zip import StoredZip, add
 from workbench.tensor import Tensor
 
-__all__ = ["MANIFEST", "load_graph", "read_graph", "read_metadata", "save_graph", "write_graph"]
+__all__ = [
+    "MANIFEST",
+    "load_graph",
+    "read_archive",
+    "read_graph",
+    "read_metadata",
+    "save_graph",
+    "write_graph",
+]
 
 MANIFEST = "workbench.json"
 """The entry that says what the archive is."""
@@ -187,6 +195,12 @@ def _manifest(archive: StoredZip) -> dict[str, str]:
     if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
         raise WeightsError(f"the metadata in {MANIFEST} are not text by text")
     return metadata
+
+
+def read_archive(stream: BinaryIO, size: int) -> tuple[Graph, dict[str, str]]:
+    """Return the graph of an archive of `size` bytes, and its metadata. Raises `WeightsError`."""
+    archive = StoredZip(stream, size)
+    return read_graph(archive), _manifest(archive)
 
 
 def read_graph(archive: StoredZip) -> Graph:

@@ -1,7 +1,7 @@
 """The guards of TorchScript: what programs say to its compiler is taken, and changes nothing where code runs as Python.
 
-Compiling itself is not here yet: `script` and `trace` are refused when they are called. As in PyTorch, the
-environment's ``PYTORCH_JIT=0`` has them hand back what they are given.
+Compiling what is written is not here yet: `script` is refused when it is called. As in PyTorch, the environment's
+``PYTORCH_JIT=0`` has it hand back what it is given.
 """
 
 from __future__ import annotations
@@ -10,30 +10,21 @@ import os
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from workbench.base.absent import refusing
 from workbench.base.errors import UnavailableError
-from workbench.base.public import words
+from workbench.core.dispatch import find
+from workbench.graph.tracing import Tracer
 
 __all__ = [
-    "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
-    "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script",
-    "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
+    "Final", "annotate", "export", "fork", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "script",
+    "script_if_tracing", "script_method", "unused", "wait",
 ]  # fmt: skip
 
 F = TypeVar("F")
 
 _REASON = (
     "the workbench compiles no TorchScript yet. The environment's PYTORCH_JIT=0 runs what would be compiled as it is "
-    "written; wb.graph.trace makes a graph of a function or module"
+    "written; jit.trace makes a graph of a function or module by running it once"
 )
-
-
-class ScriptModule:
-    """Modules that were compiled: there are none."""
-
-
-class ScriptFunction:
-    """Functions that were compiled: there are none."""
 
 
 def is_scripting() -> bool:
@@ -46,8 +37,12 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """Say whether TorchScript is recording: no. A trace of `wb.graph` follows the sizes that code asks for."""
-    return False
+    """Say whether a graph is being made of what runs, by `trace` or by `wb.graph.trace`.
+
+    >>> is_tracing()
+    False
+    """
+    return find(Tracer) is not None
 
 
 def script_if_tracing(fn: F) -> F:
@@ -99,17 +94,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """Compile a function, class or module. Raises UnavailableError, unless ``PYTORCH_JIT=0`` asks for what is given."""
-    return _given("script", obj)
-
-
-def trace(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """Record a function or module. Raises UnavailableError, unless ``PYTORCH_JIT=0`` asks for what is given."""
-    return _given("trace", func)
-
-
-def trace_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
-    """Record methods of a module. Raises UnavailableError, unless ``PYTORCH_JIT=0`` asks for what is given."""
-    return _given("trace_module", mod)
+    return compiled("script", obj)
 
 
 def _assert(condition: Any, message: str) -> None:
@@ -117,17 +102,53 @@ def _assert(condition: Any, message: str) -> None:
     assert condition, message
 
 
-def _given(word: str, thing: Any) -> Any:
-    if os.environ.get("PYTORCH_JIT", "1") == "0":
+def compiled(word: str, thing: Any) -> Any:
+    """Return `thing` where ``PYTORCH_JIT=0`` asks for Python; else raise UnavailableError."""
+    if switched_off():
         return thing
     raise UnavailableError(f"jit.{word}: {_REASON}")
 
 
-freeze: Callable[..., Any] = refusing("jit.freeze", _REASON)
-fork: Callable[..., Any] = refusing("jit.fork", _REASON)
-wait: Callable[..., Any] = refusing("jit.wait", _REASON)
-optimize_for_inference: Callable[..., Any] = refusing("jit.optimize_for_inference", _REASON)
-load: Callable[..., Any] = refusing("jit.load", "TorchScript's archives are not read yet")
-save: Callable[..., Any] = refusing("jit.save", "TorchScript's archives are not written yet")
+def switched_off() -> bool:
+    """Say whether the environment asks that all runs as Python."""
+    return os.environ.get("PYTORCH_JIT", "1") == "0"
 
-__getattr__, __dir__ = words(__name__, __all__)
+
+class Future:
+    """What `fork` gives: a result, or an error that `wait` raises."""
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        self._result: Any = None
+        self._error: Exception | None = None
+        try:
+            self._result = function(*arguments, **keywords)
+        except Exception as error:  # whatever the function raises is raised where somebody waits for it
+            self._error = error
+
+    def done(self) -> bool:
+        """Say whether there is a result: always."""
+        return True
+
+    def wait(self) -> Any:
+        """Return the result, or raise what the function raised."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    value = wait
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """Return the result of a call, to be waited for. As in PyTorch outside compiled code, it is made at once.
+
+    >>> wait(fork(max, 1, 2))
+    2
+    """
+    return Future(func, args, kwargs)
+
+
+def wait(future: Future) -> Any:
+    """Return the result of what `fork` has begun, or raise what it raised."""
+    return future.wait()
