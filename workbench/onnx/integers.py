@@ -59,8 +59,6 @@ def divided(one: Any, two: Any) -> Any:
     """Return a quotient towards zero, as the format has it; sizes are not negative."""
     if isinstance(one, SymbolicNumber) or isinstance(two, SymbolicNumber):
         return one // two
-    if two == 0:
-        return 0
     return abs(one) // abs(two) * (1 if (one < 0) == (two < 0) else -1)
 
 

@@ -16,7 +16,8 @@ _PROTOBUF = Lazy("google.protobuf.message")
 def library() -> Any:
     """Return the package; raise UnavailableError, which says how to get it, where it is not installed."""
     try:
-        _ = _ONNX.ModelProto
+        # Whatever it has: a look imports it.
+        _ONNX.ModelProto  # noqa: B018
     except ImportError as error:
         raise UnavailableError(
             "ONNX files are read with the package onnx, which is not installed: pip install tensor-workbench[onnx]"

@@ -27,7 +27,7 @@ class OnnxModule(Module):
 
     It takes the inputs of the file, by position or by their names there, and gives its outputs: one, or a tuple. What
     the file has as numbers with a point are its parameters, under their names; statistics, scales and whole numbers are
-    buffers.
+    buffers. A file is written for training or for use: `train` and `eval` change nothing.
     """
 
     def __init__(self, name: str) -> None:
@@ -120,7 +120,12 @@ def load(source: str | os.PathLike[str] | bytes | BinaryIO) -> OnnxModule:
     may lie in files beside that of the model, where it is opened by its path.
 
     Raises `OnnxError` for a file that is damaged or claims what is not so, UnavailableError where the package `onnx` is
-    not installed.
+    not installed, TypeError for what is no file.
+
+    >>> import workbench as wb
+    >>> wb.onnx.load(["model.onnx"])
+    Traceback (most recent call last):
+    TypeError: onnx.load takes a path, bytes or an open file, not list
     """
     model = read(source)
     builder = Builder(model, module := OnnxModule(_class_name(model.proto.graph.name)))

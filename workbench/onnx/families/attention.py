@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from workbench.base.dtypes import bool_
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.table import operator
 from workbench.onnx.values import data_type, wb
@@ -43,7 +44,7 @@ def _masked(
         real = wb.arange(columns).reshape(1, 1, 1, -1) < lengths.reshape(-1, 1, 1, 1)
         total = _added(real, kind) if total is None else total + _added(real, kind)
     if mask is not None:
-        own = _added(mask, kind) if mask.dtype == wb.ones(()).bool().dtype else mask.to(kind)
+        own = _added(mask, kind) if mask.dtype == bool_ else mask.to(kind)
         # A shorter mask says nothing of the last keys: they are not looked at.
         if own.shape[-1] != columns:
             own = wb.constant_pad_nd(own, [0, columns - own.shape[-1]], -math.inf)

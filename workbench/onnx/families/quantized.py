@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.base.dtypes import int8, int16, int32, int64, uint8
+from workbench.base.dtypes import float32, float64, int8, int16, int32, int64, uint8
 from workbench.graph import NamedFunction
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.families.convolution import convolved
@@ -164,7 +164,7 @@ def _whole_convolution(x: Any, w: Any, x_zero: Any, w_zero: Any, **attributes: A
     for one in w.shape[1:]:
         count = count * one
     # In float32 as long as no sum is rounded, else in float64, where none ever is.
-    wide = wb.ones(()).dtype if type(count) is int and count <= _EXACT else wb.ones(()).double().dtype
+    wide = float32 if type(count) is int and count <= _EXACT else float64
     return convolved(values.to(wide), weights.to(wide), None, **attributes).to(int64)
 
 

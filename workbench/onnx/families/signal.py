@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import float32
+from workbench.base.dtypes import float32, float64
 from workbench.onnx.families.shapes import placed
 from workbench.onnx.table import operator
 from workbench.onnx.values import bounded, data_type, wb
@@ -39,7 +39,7 @@ for _name, _weights in _WINDOWS.items():
 
 def _complex(x: Any) -> Any:
     """Return numbers with a last dim of one or two as complex ones."""
-    kind = x if x.dtype in (float32, wb.ones(()).double().dtype) else x.float()
+    kind = x if x.dtype in (float32, float64) else x.float()
     real = kind[..., 0]
     return wb.complex(real, kind[..., 1] if x.shape[-1] == 2 else wb.zeros_like(real))
 
