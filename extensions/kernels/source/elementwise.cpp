@@ -12,6 +12,11 @@
 namespace workbench {
 namespace {
 
+// Values from which another thread is worth waking. A step in mixed precision has fewer values to a call's time than one in
+// floats, and more calls: its threads sleep between them, and take 50 microseconds to wake.
+template <typename T>
+constexpr std::int64_t worth_a_thread = sizeof(T) == 2 ? 65536 : 16384;
+
 template <typename T>
 nb::object unary(const Input<T>& x, Unary kind) {
     const Dims shape = shape_of(x);
@@ -23,7 +28,7 @@ nb::object unary(const Input<T>& x, Unary kind) {
         const Dense<T> input(x, order);
         const bool light = kind == Unary::relu || kind == Unary::neg || kind == Unary::abs || kind == Unary::sqrt;
         const bool streamed = outgrows_caches(2 * count * sizeof(T) / 4);
-        parallel_for(count, light ? 16384 : 4096, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(count, light ? worth_a_thread<T> : worth_a_thread<T> / 4, [&](std::int64_t begin, std::int64_t end) {
             LEAF_WIDE(unary_run<T>)(kind, input.data() + begin, end - begin, out.data() + begin,
                                  streamed);
         });
@@ -90,7 +95,7 @@ nb::object binary(const Input<T>& a, const Input<T>& b, Binary kind) {
         } else if (count && walk.sizes.size() > 1) {
             parallel_for(count / run, grain_for(run), rows);
         } else if (count) {
-            parallel_for(run, 16384, [&](std::int64_t begin, std::int64_t end) {
+            parallel_for(run, worth_a_thread<T>, [&](std::int64_t begin, std::int64_t end) {
                 LEAF_WIDE(binary_run<T, T>)(kind, input.data() + begin, other + begin * step, step, end - begin, out.data() + begin,
                                  streamed);
             });
@@ -109,7 +114,7 @@ nb::object binary_scalar(const Input<T>& a, float b, Binary kind) {
         KernelScope scope;
         const Dense<T> input(a, order);
         const bool streamed = outgrows_caches(2 * count * sizeof(T) / 4);
-        parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(count, worth_a_thread<T>, [&](std::int64_t begin, std::int64_t end) {
             LEAF_WIDE(binary_run<T, float>)(kind, input.data() + begin, &b, 0, end - begin, out.data() + begin,
                                  streamed);
         });
