@@ -13,6 +13,7 @@ from torch.ao import quantization as torch_quantization
 
 import workbench as wb
 from tests.bench.data_cases import data_cases
+from tests.bench.graph_cases import graph_cases
 from tests.bench.measure import Case, Work
 from tests.bench.small_calls import small_call_cases
 from tests.bench.small_cases import small_cases
@@ -201,6 +202,7 @@ def cases() -> Iterator[Case]:
     yield from small_cases()
     yield from small_call_cases()
     yield from data_cases()
+    yield from graph_cases()
     yield Case("training step, batch 64", "torch", 1.2, _train)
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))

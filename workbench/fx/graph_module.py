@@ -24,6 +24,19 @@ _OWN = frozenset({"_graph", "_code", "_lineno_map"})
 """What a graph module has beside what it holds."""
 
 
+class _Forward:
+    """The `forward` of a class: compiled when somebody asks for it, as most steps of a run of passes never run."""
+
+    def __init__(self, code: PythonCode) -> None:
+        self.code = code
+
+    def __get__(self, module: Any, kind: type) -> Any:
+        function = _compiled(self.code)
+        # From now on it is found as any method is.
+        kind.forward = function  # type: ignore[attr-defined]
+        return function if module is None else types.MethodType(function, module)
+
+
 def _compiled(code: PythonCode) -> types.FunctionType:
     """Return the function of a code; tracebacks show its lines."""
     name = f"<fx graph {next(_numbers)}>"
@@ -103,7 +116,7 @@ class GraphModule(Module):
         made = self._graph.python_code()
         self._code = made.src
         self._lineno_map = made._lineno_map
-        type(self).forward = _compiled(made)  # type: ignore[method-assign]
+        type(self).forward = _Forward(made)  # type: ignore[method-assign,assignment]
         return made
 
     # -------------------------------------------------------------------------------------- submodules

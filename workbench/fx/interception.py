@@ -13,7 +13,7 @@ import contextlib
 import threading
 import types
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from workbench.nn import Module, functional
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPARSE, SPECIAL, offers
 from workbench.tensor import Tensor
 
-__all__ = ["TRACING", "intercept_for", "intercepted", "is_fx_tracing", "patched"]
+__all__ = ["TRACING", "intercept_for", "intercepted", "is_fx_tracing", "patched", "reading"]
 
 
 class _Tracing(threading.local):
@@ -169,6 +169,11 @@ def _offered() -> tuple[_Swap, ...]:
     return tuple(swaps.values())
 
 
+@cache
+def _offered_ids() -> frozenset[int]:
+    return frozenset(id(one.function) for one in _offered())
+
+
 _OPERATORS = frozenset(
     f"__{name}__"
     for name in (
@@ -202,38 +207,42 @@ def _take_back(swaps: tuple[_Swap, ...], key: int) -> None:
 _reading: dict[type, int] = {}
 
 
-def _watch_reading(kinds: Iterable[type], step: int) -> None:
-    """Have attributes of modules of these classes read by `_read`, or no longer."""
+@contextlib.contextmanager
+def reading(kind: type) -> Iterator[None]:
+    """Have attributes of modules of a class read by `_read`, until the end."""
+    own: Any = kind.__getattribute__
+    # A class that reads attributes in a way of its own goes on doing so.
+    if own not in (object.__getattribute__, _read):
+        yield
+        return
     with _lock:
-        for kind in kinds:
-            # A class that reads attributes in a way of its own goes on doing so.
-            own: Any = kind.__getattribute__
-            if kind not in _reading and (step < 0 or own not in (object.__getattribute__, _read)):
-                continue
-            _reading[kind] = _reading.get(kind, 0) + step
-            if _reading[kind] == step == 1:
-                kind.__getattribute__ = _read  # type: ignore[method-assign,assignment]
-            elif not _reading[kind]:
+        _reading[kind] = _reading.get(kind, 0) + 1
+        if _reading[kind] == 1:
+            kind.__getattribute__ = _read  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        with _lock:
+            _reading[kind] -= 1
+            if not _reading[kind]:
                 del _reading[kind], kind.__getattribute__
 
 
 @contextlib.contextmanager
-def intercepted(functions: tuple[Any, ...] = (), kinds: Collection[type] = ()) -> Iterator[None]:
-    """Record calls with proxies, of all that is offered and of `functions` of the program's own, until the end.
-
-    `kinds` are the classes of the modules that are run through: what they read of themselves may be a proxy.
-    """
-    known = {id(one.function) for one in _offered()}
+def intercepted(functions: tuple[Any, ...] = ()) -> Iterator[None]:
+    """Record calls with proxies, of all that is offered and of `functions` of the program's own, until the end."""
     # A function that two traces have at once has the code of the first of them, which does the same.
-    own = [_own(one) for one in functions if isinstance(one, types.FunctionType) and id(one) not in known]
+    own = [
+        _own(one)
+        for one in functions
+        if isinstance(one, types.FunctionType) and id(one) not in _offered_ids()
+    ]
     _put(_offered(), 0)
     for one in own:
         _put((one,), id(one.function))
-    _watch_reading(kinds, 1)
     try:
         yield
     finally:
-        _watch_reading(kinds, -1)
         for one in own:
             _take_back((one,), id(one.function))
         _take_back(_offered(), 0)
@@ -278,6 +287,7 @@ def patched(rooms: list[tuple[dict[str, Any], str, Any]]) -> Iterator[None]:
 _NOT_THERE = object()
 
 
+@cache
 def recording(function: Any) -> Any:
     """Return a function that records its calls with proxies, and else is `function`."""
 

@@ -7,13 +7,13 @@ import inspect
 import math
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from workbench.base.public import words
 from workbench.fx.graph import Graph
 from workbench.fx.graph_module import GraphModule
-from workbench.fx.interception import TRACING, intercepted, is_fx_tracing, patched
+from workbench.fx.interception import TRACING, intercepted, is_fx_tracing, patched, reading
 from workbench.fx.node import Node
 from workbench.fx.proxies import ParameterProxy, Proxy, TraceError, told
 from workbench.fx.proxy import TracerBase
@@ -95,7 +95,11 @@ class Tracer(TracerBase):
         self._parameters: dict[int, str] = {}
         self._buffers: dict[int, str] = {}
         self._read: dict[str, Proxy] = {}
-        self._globals: set[int] = set()
+        self._wanted: dict[int, Any] = {}
+        self._known: set[Any] = set()
+        """The classes and files that were looked into in this trace."""
+        self._during = contextlib.ExitStack()
+        """Ends with the trace."""
 
     # ------------------------------------------------------------------------------ what programs override
 
@@ -177,7 +181,12 @@ class Tracer(TracerBase):
         self, module: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Answer a call of a module while tracing."""
-        return self.call_module(module, forward, args, kwargs)
+
+        def through(*inputs: Any, **keywords: Any) -> Any:
+            self._look_into(type(module), type(module).forward)
+            return forward(*inputs, **keywords)
+
+        return self.call_module(module, through, args, kwargs)
 
     def read(self, name: str, value: Any) -> Any:
         """Answer an attribute of a module that is a tensor."""
@@ -230,11 +239,13 @@ class Tracer(TracerBase):
         self._begin()
         with contextlib.ExitStack() as stack:
             functions, places = _kept_whole()
-            kinds = {type(one): None for one in self.submodule_paths if not self._is_leaf(one)}
             # Those two check a graph of concrete arguments, which may be traced again.
             functions += [*self.autowrap_functions, _assert, _assert_is_none]
-            stack.enter_context(intercepted(tuple(functions), kinds))
-            stack.enter_context(patched([*places, *self._autowrapped(function)]))
+            stack.enter_context(intercepted(tuple(functions)))
+            self._wanted = self._without_code()
+            stack.enter_context(patched([*places, *self._autowrapped(map(vars, self.autowrap_modules))]))
+            self._during, self._known = stack, set()
+            self._look_into(type(self.root), function)
             before, TRACING.tracer = TRACING.tracer, self
             stack.callback(setattr, TRACING, "tracer", before)
             called, inputs = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
@@ -249,35 +260,40 @@ class Tracer(TracerBase):
         self.graph.owning_module = root
         self.scope, self._read = (), {}
         self.submodule_paths = {}
+        self._parameters, self._buffers, self.tensor_attrs = {}, {}, {}
+        # In one go: a large network has hundreds of modules.
         for path, module in root.named_modules():
-            self.submodule_paths.setdefault(module, path)
-        self._parameters = {id(one): path for path, one in root.named_parameters()}
-        self._buffers = {id(one): path for path, one in root.named_buffers()}
-        self.tensor_attrs = {}
-        for module, path in self.submodule_paths.items():
+            self.submodule_paths[module] = path
             for name, value in vars(module).items():
                 if isinstance(value, Tensor):
-                    self.tensor_attrs.setdefault(id(value), f"{path}.{name}" if path else name)
+                    named = (module._parameter_names, self._parameters), (module._buffer_names, self._buffers)
+                    place = next((table for names, table in named if name in names), self.tensor_attrs)
+                    place.setdefault(id(value), f"{path}.{name}" if path else name)
 
-    def _autowrapped(self, function: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    def _look_into(self, kind: type, forward: Any) -> None:
+        """Have modules of a class read their parameters as proxies, and calls in the file of its `forward` recorded."""
+        if kind in self._known:
+            return
+        self._known.add(kind)
+        self._during.enter_context(reading(kind))
+        room = getattr(inspect.unwrap(forward), "__globals__", None)
+        if room is not None and id(room) not in self._known:
+            self._known.add(id(room))
+            self._during.enter_context(patched(list(self._autowrapped([room]))))
+
+    def _without_code(self) -> dict[int, Any]:
+        """Return the functions that are to be recorded and have no Python code, by their identity."""
+        found = [*self.autowrap_functions]
+        for room in self.autowrap_modules:
+            found += [one for name, one in vars(room).items() if callable(one) and not name.startswith("_")]
+        return {id(one): one for one in found if not isinstance(one, types.FunctionType | type)}
+
+    def _autowrapped(self, rooms: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str, Any]]:
         """Yield where functions stand that have no Python code and are to be recorded."""
-        wanted = {
-            id(one): one for room in self.autowrap_modules for name, one in vars(room).items()
-            if callable(one) and not name.startswith("_") and not isinstance(one, types.FunctionType | type)
-        }  # fmt: skip
-        wanted |= {id(one): one for one in self.autowrap_functions if not isinstance(one, types.FunctionType)}
-        rooms = [vars(room) for room in self.autowrap_modules]
-        forwards = [type(one).forward for one in self.submodule_paths if not self._is_leaf(one)]
-        rooms += [
-            inspect.unwrap(one).__globals__ for one in (function, *forwards) if hasattr(one, "__globals__")
-        ]
-        for room in {id(one): one for one in rooms}.values():
+        for room in rooms:
             for name, value in list(room.items()):
-                if id(value) in wanted:
+                if id(value) in self._wanted:
                     yield room, name, value
-
-    def _is_leaf(self, module: Module) -> bool:
-        return module is not self.root and self.is_leaf_module(module, self.submodule_paths[module])
 
     def create_args_for_root(
         self, root_fn: Callable[..., Any], is_module: bool, concrete_args: dict[str, Any] | None = None

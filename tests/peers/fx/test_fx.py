@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
-import types
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.fx.models import with_torch
 from tests.peers.fx.programs import REFUSED, TRACED, WORKED_ON, Library
 from workbench.fx.passes.split_module import split_module
 
@@ -99,22 +97,10 @@ MODELS = {
 }
 
 
-def _with_torch(room: str) -> Any:
-    """Return a module of `wb.models` whose source is run with PyTorch's layers."""
-    source = (Path(wb.__file__ or "").parent / "models" / f"{room}.py").read_text(encoding="utf-8")
-    name = f"{__name__}_{room}"
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(
-        compile(source.replace("from workbench import nn", "from torch import nn"), name, "exec"), vars(made)
-    )
-    return made
-
-
 @pytest.mark.parametrize("room", MODELS)
 def test_models_are_traced_alike(room: str) -> None:
     name, shape = MODELS[room]
-    their_net = getattr(_with_torch(room), name)().eval()
+    their_net = getattr(with_torch(room), name)().eval()
     ours, theirs = wb.fx.symbolic_trace(getattr(wb.models, name)().eval()), torch.fx.symbolic_trace(their_net)
     assert plain(ours.code) == plain(theirs.code)
     ours.load_state_dict({key: wb.from_numpy(one.numpy().copy()) for key, one in theirs.state_dict().items()})
