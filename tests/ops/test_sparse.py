@@ -258,7 +258,6 @@ def test_copies() -> None:
     [
         (lambda x: x.exp(), "exp is not defined for sparse tensors: it makes 0 to 1.0. Call .to_dense() first"),
         (lambda x: x.softmax(1), "no rule for values with their places"),
-        (lambda x: x[0], "index is not defined for sparse tensors"),
         (lambda x: x + 1, "a number cannot be added"),
         (lambda x: 1 / x, "divide by 0"),
         (lambda x: x == x, "beside others"),
@@ -266,7 +265,7 @@ def test_copies() -> None:
         (lambda x: x.tolist(), "Call to_dense()"),
         (lambda x: x.reshape(12), "to_dense()"),
         (lambda x: x.sum(1, keepdim=True), "keepdim"),
-        (lambda x: x.mul_(2), "not changed in place"),
+        (lambda x: x.add_(wb.ones(4, 3)), "stays sparse in place"),
         (lambda x: wb.cat([x, x]), "to_dense()"),
         (lambda x: x.unsqueeze(0) @ wb.ones(1, 3, 2), "to_dense()"),
         (lambda x: X.indices(), "expected a sparse tensor"),

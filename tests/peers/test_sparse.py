@@ -48,7 +48,39 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "mask": lambda lib, s, x, y: y.sparse_mask(s.coalesce()),
     "to_sparse": lambda lib, s, x, y: (y * (y > 0)).to_sparse(),
     "to_sparse 1": lambda lib, s, x, y: y.to_sparse(1),
+    "number at a place": lambda lib, s, x, y: s[0, 1],
+    "mul_": lambda lib, s, x, y: (s * 1).mul_(3),
+    "add_": lambda lib, s, x, y: (s * 1).add_(s, alpha=2),
+    "sub_": lambda lib, s, x, y: (s * 1).sub_(y.to_sparse()),
+    "zero_": lambda lib, s, x, y: (s * 1).zero_(),
 }
+
+# PyTorch has no gradients of these.
+PARTS: dict[str, Callable[[Any, Any], Any]] = {
+    "row": lambda lib, s: s[0],
+    "column": lambda lib, s: s[:, 1],
+    "select": lambda lib, s: s.select(0, -1),
+    "new dim": lambda lib, s: s[None],
+    "index_select": lambda lib, s: s.index_select(1, lib.tensor([2, 0, 2])),
+    "rows": lambda lib, s: s.index_select(0, lib.tensor([0, 3, 0])),
+    "div_": lambda lib, s: s.div_(2),
+    "neg_": lambda lib, s: s.neg_(),
+    "mul_ dense": lambda lib, s: s.mul_(lib.tensor(Y)),
+    "copy_": lambda lib, s: s.copy_(s * 3),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_and_changes_in_place(name: str) -> None:
+    ours, theirs = (
+        PARTS[name](
+            lib, lib.sparse_coo_tensor(lib.tensor(INDEX), lib.tensor(VALUES, dtype=lib.float64), (4, 3))
+        )
+        for lib in (wb, torch)
+    )
+    assert str(ours.layout).split(".")[1] == str(theirs.layout).split(".")[1]
+    assert ours.is_coalesced() == theirs.is_coalesced() or name in ("row", "select", "index_select", "rows")
+    np.testing.assert_allclose(ours.to_dense().numpy(), theirs.to_dense().numpy(), rtol=1e-12)
 
 
 def run(lib: Any, name: str) -> tuple[Any, list[Any]]:

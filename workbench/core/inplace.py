@@ -17,6 +17,7 @@ import numpy as np
 from workbench.base.dims import Names, unify_names
 from workbench.base.dtypes import can_cast, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoNumbersError
+from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
 from workbench.core.bases import next_serial
@@ -61,6 +62,9 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
     if target._view is not None:
         refresh(target)
     old = before(target)
+    if type(old.payload) is SparseArray:
+        # It never changes: the target gets another, and what reads this one goes on doing so.
+        old._changes, old._owner = old._version, None
     # What is recorded from here on has a larger number, and belongs to this change.
     start = next_serial()
     result = _fitting(target, function(old), name)
@@ -78,7 +82,9 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
             old._changes, old._owner = old._version, None
             old.payload = old.payload.copy()
     backend = backend_of(target.payload)
-    if backend is not None and backend.write is not None and _in_view(backend, target):
+    if type(target.payload) is SparseArray:
+        target.payload = result.payload  # the places are others: nothing shares a sparse tensor's memory
+    elif backend is not None and backend.write is not None and _in_view(backend, target):
         backend.write(target.payload, result.payload)
     elif backend is not None or isinstance(target.payload, Abstract) or follows(target, result):
         _replace_payload(target, result, name)
@@ -179,6 +185,11 @@ def _fitting(target: Any, result: Any, name: str) -> Any:
             f"output with shape {list(here.shape)} doesn't match the broadcast shape {list(there.shape)}",
             op=name,
             operands=(dims_of(target).operand("input"), dims_of(result).operand("result")),
+        )
+    if type(here) is SparseArray and type(there) is not SparseArray:
+        raise DTypeError(
+            f"{name}: the result has values everywhere, and a sparse tensor stays sparse in place. Use the op without "
+            "its underscore, or to_dense() first."
         )
     if there.dtype == here.dtype:
         return result

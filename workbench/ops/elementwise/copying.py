@@ -11,6 +11,7 @@ import numpy as np
 from workbench.base.dtypes import TYPE_WORDS, as_dtype
 from workbench.base.errors import DeviceError
 from workbench.base.memory_formats import MemoryFormat
+from workbench.core import sparse_indexing
 from workbench.core.backend import device_of
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid, unary
@@ -118,6 +119,7 @@ COPY = Op(
     quantized=Absent("copy_ writes codes"),
     samples=lambda: [Sample((grid(3, 4), grid(3, 4, seed=1)), names=(("N", "C"), ("N", "C")))],
     properties=frozenset({"linear", "moves", "passes"}),
+    sparse=sparse_indexing.copy,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -11,6 +11,7 @@ from workbench.base.dims import Dims, broadcast
 from workbench.base.dtypes import promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import fitted
+from workbench.core import sparse_indexing
 from workbench.core.batch_rules import as_it_is
 from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import KEEP, PROMOTE
@@ -40,6 +41,7 @@ FILL = Op(
         Sample((grid(),), {"value": 2}),
     ],
     batch=as_it_is,
+    sparse=sparse_indexing.fill,
 )
 
 # --------------------------------------------------------------------------------------- by a condition

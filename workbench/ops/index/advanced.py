@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError
+from workbench.core import sparse_indexing
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.tape import Call
@@ -149,6 +150,7 @@ PICK = move(
     rule="kept dims keep names, those of the indices have the indices' names; one unnamed vector keeps its dim's name",
     forward=_pick,
     quantized=lambda q, *indices, dims: q.with_codes(_pick(q.codes, *indices, dims=dims)),
+    sparse=sparse_indexing.pick,
     vjp=lambda c, g: (
         ops.pick_add(g, *c.inputs[1:], dims=c.params["dims"], sizes=tuple(c.inputs[0].payload.shape)),
         *_no_gradients(c),

@@ -14,6 +14,7 @@ from workbench.base.dtypes import dtype_of, half_width
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.numbers import fitted, number
 from workbench.base.symbolic_size import SymbolicSize, plain, whole
+from workbench.core import sparse_indexing
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid
 from workbench.core.inplace import writable
@@ -130,6 +131,7 @@ INDEX = move(
     ],
     batch=batching.index,
     small="index",
+    sparse=sparse_indexing.index,
 )
 
 PLACE = move(

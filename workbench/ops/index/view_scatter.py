@@ -9,7 +9,7 @@ from workbench.base.dims import Dims, broadcast
 from workbench.base.errors import DimensionError
 from workbench.core.batching import Rule
 from workbench.core.families import unbroadcast
-from workbench.core.op import BadInput, Op, Sample
+from workbench.core.op import Absent, BadInput, Op, Sample
 from workbench.core.tape import Call
 from workbench.ops.shape.movement import MOVES, move
 
@@ -71,5 +71,6 @@ def writer(
         bad=bad,
         properties=MOVES,
         batch=batch,
+        sparse=Absent("Cannot assign to a sparse tensor: another takes its place, or add_() adds one to it"),
     )
     return op
