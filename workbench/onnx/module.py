@@ -8,14 +8,15 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from workbench.base.dims import near_miss
-from workbench.base.errors import short
-from workbench.graph import Graph, GraphError, Value, check, run
+from workbench.base.errors import DimensionError, DTypeError, short
+from workbench.core.value import dims_of
+from workbench.graph import Graph, GraphError, Node, Value, check, run
 from workbench.graph.walk import reads
 from workbench.nn import Module
 from workbench.onnx.building import Builder
-from workbench.onnx.errors import OnnxError
+from workbench.onnx.errors import OnnxError, UnknownOperatorError
 from workbench.onnx.reading import read
-from workbench.onnx.signatures import Signature
+from workbench.onnx.signatures import Port, Signature
 from workbench.onnx.values import Integers, as_tensor
 from workbench.tensor import Tensor
 
@@ -82,13 +83,54 @@ class OnnxModule(Module):
 
     def _run(self, graph: Graph, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         given = self._signature.bound(inputs, keywords)
-        # Names of dims are those of the inputs: inside, a file knows places only.
-        plain = [one.rename(None) if isinstance(one, Tensor) and any(one.names) else one for one in given]
-        result = run(graph, *plain, owner=self)
-        return tuple(map(_given_back, result)) if not graph.single else _given_back(result)
+        # Inside, a file knows places only: names are checked as they come in, and given back by what the file says.
+        named = [_named(one) for one in given]
+        for value, one, has in zip(graph.inputs, given, named, strict=True):
+            if has and not value.type.holds(one):
+                raise DimensionError(
+                    f"{value.name} is {value.type}, got dims {list(one.names)}.",
+                    op="onnx",
+                    operands=(dims_of(one).operand(value.name),),
+                )
+        plain = [one.rename(None) if has else one for one, has in zip(given, named, strict=True)]
+        last: list[Node] = []
+        try:
+            result = run(
+                graph, *plain, owner=self, observe=lambda node, *_: last.__setitem__(slice(None), [node])
+            )
+        except UnknownOperatorError:
+            raise
+        except OnnxError as error:
+            raise type(error)(f"{_reached(graph, last)}: {error}") from error
+        except (DimensionError, DTypeError) as error:
+            error.add_note(f"in {_reached(graph, last)}")
+            raise
+        results = (result,) if graph.single else result
+        found = tuple(map(_given_back, results))
+        if any(named) and graph is self._graph:
+            found = tuple(map(_renamed, found, self._signature.outputs))
+        return found[0] if graph.single else found
 
     def _get_name(self) -> str:
         return self._name
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, Tensor) and any(value.names)
+
+
+def _renamed(value: Any, port: Port) -> Any:
+    """Return a result with the names that the file has for its dims."""
+    fits = isinstance(value, Tensor) and value.dim() == len(port.names) and any(port.names)
+    return value.rename(*port.names) if fits else value
+
+
+def _reached(graph: Graph, last: list[Node]) -> str:
+    """Return which node a run came to, where the one in `last` is the last that was computed."""
+    if any(node.blocks for node in graph.nodes):
+        # The next one may stand in a block, or behind it.
+        return f"behind {last[0].source}" if last else "the first node"
+    return graph.nodes[graph.nodes.index(last[0]) + 1 if last else 0].source
 
 
 def _given_back(value: Any) -> Any:

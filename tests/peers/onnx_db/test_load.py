@@ -178,6 +178,27 @@ def test_an_input_that_does_not_fit_is_refused_before_anything_runs(inputs, keyw
         module(*inputs, **keywords)
 
 
+def test_named_inputs_are_checked_and_results_have_the_names_of_the_file():
+    module = load(MLP, **mlp_weights())
+    assert module(wb.ones(N=3, C=4)).names == ("N", None)
+    assert module(wb.ones(3, 4)).names == (None, None)
+    with pytest.raises(wb.DimensionError, match=r"x is f32\[N:2, ·:4\], got dims \['B', 'C'\]"):
+        module(wb.ones(B=3, C=4))
+
+
+def test_a_run_that_fails_names_the_node():
+    text = "g (float[N] x, int64[2] s) => (float[A, B] y) { a = Relu(x) y = Reshape(a, s) }"
+    module = load(text)
+    with pytest.raises(RuntimeError, match="reshape") as caught:
+        module(wb.ones(3), wb.tensor([2, 2]))
+    assert "in node 'y' (Reshape)" in caught.value.__notes__
+    module = load("g (int64[1] s) => (float[N] y) { a = Neg(s) y = ConstantOfShape(a) }")
+    with pytest.raises(
+        wb.onnx.OnnxError, match=r"node 'y' \(ConstantOfShape\): a tensor of the sizes \[-3\]"
+    ):
+        module(wb.tensor([3]))
+
+
 def test_a_size_with_a_name_is_one_size():
     module = load("g (float[N] x, float[N] y) => (float[N] z) { z = Add(x, y) }")
     with pytest.raises(wb.DimensionError, match="dim 0 of the input y : f32\\[N\\] is 3, got 1"):
