@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.distributions import constraints
 from workbench.distributions.constraints import Constraint
+from workbench.distributions.constraints.matrices import (
+    CorrCholesky,
+    LowerCholesky,
+    PositiveDefinite,
+    PositiveSemidefinite,
+)
+from workbench.distributions.constraints.numbers import (
+    GreaterThan,
+    GreaterThanEq,
+    HalfOpenInterval,
+    Interval,
+    LessThan,
+    Real,
+)
+from workbench.distributions.constraints.parts import Cat, Independent, Stack
+from workbench.distributions.constraints.vectors import Simplex
 from workbench.distributions.transforms import (
     AffineTransform,
     CatTransform,
@@ -82,54 +97,54 @@ def _both(*kinds: type[Constraint]) -> Callable[[Factory], Factory]:
     return enter
 
 
-@_both(constraints.Real)
+@_both(Real)
 def _real(constraint: Constraint) -> Transform:
     return identity_transform
 
 
-@_both(constraints.GreaterThan, constraints.GreaterThanEq)
-def _above(constraint: constraints.GreaterThan) -> Transform:
+@_both(GreaterThan, GreaterThanEq)
+def _above(constraint: GreaterThan) -> Transform:
     if isinstance(constraint.lower_bound, int | float) and constraint.lower_bound == 0:
         return ExpTransform()
     return ComposeTransform([ExpTransform(), AffineTransform(constraint.lower_bound, 1)])
 
 
-@_both(constraints.LessThan)
-def _below(constraint: constraints.LessThan) -> Transform:
+@_both(LessThan)
+def _below(constraint: LessThan) -> Transform:
     return ComposeTransform([ExpTransform(), AffineTransform(constraint.upper_bound, -1)])
 
 
-@_both(constraints.Interval, constraints.HalfOpenInterval)
-def _between(constraint: constraints.Interval) -> Transform:
+@_both(Interval, HalfOpenInterval)
+def _between(constraint: Interval) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
     if isinstance(low, int | float) and isinstance(high, int | float) and (low, high) == (0, 1):
         return SigmoidTransform()
     return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
 
 
-@_both(constraints.CorrCholesky)
+@_both(CorrCholesky)
 def _correlation(constraint: Constraint) -> Transform:
     return CorrCholeskyTransform()
 
 
-biject_to.register(constraints.Simplex, lambda constraint: StickBreakingTransform())
-transform_to.register(constraints.Simplex, lambda constraint: SoftmaxTransform())
-transform_to.register(constraints.LowerCholesky, lambda constraint: LowerCholeskyTransform())
-for _kind in (constraints.PositiveDefinite, constraints.PositiveSemidefinite):
+biject_to.register(Simplex, lambda constraint: StickBreakingTransform())
+transform_to.register(Simplex, lambda constraint: SoftmaxTransform())
+transform_to.register(LowerCholesky, lambda constraint: LowerCholeskyTransform())
+for _kind in (PositiveDefinite, PositiveSemidefinite):
     transform_to.register(_kind, lambda constraint: PositiveDefiniteTransform())
 
 
 def _enter_parts(registry: ConstraintRegistry) -> None:
     """Enter constraints made of others: for their parts the table is asked itself."""
     registry.register(
-        constraints.Independent,
+        Independent,
         lambda c: IndependentTransform(registry(c.base_constraint), c.reinterpreted_batch_ndims),
     )
     registry.register(
-        constraints.Cat,
+        Cat,
         lambda c: CatTransform([registry(one) for one in c.cseq], c.dim, c.lengths),
     )
-    registry.register(constraints.Stack, lambda c: StackTransform([registry(one) for one in c.cseq], c.dim))
+    registry.register(Stack, lambda c: StackTransform([registry(one) for one in c.cseq], c.dim))
 
 
 _enter_parts(biject_to)
