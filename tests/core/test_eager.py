@@ -213,3 +213,44 @@ def kept(result: Any) -> Any:
         ],
         None if node.saved is None else [(type(one), one.shape, one.dtype) for one in node.saved],
     )  # fmt: skip
+
+
+@needs_compiled
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(["cat", "stack"]),
+    st.sampled_from(SHAPES),
+    st.lists(
+        st.sampled_from(["alike", "longer", "columns", "asks", "named", "another type"]),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from(["float32", "float64", "int64", "bool", "complex64", "float16"]),
+    st.integers(0, 3),
+    st.sampled_from([None, None, None, "Z"]),
+)
+def test_what_is_joined_is_what_the_whole_dispatch_joins(
+    name: str, shape: tuple[int, ...], kinds: list[str], dtype: str, dim: int, new_name: str | None
+) -> None:
+    values: list[Any] = []
+    for i, kind in enumerate(kinds):
+        sizes = tuple(size + (kind == "longer" and d == dim) for d, size in enumerate(shape))
+        array = (np.arange(np.prod(sizes)).reshape(sizes) + 100 * i).astype(dtype)
+        value = wb.tensor(array.real.astype("float32") if kind == "another type" else array)
+        if kind == "columns":
+            value.payload = np.asfortranarray(array)
+        if kind == "asks" and dtype in ("float32", "float64"):
+            value.requires_grad_()
+        if kind == "named" and shape:
+            value.names = ("A", "B", "C")[: len(shape)]
+        values.append(value)
+    op, params = getattr(ops, name), {"dim": dim} if name == "cat" else {"dim": dim, "name": new_name}
+
+    def told(call: Any) -> Any:
+        try:
+            result = call()
+        except Exception as error:
+            return type(error), str(error)
+        return str(result.dtype), result.shape, result.payload.tobytes(), result.names, kept(result)
+
+    assert told(lambda: op(*values, **params)) == told(lambda: dispatch.apply(op, *values, **params))

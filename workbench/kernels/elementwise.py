@@ -83,7 +83,8 @@ def _accepts_doubles(a: Any) -> bool:
 
 
 def _accepts_either(a: Any) -> bool:
-    return is_medium(a) or _accepts_doubles(a)
+    # Of any size: NumPy goes through the logistic function in five passes.
+    return type(a) is np.ndarray and a.size > 0 and a.dtype in (FLOAT32, FLOAT64)
 
 
 def _accepts_halves(*arrays: Any, dim: int) -> bool:
@@ -142,4 +143,4 @@ if native is not None:
     register(Kernel("relu", native.relu, is_medium, least=MEDIUM, into=native.relu_into))
     for _name in ("sin", "cos"):
         register(Kernel(_name, getattr(native, _name), _accepts_doubles, ("float64",), _WORTH_A_CALL))
-    register(Kernel("sigmoid", native.sigmoid, _accepts_either, least=_WORTH_A_CALL))
+    register(Kernel("sigmoid", native.sigmoid, _accepts_either))

@@ -45,6 +45,15 @@ def _accepts_numbers(x: Any, **numbers: Any) -> bool:
     return is_medium(x) and all(map(_is_number, numbers.values()))
 
 
+def _floats(x: Any) -> bool:
+    """Say whether `x` has floats, however few: what NumPy does in several passes pays at once."""
+    return type(x) is np.ndarray and x.size > 0 and x.dtype == FLOAT32
+
+
+def _accepts_few(x: Any, **numbers: Any) -> bool:
+    return _floats(x) and all(map(_is_number, numbers.values()))
+
+
 def _elu(x: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
     # PyTorch multiplies the two first, too.
     return native.elu(x, alpha * scale, scale, input_scale)
@@ -144,17 +153,16 @@ if native is not None:
     register(
         Kernel("leaky_relu", lambda x, *, slope: native.leaky_relu(x, slope), _accepts_numbers, least=MEDIUM)
     )
-    register(Kernel("elu", _elu, _accepts_numbers, least=MEDIUM))
+    register(Kernel("elu", _elu, _accepts_few))
     register(
         Kernel(
             "softplus",
             lambda x, *, beta, threshold: native.softplus(x, beta, threshold),
-            _accepts_numbers,
-            least=MEDIUM,
+            _accepts_few,
         )
     )
     for _name in ("logsigmoid", "hardsigmoid", "hardswish", "mish"):
-        register(Kernel(_name, getattr(native, _name), is_medium, least=MEDIUM))
+        register(Kernel(_name, getattr(native, _name), _floats))
     for _name in ("softshrink", "hardshrink"):
         register(Kernel(_name, _by_bound(getattr(native, _name)), _accepts_numbers, least=MEDIUM))
     register(Kernel("threshold", _threshold, _accepts_numbers, least=MEDIUM))

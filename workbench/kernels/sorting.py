@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import MEDIUM
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -19,7 +18,7 @@ _NEEDS = ("float32, float64, int64 or int32",)
 
 
 def _fits(x: Any, dim: int) -> bool:
-    return type(x) is np.ndarray and x.size >= MEDIUM and 0 <= dim < x.ndim
+    return type(x) is np.ndarray and x.size > 0 and 0 <= dim < x.ndim
 
 
 def _accepts_sort(x: Any, *, dim: int, descending: bool) -> bool:
@@ -35,6 +34,6 @@ def _accepts_cumsum(x: Any, *, dim: int) -> bool:
 
 
 if native is not None:
-    register(Kernel("sort", native.sort, _accepts_sort, _NEEDS, MEDIUM))
-    register(Kernel("topk", native.topk, _accepts_topk, _NEEDS, MEDIUM))
-    register(Kernel("cumsum", native.cumsum, _accepts_cumsum, ("float32, float64 or int64",), MEDIUM))
+    register(Kernel("sort", native.sort, _accepts_sort, _NEEDS))
+    register(Kernel("topk", native.topk, _accepts_topk, _NEEDS))
+    register(Kernel("cumsum", native.cumsum, _accepts_cumsum, ("float32, float64 or int64",)))

@@ -79,6 +79,7 @@ CAT = move(
     ],
     properties=frozenset({"linear"}),
     batch=all_along,
+    small="cat",
 )
 
 
@@ -137,6 +138,7 @@ STACK = move(
     ],
     properties=frozenset({"linear"}),
 batch=batching.stack,
+    small="stack",
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------- the words people use
@@ -157,7 +159,9 @@ def cat(tensors: Sequence[Tensor], dim: Dim = 0) -> Tensor:
     # What is no tensor counts as rank 0, and is refused further down.
     ranks = {len(one.payload.shape) if isinstance(one, Value) else 0 for one in several}
     if len(ranks) == 1 and 0 not in ranks:  # as nearly always: nothing to look after
-        return ops.cat(*several, dim=dim_index(dims_of(several[0]), dim, "cat"))
+        (rank,) = ranks
+        plain = type(dim) is int and -rank <= dim < rank
+        return ops.cat(*several, dim=dim % rank if plain else dim_index(dims_of(several[0]), dim, "cat"))
     for place, one in enumerate(several):
         if not isinstance(one, Value):
             raise TypeError(
@@ -217,7 +221,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, name: str | None = None) -> T
     ('N', 'C')
     """
     several = _several(tensors, "stack")
-    ndim = len(dims_of(several[0]).sizes)
+    first = several[0]
+    ndim = len(first.payload.shape) if isinstance(first, Value) else len(dims_of(first).sizes)
     if not -ndim - 1 <= dim <= ndim:
         raise DimensionIndexError(
             f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})",

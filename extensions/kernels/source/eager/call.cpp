@@ -1,5 +1,6 @@
 #include "call.hpp"
 
+#include "joining.hpp"
 #include "small_arrays.hpp"
 #include "types.hpp"
 #include "views.hpp"
@@ -282,6 +283,8 @@ struct Call {
     // What a view op shows, without its own code; nullptr without an exception where that has to look.
     PyObject* show() const { return n == 1 ? shown(op->small, arrays[0], args + 1, kwnames) : nullptr; }
 
+    PyObject* join() const { return joined(op->small, arrays.data(), n, args + n, kwnames); }
+
     // Computes here what is small, else runs the kernel, or the op's own array code.
     PyObject* compute() {
         std::copy(args + n, args + n + words(), arrays.data() + n);
@@ -521,9 +524,9 @@ PyObject* common_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwn
     Ref ruled; // what the rule said
     Ref names;
     Ref out;
-    if (shows(op->small) && is_value(args[0]) && !some(as_value(args[0])->names)) {
-        // Of what has no names a view has none, and what can be shown needs no rule.
-        out = Ref(call.show());
+    if ((shows(op->small) || joins(op->small)) && !call.any_named()) {
+        // What is made of values without names has none, and what can be made needs no rule.
+        out = Ref(shows(op->small) ? call.show() : call.join());
         if (!out && PyErr_Occurred()) return recoverable() ? whole_way(self, args, n, kwnames) : nullptr;
     }
     if (out) {

@@ -86,6 +86,7 @@ bool small_of(PyObject* op, Small& out) {
         {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient},
         {"eq", Small::eq},         {"ne", Small::ne},         {"lt", Small::lt},
         {"le", Small::le},         {"gt", Small::gt},         {"ge", Small::ge},
+        {"cat", Small::cat},       {"stack", Small::stack},
         {"index", Small::index},   {"permute", Small::permute}, {"reshape", Small::reshape},
         {"squeeze", Small::squeeze}, {"unsqueeze", Small::unsqueeze}, {"flatten", Small::flatten}};
     out = Small::none;

@@ -136,9 +136,11 @@ bool add_values(PyObject* module);
 enum class Small {
     none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to,
     eq, ne, lt, le, gt, ge,
+    cat, stack, // see joining.hpp
     expand, index, permute, reshape, squeeze, unsqueeze, flatten, // views: see views.hpp
 };
 
+inline bool joins(Small small) { return small == Small::cat || small == Small::stack; }
 inline bool shows(Small small) { return small >= Small::expand; }
 
 struct Op {
