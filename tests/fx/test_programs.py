@@ -185,12 +185,43 @@ def test_layers_are_annotated_and_wrapped(net: nn.Module) -> None:
     assert wb.allclose(module(x), net(x), atol=0.1) and not wb.equal(module(x), net(x))
 
 
-def test_networks_of_the_house_are_traced_and_run() -> None:
-    for make in (wb.models.resnet18, wb.models.mobilenet_v2):
-        net = make().eval()
-        module = fx.symbolic_trace(net)
-        module.graph.lint()
-        x = wb.randn(1, 3, 32, 32)
-        with wb.no_grad():
-            assert wb.equal(module(x), net(x))
-            assert wb.equal(module.graph.ir(x), net(x))
+IMAGE = (1, 3, 32, 32)
+MODELS: dict[str, Any] = {
+    "resnet18": (wb.models.resnet18, IMAGE),
+    "mobilenet_v2": (wb.models.mobilenet_v2, IMAGE),
+    "vit_small": (wb.models.vit_small, IMAGE),
+    "LeNet": (wb.models.LeNet, (1, 1, 28, 28)),
+    "DigitsNet": (wb.models.DigitsNet, (1, 1, 28, 28)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_networks_of_the_house_are_traced_and_run(name: str) -> None:
+    make, shape = MODELS[name]
+    net = make().eval()
+    module = fx.symbolic_trace(net)
+    module.graph.lint()
+    x = wb.randn(*shape)
+    with wb.no_grad():
+        wanted = net(x)
+        for found in (module(x), wb.graph.check(module.graph.ir)(x)):
+            assert wb.equal(found, wanted)
+
+
+def test_a_part_that_looks_at_sizes_is_a_leaf() -> None:
+    net = wb.models.BertEncoder(wb.models.BertSettings(layers=1)).eval()
+
+    class Whole(fx.Tracer):
+        def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+            return module_qualified_name in ("embeddings", "encoder")
+
+    with pytest.raises(fx.TraceError, match=r"^bert.py:[0-9]+: if count > most"):
+        fx.symbolic_trace(net)
+    tracer = Whole()
+    graph = tracer.trace(net, {"mask": None, "types": None})
+    module = fx.GraphModule(tracer.root, graph)
+    words = wb.randint(0, 100, (2, 5))
+    with wb.no_grad():
+        assert wb.equal(module(words), net(words))
+        with pytest.raises(AssertionError, match="mask has been specialized to have value None"):
+            module(words, wb.ones(2, 5))

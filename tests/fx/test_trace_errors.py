@@ -121,3 +121,10 @@ def test_a_tracer_may_answer_itself() -> None:
     assert str(Positive().trace(branches).output_node().args) == "(x,)"
     assert len(Positive().trace(lambda x: [one * 2 for one in x]).find_nodes(op="call_function")) == 4
     assert Positive().trace(lambda x: {**x}).output_node().args[0].keys() == {"a"}
+
+
+def test_the_line_of_a_model_of_the_house() -> None:
+    with pytest.raises(
+        fx.TraceError, match=r"^efficientnet.py:[0-9]+: for size, kernel, stride in zip\(x.shape"
+    ):
+        fx.symbolic_trace(wb.models.efficientnet_lite0())

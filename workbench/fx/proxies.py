@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.base.public import words
 from workbench.base.seams import Seam
-from workbench.base.source_location import calling_frame, place
+from workbench.base.source_location import place
 from workbench.fx.node import Node
 
 if TYPE_CHECKING:
@@ -40,9 +40,20 @@ class TraceRuntimeError(TraceError, RuntimeError):
 _UNPACKING = dis.opmap["UNPACK_SEQUENCE"]
 
 
+def program_frame() -> FrameType | None:
+    """Return the nearest frame of the program: a model of `wb.models` is one, though it is in this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("workbench.models.") or not name.startswith(("workbench.", "numpy.")):
+            return frame
+        frame = frame.f_back
+    return None
+
+
 def told(words: str) -> str:
     """Return words with the line of the program that asked, as it is written."""
-    frame = calling_frame()
+    frame = program_frame()
     if frame is None:
         return words
     file, line = frame.f_code.co_filename, frame.f_lineno
@@ -84,6 +95,13 @@ class Proxy:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"'Proxy' object has no attribute {name!r}", name=name, obj=self)
         return Attribute(self, name)
+
+    _names = None
+    """What is traced has no names of dims: those are checked by the ops when it runs."""
+
+    def has_names(self) -> bool:
+        """Say that a value has no names of dims while it is traced."""
+        return False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)

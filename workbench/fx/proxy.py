@@ -14,12 +14,20 @@ import numpy as np
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType
 from workbench.base.public import words
-from workbench.base.source_location import calling_frame
 from workbench.base.symbolic_size import SymbolicNumber
 from workbench.fx.graph import Graph
 from workbench.fx.interception import intercept_for
 from workbench.fx.node import Node
-from workbench.fx.proxies import APPENDING, Attribute, ParameterProxy, Proxy, TraceError, refuse_bool, told
+from workbench.fx.proxies import (
+    APPENDING,
+    Attribute,
+    ParameterProxy,
+    Proxy,
+    TraceError,
+    program_frame,
+    refuse_bool,
+    told,
+)
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
 
@@ -54,7 +62,7 @@ class TracerBase:
     ) -> Node:
         """Make a node of operands that are the graph's; say at which line of the program that was."""
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
-        frame = calling_frame()
+        frame = program_frame()
         if frame is not None:
             node.place = frame.f_code.co_filename, frame.f_lineno
             if self.record_stack_traces:
