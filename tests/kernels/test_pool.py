@@ -17,6 +17,9 @@ GEOMETRIES = [
     ((2, 1, 7, 5), {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}),
     ((1, 3, 9, 9), {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),
     ((2, 17, 9, 8), {"kernel": (3, 2), "stride": (1, 2), "padding": (1, 0), "dilation": (1, 2)}),
+    # One window that holds the whole image, and windows of its size that reach over its edges.
+    ((2, 5, 6, 7), {"kernel": (6, 7), "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}),
+    ((2, 5, 6, 7), {"kernel": (6, 7), "stride": (3, 2), "padding": (3, 2), "dilation": (1, 1)}),
     ((2, 5, 9, 9), {"kernel": (2, 3), "stride": (3, 1), "padding": (0, 1), "dilation": (3, 2)}),
 ]
 

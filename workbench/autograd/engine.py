@@ -27,6 +27,9 @@ from workbench.tensor.tensor import BACKWARD
 
 __all__ = ["backward", "grad"]
 
+_WORTH_TILES = 4096
+"""Values that lie across from which a copy is the kernel's: NumPy jumps through memory for each of them."""
+
 Sink = Callable[[Tensor, Tensor], None]
 
 
@@ -310,7 +313,10 @@ def backward(
             elif type(array) is np.ndarray and (
                 isinstance(array.base, np.ndarray) or id(array) in shown or not array.flags.writeable
             ):
-                leaf._grad = new(array.copy(), leaf._names)
+                # What lies across is copied in tiles where there is much of it.
+                across = array.size >= _WORTH_TILES and not array.flags.c_contiguous
+                own = ops.clone(new(array, None)).payload if across else array.copy()
+                leaf._grad = new(own, leaf._names)
             else:
                 # The same array may have reached another leaf too, which then copies it.
                 shown[id(array)] = array

@@ -226,6 +226,26 @@ def _rows(input: Any, dim: int | str | None, name: str) -> tuple[Any, int]:
     return moved.reshape(moved.shape[0], -1 if moved.size else 1), at
 
 
+def _counted(values: Any) -> tuple[Any, Any, Any] | None:
+    """Return where each distinct value stands, which of them each value is, and how often each occurs, by counting.
+
+    None where there are few integers in a wide range, or no integers: those are sorted.
+    """
+    if values.dtype.kind not in "iub" or not values.size:
+        return None
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if span > 4 * values.size + 1024:
+        return None
+    code = values.astype(np.int64) - least
+    counts = np.bincount(code, minlength=span)
+    distinct = np.flatnonzero(counts)
+    place, rank = np.empty(span, np.int64), np.empty(span, np.int64)
+    place[code] = np.arange(len(code))
+    rank[distinct] = np.arange(len(distinct))
+    return place[distinct], rank[code], counts[distinct]
+
+
 def _chosen(input: Any, places: Any, at: int) -> Any:
     """Return the entries at `places` along dim `at`, or of all values in a row."""
     if at < 0:
@@ -269,6 +289,10 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     rows, at = _rows(input, dim, "unique")
+    if at < 0 and (found := _counted(rows[:, 0])) is not None:
+        places, inverse, counts = found
+        inverse = inverse.reshape(np.shape(numbers(input)))
+        return _given(_chosen(input, places, at), inverse, counts, return_inverse, return_counts)
     # For lexsort the last key counts most.
     order = np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, np.int64)
     ordered = rows[order]
