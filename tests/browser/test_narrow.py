@@ -93,3 +93,15 @@ def test_labels_of_edges_and_words_of_a_lost_kernel_are_in_sight(narrow: Lab) ->
         "the widget manager's mark stands above a view that says it in words"
     )
     narrow.screenshot("narrow-reopened", narrow.cell(0))
+
+
+def test_the_sidebar_stays_inside_a_small_window(narrow: Lab) -> None:
+    narrow.new([CELLS["start"] + CELLS["clash"]])
+    narrow.run_cell(0, check=False)
+    narrow.command("workbench:open")
+    panel = narrow.page.locator("#workbench-panel")
+    expect(panel.get_by_test_id("wb-clash-svg")).to_be_visible(timeout=60 * SECOND)
+    for copy in panel.get_by_role("button", name="Copy this code").all():
+        box = copy.bounding_box()
+        assert box is not None and box["x"] + box["width"] <= 400, "a button is beyond the window's edge"
+    narrow.screenshot("narrow-sidebar")
