@@ -155,3 +155,12 @@ def test_the_kernel_refuses_what_does_not_fit() -> None:
         native.complex_fft(x, x.copy(), 4, 16, 0, inverse=False, scale=1.0)
     with pytest.raises(ValueError, match="the input has 64 values instead of 72"):
         native.inverse_real_fft(x, np.zeros((8, 16), np.float32), 8, 8, scale=1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("inner", [2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33])
+def test_columns_that_do_not_fill_the_lanes(inner: int, dtype: type) -> None:
+    x = points(3, 12, inner).astype(dtype)
+    out = np.full_like(x, np.nan)
+    native.complex_fft(x, out, 3, 12, inner, inverse=False, scale=1.0)
+    assert is_near(out, np.fft.fft(x.astype(np.complex128), axis=1), 1e-5)

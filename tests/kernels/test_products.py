@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.kernels.layouts import at_the_edge
 from workbench import kernels
 from workbench.kernels.loader import native
 from workbench.kernels.matmul import SETTING, measured_products
@@ -143,3 +144,23 @@ def test_linear_of_doubles() -> None:
     np.testing.assert_allclose(
         native.linear(x, weight, bias, relu=True), np.maximum(x @ weight.T + bias, 0), atol=1e-13
     )
+
+
+@needs_kernels
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("shape", [(37, 29, 41), (12, 8, 17), (100, 300, 33), (5, 600, 7), (193, 257, 1025)])
+def test_our_own_read_nothing_beyond_their_operands(shape: tuple[int, int, int], count: int) -> None:
+    m, k, n = shape
+    before = kernels.get_num_threads()
+    kernels.set_num_threads(count)
+    try:
+        for behind in (True, False):
+            for turned in (False, True):
+                a, b = doubles(m, k), doubles(k, n)
+                (x, _), (y, _) = (
+                    at_the_edge(np.ascontiguousarray(one.T) if turned else one, behind) for one in (a, b)
+                )
+                got = native.matmul(x.T if turned else x, y.T if turned else y)
+                np.testing.assert_allclose(got, a @ b, rtol=0, atol=1e-11)
+    finally:
+        kernels.set_num_threads(before)
