@@ -11,7 +11,7 @@ from workbench.core.typing import Tensor
 from workbench.core.value import Value
 from workbench.ops.index import indexing
 
-__all__ = ["getitem", "setitem"]
+__all__ = ["delitem", "getitem", "setitem"]
 
 
 def getitem(self: Any, key: Any) -> Tensor:
@@ -29,6 +29,11 @@ def setitem(self: Any, key: Any, value: Any) -> None:
         self._version += 1
     else:
         write(self, "__setitem__", lambda old: indexing.written(old, key, value))
+
+
+def delitem(self: Any, key: Any) -> None:
+    """Refuse: a tensor has as many entries as its sizes say."""
+    raise TypeError(f"{type(self).__name__!r} object doesn't support item deletion")
 
 
 if eager is not None:

@@ -273,6 +273,7 @@ class Tensor(Methods):
 
     if TYPE_CHECKING or eager is None:  # else compiled, and what is not plain comes to the same functions
         __getitem__, __setitem__ = subscripts.getitem, subscripts.setitem
+        __delitem__ = subscripts.delitem
 
     # -------------------------------------------------------------------------------------- gradients
 
