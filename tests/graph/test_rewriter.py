@@ -130,6 +130,21 @@ def test_known_conditions_and_numbers_are_decided() -> None:
     assert Control.LOOP in calls(unroll(graph, most_nodes=7))
 
 
+def test_a_loop_that_may_end_sooner_stays() -> None:
+    source = """graph(%x : f32[N:3]):
+  %y : f32[N:3] = loop(3, True, %x):
+    body(%i : int, %a : f32[N:3]):
+      %b : f32[N:3] = add(%a, 1)
+      return CONDITION, %b
+  return %y"""
+    once = parse(source.replace("CONDITION", "False"))
+    assert unroll(once)(wb.zeros(N=3)).tolist() == once(wb.zeros(N=3)).tolist() == [1.0] * 3
+    again = parse(
+        source.replace("      return CONDITION", "      %c : bool = operator.lt(%i, 1)\n      return %c")
+    )
+    assert unroll(again)(wb.zeros(N=3)).tolist() == again(wb.zeros(N=3)).tolist() == [2.0] * 3
+
+
 def test_a_number_that_is_refused_is_left_for_a_run() -> None:
     graph = parse(
         "graph(%x : f32[N:3]):\n  %n : float = operator.truediv(1, 0)\n  %y : f32[N:3] = mul(%x, %n)\n  return %y"
