@@ -46,8 +46,8 @@ def test_a_full_disk_stops_the_training_and_it_can_go_on(
     made = trainer(seed=3, checkpoint=tmp_path)
     made.fit(loader(), epochs=1)
 
-    def full(path: Path, header: bytes, arrays: Any) -> None:
-        path.write_bytes(header)
+    def full(path: Path, content: list[Any]) -> None:
+        path.write_bytes(content[0])
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("workbench.interop.safetensors._write", full)

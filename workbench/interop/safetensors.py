@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -73,7 +74,12 @@ def save_file(
     {'w': tensor([1., 1.], names=('out',))}
     """
     content = list(parts(tensors, metadata))
-    with replacing(path) as part, part.open("wb") as stream:
+    with replacing(path) as part:
+        _write(part, content)
+
+
+def _write(path: Path, content: list[Any]) -> None:
+    with path.open("wb") as stream:
         for one in content:
             stream.write(one)
 
