@@ -135,6 +135,7 @@ _FEW = [
     ((3, 17, 3, 2), (64, 17, 1, 1), {"stride": (2, 2)}),
     ((2, 5, 4, 4), (36, 5, 2, 2), {"stride": (3, 3)}),  # places that no window sees
     ((2, 20, 2, 2), (40, 20, 3, 3), {"stride": (2, 2), "padding": (1, 1)}),  # taps that see only padding
+    ((32, 96, 1, 1), (128, 96, 3, 3), {"padding": (1, 1)}),  # all of them but one
     ((1, 30, 1, 3), (27, 30, 3, 3), {"padding": (1, 1)}),
     ((2, 6, 2, 3, 2), (70, 6, 2, 3, 1), {"padding": (1, 1, 0)}),
 ]
@@ -142,7 +143,7 @@ _FEW = [
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize(("input_shape", "weight_shape", "given"), _FEW)
-def test_gradients_where_there_are_fewer_places_than_channels(
+def test_convolutions_where_there_are_fewer_places_than_channels(
     input_shape: tuple[int, ...],
     weight_shape: tuple[int, ...],
     given: dict[str, Any],
@@ -151,9 +152,16 @@ def test_gradients_where_there_are_fewer_places_than_channels(
 ) -> None:
     n = len(input_shape) - 2
     p = {"stride": (1,) * n, "padding": (0,) * n, "dilation": (1,) * n, "groups": 1, **given}
-    x, weight = halves(floats(*input_shape), floats(*weight_shape))
-    wide = [one.astype(np.float64) for one in (x, weight)]
-    (g,) = halves(floats(*getattr(ops, f"conv{n}d").forward(*wide, **p).shape))
+    x, weight, bias = halves(floats(*input_shape), floats(*weight_shape), floats(weight_shape[0]))
+    wide = [one.astype(np.float64) for one in (x, weight, bias)]
+    for biases in (0, 1):
+        y = getattr(ops, f"conv{n}d").forward(*wide[: 2 + biases], **p)
+        added = bias if biases else None
+        with threads(count):
+            run = kernels.lookup_half(f"conv{n}d").run
+            close(run(x, weight, added, **p), y)
+            close(run(x, weight, added, **p, relu=True), np.maximum(y, 0))
+    (g,) = halves(floats(*y.shape))
     for part, other, shape in (("input", weight, "input_shape"), ("weight", x, "weight_shape")):
         name, params = (
             f"conv{n}d_{part}_gradient",
@@ -162,6 +170,18 @@ def test_gradients_where_there_are_fewer_places_than_channels(
         expected = getattr(ops, name).forward(g.astype(np.float64), other.astype(np.float64), **params)
         with threads(count):
             close(kernels.lookup_half(name).run(g, other, **params), expected)
+
+
+def test_taps_that_see_only_padding_are_not_multiplied(floats: Make) -> None:
+    """Windows over one pixel have one tap that counts: what stands in the others is not met."""
+    p = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+    x, weight = halves(floats(4, 24, 1, 1), floats(40, 24, 3, 3))
+    damaged = np.full_like(weight, np.inf)
+    damaged[:, :, 1, 1] = weight[:, :, 1, 1]
+    y = kernels.lookup_half("conv2d").run(x, damaged, None, **p)
+    close(y[..., 0, 0], x[..., 0, 0].astype(np.float64) @ weight[:, :, 1, 1].astype(np.float64).T)
+    gx = kernels.lookup_half("conv2d_input_gradient").run(y, damaged, input_shape=x.shape, **p)
+    close(gx[..., 0, 0], y[..., 0, 0].astype(np.float64) @ weight[:, :, 1, 1].astype(np.float64))
 
 
 def test_an_infinite_gradient_stays_at_the_places_that_it_reaches(floats: Make) -> None:
@@ -205,6 +225,19 @@ def test_convolutions_never_fall_to_reference_code(
         half=True,
     )
     assert "ref" not in name and "bf16" in name, name
+
+
+@pytest.mark.parametrize(
+    ("images", "channels", "size", "by_windows"),
+    [(32, 512, 1, True), (32, 256, 2, True), (32, 128, 4, False), (33, 256, 2, False)],
+)
+def test_where_places_are_few_windows_are_written_out(
+    images: int, channels: int, size: int, by_windows: bool
+) -> None:
+    shapes = {"input_shape": (images, channels, size, size), "weight_shape": (channels, channels, 3, 3)}
+    for part in ("forward", "input_gradient"):
+        name = convolution.implementation(part, **shapes, padding=(1, 1), half=True)  # type: ignore[arg-type]
+        assert (name == "windows:bf16") is by_windows, (part, name)
 
 
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])

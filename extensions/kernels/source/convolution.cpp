@@ -199,6 +199,17 @@ bool is_ours([[maybe_unused]] const Geometry<N>& g, [[maybe_unused]] bool relu =
 }
 
 template <typename T, std::size_t N>
+void convolve(const Geometry<N>& g, const T* input, const T* weight, const T* bias, bool relu, T* out) {
+    if constexpr (std::is_same_v<T, bfloat16>)
+        if (has_fewer_places_than_channels(g)) return convolve_few_places(g, input, weight, bias, relu, out);
+    const auto prepared = prepare_forward<T>(g, bias != nullptr, relu);
+    const auto packed = prepared->template new_weight<T>();
+    Call call(*prepared);
+    call.repack(weight + g.offset, packed.data());
+    call.run(input, packed.data(), out, bias);
+}
+
+template <typename T, std::size_t N>
 nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, Along<N> stride, Along<N> padding,
                   Along<N> dilation, std::int64_t groups, bool relu) {
     const Geometry<N> g(shape_of(x), shape_of(weight), stride, padding, dilation, groups);
@@ -214,11 +225,7 @@ nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, 
         } else {
             const auto input = channels_last(x);
             const auto weights = row_major(weight);
-            const auto prepared = prepare_forward<T>(g, bias.has_value(), relu);
-            const auto packed = prepared->template new_weight<T>();
-            Call call(*prepared);
-            call.repack(weights.data() + g.offset, packed.data());
-            call.run(input.data(), packed.data(), out.data(), biases ? biases->data() : nullptr);
+            convolve(g, input.data(), weights.data(), biases ? biases->data() : nullptr, relu, out.data());
         }
     }
     return out.to_python();
@@ -342,9 +349,9 @@ std::string conv_implementation(const std::string& which, const Dims& input_shap
                                   Along<N> stride, Along<N> padding, Along<N> dilation, std::int64_t groups) {
     const Geometry<N> g(input_shape, weight_shape, stride, padding, dilation, groups);
     KernelScope scope(g.products());
-    if (which == "forward") return prepare_forward<T>(g, true, false)->implementation;
     if constexpr (std::is_same_v<T, bfloat16>)
-        if (which == "input_gradient" && has_fewer_places_than_channels(g)) return "windows:bf16";
+        if ((which == "forward" || which == "input_gradient") && has_fewer_places_than_channels(g)) return "windows:bf16";
+    if (which == "forward") return prepare_forward<T>(g, true, false)->implementation;
     if (which == "input_gradient") return prepare_input_gradient<T>(g)->implementation;
     if constexpr (std::is_same_v<T, bfloat16>)
         if (which == "weight_gradient" && has_few_places(g)) return "windows:bf16";

@@ -219,6 +219,13 @@ void multiply_by_rows(const bfloat16* left, const bfloat16* right, std::int64_t 
     (*chosen(a, b, {m, n}, false, false))(a, b, nullptr, out);
 }
 
+void multiply_by_columns(const bfloat16* left, const bfloat16* right, std::int64_t m, std::int64_t inner, std::int64_t n,
+                         const bfloat16* bias, bool relu, bfloat16* out) {
+    Matrices a = Matrices::at(left, m, inner), b = Matrices::at(right, n, inner);
+    b.turn();
+    (*chosen(a, b, {m, n}, bias != nullptr, relu))(a, b, bias, out);
+}
+
 void multiply_to_floats(const bfloat16* left, const bfloat16* right, std::int64_t m, std::int64_t inner, std::int64_t n,
                         float* out) {
     Matrices a = Matrices::at(left, m, inner), b = Matrices::at(right, inner, n);
