@@ -37,7 +37,11 @@ MOVERS = {"gather", "pick", "to"}
 float32; those of `test_bfloat16` are asked before. `tests/peers/op_db` holds what computes in 16 bits to PyTorch."""
 
 
-IN_DOUBLE = {"cos", "gru", "gru_gradient", "lstm", "lstm_gradient", "sigmoid", "sin"}
+IN_DOUBLE = {
+    "cos", "gru", "gru_gradient", "layer_norm", "layer_norm_gradient", "log_softmax", "log_softmax_gradient", "lstm",
+    "lstm_gradient", "rms_norm", "rms_norm_gradient", "sigmoid", "sin", "softmax", "softmax_gradient", "softplus",
+    "softplus_gradient",
+}  # fmt: skip
 """Kernels that take float64, too; sines and cosines of float32 are NumPy's."""
 FEW_DIGITS = dict.fromkeys(("batch_norm", "group_norm", "layer_norm"), 0.0001)
 """Absolute tolerances of what divides by the deviation of values that may all be one: 1 / √eps times their rounding."""

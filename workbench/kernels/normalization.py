@@ -1,4 +1,4 @@
-"""Normalisation in float32: batch normalisation over [N, C, ...], channels-last in memory, and of rows."""
+"""Normalisation in float32: batch normalisation over [N, C, ...], channels-last, and of rows, in float64 too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32
+from workbench.kernels._arrays import FLOAT32, FLOAT64
 from workbench.kernels._range import normalise_in_range
 from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
@@ -66,9 +66,9 @@ def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
     return (
         type(x) is np.ndarray
         and x.size >= _SMALLEST
-        and x.dtype == FLOAT32
+        and (x.dtype == FLOAT32 or x.dtype == FLOAT64)
         and 0 < count <= x.ndim
-        and all(one is None or (type(one) is np.ndarray and one.dtype == FLOAT32) for one in rest)
+        and all(one is None or (type(one) is np.ndarray and one.dtype == x.dtype) for one in rest)
     )
 
 
@@ -119,10 +119,12 @@ def _accepts_moved(*arrays: Any) -> bool:
 
 if native is not None:
     register(Kernel("move_statistics", native.move_statistics, _accepts_moved))
-    register(Kernel("layer_norm", _in_range(native.layer_norm, _as_it_is), _accepts_layer, least=_SMALLEST))
-    register(Kernel("layer_norm_gradient", native.layer_norm_gradient, _accepts_layer, least=_SMALLEST))
-    register(Kernel("rms_norm", _in_range(native.rms_norm, _as_it_is), _accepts_layer, least=_SMALLEST))
-    register(Kernel("rms_norm_gradient", native.rms_norm_gradient, _accepts_layer, least=_SMALLEST))
+    _ROWS = ("float32 or float64",)
+    for _name in ("layer_norm", "rms_norm"):
+        _run = _in_range(getattr(native, _name), _as_it_is)
+        register(Kernel(_name, _run, _accepts_layer, _ROWS, _SMALLEST))
+        _run = getattr(native, f"{_name}_gradient")
+        register(Kernel(f"{_name}_gradient", _run, _accepts_layer, _ROWS, _SMALLEST))
     register(Kernel("group_norm", _in_range(native.group_norm, _of_groups), _accepts_group))
     register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_gradient(_accepts_group)))
     register(

@@ -1,4 +1,4 @@
-"""Elementwise ops in float32 whose shape numbers decide, and the choice between two operands."""
+"""Elementwise ops in float32 whose shape numbers decide, softplus in float64 too; choosing between two operands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32, LARGE, MEDIUM, is_large, is_medium
+from workbench.kernels._arrays import FLOAT32, FLOAT64, LARGE, MEDIUM, is_large, is_medium
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -54,6 +54,15 @@ def _accepts_few(x: Any, **numbers: Any) -> bool:
     return _floats(x) and all(map(_is_number, numbers.values()))
 
 
+def _accepts_few_of_either(x: Any, **numbers: Any) -> bool:
+    return (
+        type(x) is np.ndarray
+        and x.size > 0
+        and (x.dtype == FLOAT32 or x.dtype == FLOAT64)
+        and all(map(_is_number, numbers.values()))
+    )
+
+
 def _elu(x: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
     # PyTorch multiplies the two first, too.
     return native.elu(x, alpha * scale, scale, input_scale)
@@ -77,6 +86,15 @@ def _accepts_gradient(g: Any, x: Any, **numbers: Any) -> bool:
     )
 
 
+def _accepts_gradient_of_either(g: Any, x: Any, **numbers: Any) -> bool:
+    return (
+        _accepts_few_of_either(x, **numbers)
+        and type(g) is np.ndarray
+        and g.dtype == x.dtype
+        and g.shape == x.shape
+    )
+
+
 def _gradients() -> dict[str, Callable[..., Any]]:
     """Return what takes gradients through ops, by their names."""
     return {
@@ -90,7 +108,6 @@ def _gradients() -> dict[str, Callable[..., Any]]:
         "elu": lambda g, x, *, alpha, scale, input_scale: native.elu_gradient(
             g, x, alpha * scale * input_scale, scale, input_scale
         ),
-        "softplus": lambda g, x, *, beta, threshold: native.softplus_gradient(g, x, beta, threshold),
         "logsigmoid": native.logsigmoid_gradient,
         "mish": native.mish_gradient,
     }
@@ -158,7 +175,8 @@ if native is not None:
         Kernel(
             "softplus",
             lambda x, *, beta, threshold: native.softplus(x, beta, threshold),
-            _accepts_few,
+            _accepts_few_of_either,
+            ("float32 or float64",),
         )
     )
     for _name in ("logsigmoid", "hardsigmoid", "hardswish", "mish"):
@@ -166,6 +184,14 @@ if native is not None:
     for _name in ("softshrink", "hardshrink"):
         register(Kernel(_name, _by_bound(getattr(native, _name)), _accepts_numbers, least=MEDIUM))
     register(Kernel("threshold", _threshold, _accepts_numbers, least=MEDIUM))
+    register(
+        Kernel(
+            "softplus_gradient",
+            lambda g, x, *, beta, threshold: native.softplus_gradient(g, x, beta, threshold),
+            _accepts_gradient_of_either,
+            ("float32 or float64",),
+        )
+    )
     for _name, _run in _gradients().items():
         register(Kernel(f"{_name}_gradient", _run, _accepts_gradient, least=MEDIUM))
     register(Kernel("where", _where, _accepts_where, ("a condition of their size, float32",), least=MEDIUM))

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, cross entropy and their gradients in float32."""
+"""Softmax, its logarithm and their gradients in float32 and float64, and cross entropy in float32."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DimensionIndexError
-from workbench.kernels._arrays import FLOAT32
+from workbench.kernels._arrays import FLOAT32, FLOAT64
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
 __all__: list[str] = []
 
 _INT64 = np.dtype(np.int64)
+_NEEDS = ("float32 or float64",)
 
 
 def _accepts(x: Any, *, dim: int = -1) -> bool:
-    return type(x) is np.ndarray and x.dtype == FLOAT32 and -x.ndim <= dim < x.ndim and x.size > 0
+    return (
+        type(x) is np.ndarray
+        and (x.dtype == FLOAT32 or x.dtype == FLOAT64)
+        and -x.ndim <= dim < x.ndim
+        and x.size > 0
+    )
 
 
 def _accepts_gradient(gradient: Any, y: Any, *, dim: int = -1) -> bool:
-    return _accepts(y, dim=dim) and type(gradient) is np.ndarray and gradient.dtype == FLOAT32
+    return _accepts(y, dim=dim) and type(gradient) is np.ndarray and gradient.dtype == y.dtype
 
 
 def _with(run: Callable[..., Any], logarithm: bool) -> Callable[..., Any]:
@@ -70,11 +76,12 @@ if native is not None:
         )
     )
     for _prefix, _logarithm in (("", False), ("log_", True)):
-        register(Kernel(f"{_prefix}softmax", _with(native.softmax, _logarithm), _accepts))
+        register(Kernel(f"{_prefix}softmax", _with(native.softmax, _logarithm), _accepts, _NEEDS))
         register(
             Kernel(
                 f"{_prefix}softmax_gradient",
                 _with(native.softmax_gradient, _logarithm),
                 _accepts_gradient,
+                _NEEDS,
             )
         )

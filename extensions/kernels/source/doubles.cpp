@@ -27,6 +27,35 @@ nb::object function_of(const Input<double>& x, DoubleFunction kind) {
     return out.to_python();
 }
 
+nb::object softplus(const Input<double>& x, double beta, double threshold) {
+    const Dims shape = shape_of(x);
+    const Dims order = dense_strides_like(shape, strides_of(x));
+    Output<double> out(shape, order);
+    {
+        KernelScope scope;
+        const Dense<double> input(x, order);
+        parallel_for(count_of(shape), 4096, [&](std::int64_t begin, std::int64_t end) {
+            LEAF_WIDE(softplus_run)(input.data() + begin, beta, threshold, end - begin, out.data() + begin);
+        });
+    }
+    return out.to_python();
+}
+
+nb::object softplus_gradient(const Input<double>& g, const Input<double>& x, double beta, double threshold) {
+    const Dims shape = shape_of(x);
+    if (shape_of(g) != shape) refuse("a gradient of " + text(shape_of(g)) + " for an operand of " + text(shape));
+    const Dims order = dense_strides_like(shape, strides_of(x));
+    Output<double> out(shape, order);
+    {
+        KernelScope scope;
+        const Dense<double> gradient(g, order), input(x, order);
+        parallel_for(count_of(shape), 4096, [&](std::int64_t begin, std::int64_t end) {
+            LEAF_WIDE(softplus_gradient_run)(gradient.data() + begin, input.data() + begin, beta, threshold, end - begin, out.data() + begin);
+        });
+    }
+    return out.to_python();
+}
+
 // Refuses arrays that are not `rows` rows of as many times `size` values as `widths` says.
 template <typename... Arrays>
 void expect_rows(std::int64_t rows, std::int64_t size, std::initializer_list<int> widths, const Arrays&... arrays) {
@@ -102,6 +131,8 @@ void bind_doubles(nb::module_& module) {
     for (const auto& [name, kind] : functions)
         module.def(
             name, [kind = kind](const Input<double>& x) { return function_of(x, kind); }, arg("x").noconvert());
+    module.def("softplus", &softplus, arg("x").noconvert(), arg("p"), arg("q"));
+    module.def("softplus_gradient", &softplus_gradient, arg("g").noconvert(), arg("x").noconvert(), arg("p"), arg("q"));
     module.def("lstm_gates", &lstm_gates, arg("sums").noconvert(), arg("memory").noconvert(), arg("gates").noconvert(),
                arg("cells").noconvert(), arg("out").noconvert());
     module.def("lstm_gates_back", &lstm_gates_back, arg("d").noconvert(), arg("d_memory").noconvert(),

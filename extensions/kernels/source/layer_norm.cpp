@@ -34,65 +34,71 @@ struct Rows {
     }
 };
 
-using Optional = std::optional<Input<float>>;
+template <typename T>
+using Optional = std::optional<Input<T>>;
 
-std::optional<Dense<float>> per_column(const Optional& values, const Rows& size, const char* what) {
+template <typename T>
+std::optional<Dense<T>> per_column(const Optional<T>& values, const Rows& size, const char* what) {
     if (!values) return std::nullopt;
     size.expect(what, shape_of(*values), size.normalized);
     return row_major(*values);
 }
 
 // Writes y and the statistics; without room for means, rows are scaled only.
-void normalise(const Rows& size, const Input<float>& x, const Optional& weight, const Optional& bias, double eps, float* y,
-               float* means, float* rstds) {
-    const auto gain = per_column(weight, size, "weight"), offset = per_column(bias, size, "bias");
+template <typename T>
+void normalise(const Rows& size, const Input<T>& x, const Optional<T>& weight, const Optional<T>& bias, double eps, T* y,
+               T* means, T* rstds) {
+    const auto gain = per_column<T>(weight, size, "weight"), offset = per_column<T>(bias, size, "bias");
     KernelScope scope;
     const auto input = row_major(x);
     parallel_for(size.rows, grain_for(size.columns * 2), [&](std::int64_t begin, std::int64_t end) {
-        LEAF_WIDE(layer_norm_rows)(input.data() + begin * size.columns, end - begin, size.columns, gain ? gain->data() : nullptr,
+        LEAF_WIDE(layer_norm_rows<T>)(input.data() + begin * size.columns, end - begin, size.columns, gain ? gain->data() : nullptr,
                                    offset ? offset->data() : nullptr, eps, y + begin * size.columns,
                                    means ? means + begin : nullptr, rstds + begin);
     });
 }
 
-nb::object layer_norm(const Input<float>& x, const Optional& weight, const Optional& bias, std::int64_t dims, double eps) {
+template <typename T>
+nb::object layer_norm(const Input<T>& x, const Optional<T>& weight, const Optional<T>& bias, std::int64_t dims, double eps) {
     const Rows size("layer_norm", shape_of(x), dims);
-    auto y = Output<float>::row_major(size.shape);
-    auto means = Output<float>::row_major(size.statistic), rstds = Output<float>::row_major(size.statistic);
-    normalise(size, x, weight, bias, eps, y.data(), means.data(), rstds.data());
+    auto y = Output<T>::row_major(size.shape);
+    auto means = Output<T>::row_major(size.statistic), rstds = Output<T>::row_major(size.statistic);
+    normalise<T>(size, x, weight, bias, eps, y.data(), means.data(), rstds.data());
     return nb::make_tuple(y.to_python(), means.to_python(), rstds.to_python());
 }
 
-nb::object rms_norm(const Input<float>& x, const Optional& weight, std::int64_t dims, double eps) {
+template <typename T>
+nb::object rms_norm(const Input<T>& x, const Optional<T>& weight, std::int64_t dims, double eps) {
     const Rows size("rms_norm", shape_of(x), dims);
-    auto y = Output<float>::row_major(size.shape), rstds = Output<float>::row_major(size.statistic);
-    normalise(size, x, weight, std::nullopt, eps, y.data(), nullptr, rstds.data());
+    auto y = Output<T>::row_major(size.shape), rstds = Output<T>::row_major(size.statistic);
+    normalise<T>(size, x, weight, std::nullopt, eps, y.data(), nullptr, rstds.data());
     return nb::make_tuple(y.to_python(), rstds.to_python());
 }
 
 // Writes gx and the sums over rows, of the weight's gradient and, where rows have means, of the bias's.
-void normalise_gradient(const Rows& size, const Input<float>& gradient, const Input<float>& x, const Optional& mean,
-                        const Input<float>& rstd, const Optional& weight, float* gx, float* gw, float* gb) {
+template <typename T>
+void normalise_gradient(const Rows& size, const Input<T>& gradient, const Input<T>& x, const Optional<T>& mean,
+                        const Input<T>& rstd, const Optional<T>& weight, T* gx, T* gw, T* gb) {
     size.expect("gradient", shape_of(gradient), size.shape);
-    for (const Input<float>* statistic : {mean ? &*mean : &rstd, &rstd})
+    for (const Input<T>* statistic : {mean ? &*mean : &rstd, &rstd})
         if (count_of(shape_of(*statistic)) != size.rows) size.expect("statistic", shape_of(*statistic), size.statistic);
-    const auto gain = per_column(weight, size, "weight");
+    const auto gain = per_column<T>(weight, size, "weight");
     KernelScope scope;
     const auto input = row_major(x), gradients = row_major(gradient), rstds = row_major(rstd);
-    std::optional<Dense<float>> means;
+    std::optional<Dense<T>> means;
     if (mean) means.emplace(row_major(*mean));
     const std::int64_t columns = size.columns, sums = (mean ? 2 : 1) * columns;
     const std::int64_t parts = fixed_part_count(size.rows, grain_for(columns * 2));
     const Buffer<double> totals((parts + 1) * sums);
-    const Buffer<float> blocks((parts + 1) * sums);
+    const Buffer<T> blocks((parts + 1) * sums);
     std::fill_n(totals.data(), sums, 0.0);
     parallel_parts(size.rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-        float* block = blocks.data() + part * sums;
+        T* block = blocks.data() + part * sums;
         double* mine = totals.data() + (part + 1) * sums;
         std::fill_n(mine, sums, 0.0);
-        for (std::int64_t row = begin; row < end; row += 64) {  // sums of 64 floats lose little
-            std::fill_n(block, sums, 0.f);
-            LEAF_WIDE(layer_norm_gradient_rows)(gradients.data() + row * columns, input.data() + row * columns,
+        for (std::int64_t row = begin; row < end; row += 64) {  // sums of 64 lose little
+            std::fill_n(block, sums, T{0});
+            LEAF_WIDE(layer_norm_gradient_rows<T>)(gradients.data() + row * columns, input.data() + row * columns,
                                                 std::min<std::int64_t>(64, end - row), columns,
                                                 means ? means->data() + row : nullptr, rstds.data() + row,
                                                 gain ? gain->data() : nullptr, gx + row * columns, block,
@@ -102,39 +108,47 @@ void normalise_gradient(const Rows& size, const Input<float>& gradient, const In
     });
     for (std::int64_t part = 1; part <= parts; ++part)
         for (std::int64_t c = 0; c < sums; ++c) totals.data()[c] += totals.data()[part * sums + c];
-    for (std::int64_t c = 0; c < columns; ++c) gw[c] = static_cast<float>(totals.data()[c]);
-    for (std::int64_t c = columns; c < sums; ++c) gb[c - columns] = static_cast<float>(totals.data()[c]);
+    for (std::int64_t c = 0; c < columns; ++c) gw[c] = static_cast<T>(totals.data()[c]);
+    for (std::int64_t c = columns; c < sums; ++c) gb[c - columns] = static_cast<T>(totals.data()[c]);
 }
 
-nb::object layer_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& mean,
-                               const Input<float>& rstd, const Optional& weight, std::int64_t dims) {
+template <typename T>
+nb::object layer_norm_gradient(const Input<T>& gradient, const Input<T>& x, const Input<T>& mean,
+                               const Input<T>& rstd, const Optional<T>& weight, std::int64_t dims) {
     const Rows size("layer_norm", shape_of(x), dims);
-    auto gx = Output<float>::row_major(size.shape);
-    auto gw = Output<float>::row_major(size.normalized), gb = Output<float>::row_major(size.normalized);
-    normalise_gradient(size, gradient, x, mean, rstd, weight, gx.data(), gw.data(), gb.data());
+    auto gx = Output<T>::row_major(size.shape);
+    auto gw = Output<T>::row_major(size.normalized), gb = Output<T>::row_major(size.normalized);
+    normalise_gradient<T>(size, gradient, x, mean, rstd, weight, gx.data(), gw.data(), gb.data());
     return nb::make_tuple(gx.to_python(), gw.to_python(), gb.to_python());
 }
 
-nb::object rms_norm_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& rstd,
-                             const Optional& weight, std::int64_t dims) {
+template <typename T>
+nb::object rms_norm_gradient(const Input<T>& gradient, const Input<T>& x, const Input<T>& rstd,
+                             const Optional<T>& weight, std::int64_t dims) {
     const Rows size("rms_norm", shape_of(x), dims);
-    auto gx = Output<float>::row_major(size.shape), gw = Output<float>::row_major(size.normalized);
-    normalise_gradient(size, gradient, x, std::nullopt, rstd, weight, gx.data(), gw.data(), nullptr);
+    auto gx = Output<T>::row_major(size.shape), gw = Output<T>::row_major(size.normalized);
+    normalise_gradient<T>(size, gradient, x, std::nullopt, rstd, weight, gx.data(), gw.data(), nullptr);
     return nb::make_tuple(gx.to_python(), gw.to_python());
+}
+
+template <typename T>
+void bind_alike(nb::module_& module) {
+    using nb::arg;
+    module.def("layer_norm", &layer_norm<T>, arg("x").noconvert(), arg("weight").noconvert().none() = nb::none(),
+               arg("bias").noconvert().none() = nb::none(), nb::kw_only(), arg("count"), arg("eps"));
+    module.def("layer_norm_gradient", &layer_norm_gradient<T>, arg("gradient").noconvert(), arg("x").noconvert(),
+               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(), arg("count"));
+    module.def("rms_norm", &rms_norm<T>, arg("x").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(),
+               arg("count"), arg("eps"));
+    module.def("rms_norm_gradient", &rms_norm_gradient<T>, arg("gradient").noconvert(), arg("x").noconvert(),
+               arg("rstd").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(), arg("count"));
 }
 
 }  // namespace
 
 void bind_layer_norm(nb::module_& module) {
-    using nb::arg;
-    module.def("layer_norm", &layer_norm, arg("x").noconvert(), arg("weight").noconvert().none() = nb::none(),
-               arg("bias").noconvert().none() = nb::none(), nb::kw_only(), arg("count"), arg("eps"));
-    module.def("layer_norm_gradient", &layer_norm_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               arg("mean").noconvert(), arg("rstd").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(), arg("count"));
-    module.def("rms_norm", &rms_norm, arg("x").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(),
-               arg("count"), arg("eps"));
-    module.def("rms_norm_gradient", &rms_norm_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
-               arg("rstd").noconvert(), arg("weight").noconvert().none() = nb::none(), nb::kw_only(), arg("count"));
+    bind_alike<float>(module);
+    bind_alike<double>(module);
 }
 
 }  // namespace workbench

@@ -132,6 +132,10 @@ Dense<T> row_major(const Input<T>& array) {
     return Dense<T>(array, row_major_strides(shape_of(array)));
 }
 
+// An array of NumPy's: few values are copied into memory of its own, `memory` goes to it where they are many. `kind` is 'f', 'i',
+// 'u' or 'b', as in NumPy; strides are in values.
+nb::object array_around(Buffer<char>& memory, char kind, std::size_t size, const Dims& shape, const Dims& strides);
+
 // A new array: memory from the pool, owned by the NumPy array that Python receives.
 template <typename T>
 class Output {
@@ -144,13 +148,13 @@ class Output {
     const Dims& shape() const { return shape_; }
 
     nb::object to_python() {
-        const std::vector<std::size_t> sizes(shape_.begin(), shape_.end());
-        T* data = buffer_.release();
-        nb::capsule owner(data, [](void* block) noexcept { pool_give(block); });
         using Carried = typename workbench::Carried<T>::type;
-        nb::ndarray<nb::numpy, Carried> array(reinterpret_cast<Carried*>(data), shape_.size(), sizes.data(), owner,
-                                              strides_.data());
-        const nb::object made = nb::cast(array, nb::rv_policy::reference);
+        constexpr char kind = std::is_same_v<Carried, bool> ? 'b' : std::is_floating_point_v<Carried> ? 'f'
+                              : std::is_signed_v<Carried>   ? 'i'
+                                                            : 'u';
+        static_assert(std::is_arithmetic_v<Carried>);
+        Buffer<char> memory(std::move(buffer_));
+        const nb::object made = array_around(memory, kind, sizeof(Carried), shape_, strides_);
         if constexpr (std::is_same_v<T, bfloat16>)
             return made.attr("view")(bfloat16_type());
         else

@@ -20,6 +20,8 @@ class Buffer {
     Buffer() = default;
     explicit Buffer(std::int64_t count) : data_(static_cast<T*>(pool_take(static_cast<std::size_t>(count) * sizeof(T)))) {}
     Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+    template <typename Other>  // the same memory, as values of another type
+    explicit Buffer(Buffer<Other>&& other) noexcept : data_(reinterpret_cast<T*>(other.release())) {}
     Buffer& operator=(Buffer&& other) noexcept {
         std::swap(data_, other.data_);
         return *this;

@@ -1,4 +1,4 @@
-// Softmax, its logarithm and their gradients along any dimension of float32; cross entropy of scores and classes.
+// Softmax, its logarithm and their gradients along any dimension of float32 and float64; cross entropy of scores and classes.
 #include "softmax.hpp"
 
 #include <algorithm>
@@ -46,33 +46,35 @@ void over_slices(const Slices& slices, std::int64_t weight, Rows&& by_rows, Colu
                  });
 }
 
-nb::object softmax(const Input<float>& x, std::int64_t dim, bool logarithm) {
+template <typename T>
+nb::object softmax(const Input<T>& x, std::int64_t dim, bool logarithm) {
     const Dims shape = shape_of(x);
     const Slices slices(shape, dim, "softmax");
-    auto out = Output<float>::row_major(shape);
+    auto out = Output<T>::row_major(shape);
     {
         KernelScope scope;
         const auto input = row_major(x);
-        const float* from = input.data();
+        const T* from = input.data();
         over_slices(
             slices, 4,
             [&](std::int64_t begin, std::int64_t end) {
-                LEAF_WIDE(softmax_rows)(from + begin * slices.rows, end - begin, slices.rows, logarithm,
+                LEAF_WIDE(softmax_rows<T>)(from + begin * slices.rows, end - begin, slices.rows, logarithm,
                                         out.data() + begin * slices.rows);
             },
             [&](std::int64_t at, std::int64_t columns) {
-                LEAF_WIDE(softmax_columns)(from + at, slices.rows, columns, slices.columns, logarithm, out.data() + at);
+                LEAF_WIDE(softmax_columns<T>)(from + at, slices.rows, columns, slices.columns, logarithm, out.data() + at);
             });
     }
     return out.to_python();
 }
 
-nb::object softmax_gradient(const Input<float>& gradient, const Input<float>& y, std::int64_t dim, bool logarithm) {
+template <typename T>
+nb::object softmax_gradient(const Input<T>& gradient, const Input<T>& y, std::int64_t dim, bool logarithm) {
     const Dims shape = shape_of(y);
     const Slices slices(shape, dim, "softmax gradient");
     if (shape_of(gradient) != shape)
         refuse("softmax gradient has shape " + text(shape_of(gradient)) + "; expected " + text(shape));
-    auto out = Output<float>::row_major(shape);
+    auto out = Output<T>::row_major(shape);
     {
         KernelScope scope;
         const auto gradients = row_major(gradient);
@@ -81,11 +83,11 @@ nb::object softmax_gradient(const Input<float>& gradient, const Input<float>& y,
             slices, 2,
             [&](std::int64_t begin, std::int64_t end) {
                 const std::int64_t at = begin * slices.rows;
-                LEAF_WIDE(softmax_gradient_rows)(gradients.data() + at, outputs.data() + at, end - begin, slices.rows,
+                LEAF_WIDE(softmax_gradient_rows<T>)(gradients.data() + at, outputs.data() + at, end - begin, slices.rows,
                                                  logarithm, out.data() + at);
             },
             [&](std::int64_t at, std::int64_t columns) {
-                LEAF_WIDE(softmax_gradient_columns)(gradients.data() + at, outputs.data() + at, slices.rows, columns,
+                LEAF_WIDE(softmax_gradient_columns<T>)(gradients.data() + at, outputs.data() + at, slices.rows, columns,
                                                     slices.columns, logarithm, out.data() + at);
             });
     }
@@ -191,13 +193,20 @@ nb::object cross_entropy_gradient(const Input<float>& gradient, const Input<floa
     return gx.to_python();
 }
 
+template <typename T>
+void bind_alike(nb::module_& module) {
+    using nb::arg;
+    module.def("softmax", &softmax<T>, arg("x").noconvert(), nb::kw_only(), arg("dim") = -1, arg("logarithm") = false);
+    module.def("softmax_gradient", &softmax_gradient<T>, arg("gradient").noconvert(), arg("y").noconvert(), nb::kw_only(),
+               arg("dim") = -1, arg("logarithm") = false);
+}
+
 }  // namespace
 
 void bind_softmax(nb::module_& module) {
     using nb::arg;
-    module.def("softmax", &softmax, arg("x").noconvert(), nb::kw_only(), arg("dim") = -1, arg("logarithm") = false);
-    module.def("softmax_gradient", &softmax_gradient, arg("gradient").noconvert(), arg("y").noconvert(), nb::kw_only(),
-               arg("dim") = -1, arg("logarithm") = false);
+    bind_alike<float>(module);
+    bind_alike<double>(module);
     module.def("cross_entropy", &cross_entropy, arg("x").noconvert(), arg("target").noconvert(), nb::kw_only(), arg("reduction"),
                arg("ignore_index"), arg("smoothing") = 0.f);
     module.def("cross_entropy_gradient", &cross_entropy_gradient, arg("gradient").noconvert(), arg("x").noconvert(),

@@ -1,94 +1,5 @@
-// Functions of doubles, each to about 2 units in the last place, and loops over them. Included once per instruction set;
-// see dispatch.hpp.
-
-#ifdef WORKBENCH_AVX512
-constexpr int double_lanes = 8;
-#else
-constexpr int double_lanes = 4;
-#endif
-typedef double doubles __attribute__((vector_size(8 * double_lanes)));
-typedef double doubles_unaligned __attribute__((vector_size(8 * double_lanes), aligned(8), may_alias));
-typedef std::int64_t longs __attribute__((vector_size(8 * double_lanes)));
-
-static WORKBENCH_INLINE doubles every(double v) { return doubles{} + v; }
-static WORKBENCH_INLINE doubles size_of(doubles x) { return (doubles)((longs)x & 0x7fffffffffffffff); }
-static WORKBENCH_INLINE doubles with_sign_of(doubles value, doubles x) {
-    return (doubles)((longs)value | ((longs)x & (std::int64_t)0x8000000000000000));
-}
-
-static WORKBENCH_INLINE doubles doubles_at(const double* p, std::int64_t count) {
-    if (count == double_lanes) return *reinterpret_cast<const doubles_unaligned*>(p);
-    doubles v = every(0.0);
-    for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
-    return v;
-}
-static WORKBENCH_INLINE void put_doubles(double* p, doubles v, std::int64_t count) {
-    if (count == double_lanes)
-        *reinterpret_cast<doubles_unaligned*>(p) = v;
-    else
-        for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
-}
-
-// Calls step(i, count) for whole vectors, with a count that is known when this is compiled, and for what is left.
-template <typename Step>
-static WORKBENCH_INLINE void each_double(std::int64_t size, Step&& step) {
-    std::int64_t i = 0;
-    for (; i + double_lanes <= size; i += double_lanes) step(i, std::int64_t{double_lanes});
-    if (i < size) step(i, size - i);
-}
-
-// Adding it rounds to the nearest integer, which then stands in the lowest bits.
-constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52
-
-// e^r - 1 where |r| <= ln2 / 2: its series.
-static WORKBENCH_INLINE doubles small_exponential(doubles r) {
-    doubles series = every(1.0 / 6227020800.0);
-    series = series * r + 1.0 / 479001600.0;
-    series = series * r + 1.0 / 39916800.0;
-    series = series * r + 1.0 / 3628800.0;
-    series = series * r + 1.0 / 362880.0;
-    series = series * r + 1.0 / 40320.0;
-    series = series * r + 1.0 / 5040.0;
-    series = series * r + 1.0 / 720.0;
-    series = series * r + 1.0 / 120.0;
-    series = series * r + 1.0 / 24.0;
-    series = series * r + 1.0 / 6.0;
-    series = series * r + 0.5;
-    return r + r * r * series;
-}
-
-// x = n ln2 + r, where n ln2 is taken off in two parts of which the first is exact.
-static WORKBENCH_INLINE doubles without_powers(doubles x, doubles& shifted) {
-    shifted = x * 1.44269504088896338700e+00 + rounding;
-    const doubles n = shifted - rounding;
-    return (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-}
-// 2^n, of n + rounding; n lies between -1022 and 1023.
-static WORKBENCH_INLINE doubles power_of_two(doubles shifted) { return (doubles)(((longs)shifted + 1023) << 52); }
-
-// e^x for x <= 0.
-static WORKBENCH_INLINE doubles falling_exponential(doubles x) {
-    const doubles bounded = x < -746.0 ? every(-746.0) : x;  // NaN stays
-    const longs low = bounded < -700.0;  // 2^n would be too small for a number of full precision: it is put together of two
-    doubles shifted;
-    const doubles r = without_powers(bounded, shifted);
-    return (1.0 + small_exponential(r)) * power_of_two(shifted + (low ? every(200.0) : every(0.0))) *
-           (low ? every(0x1p-200) : every(1.0));
-}
-
-static WORKBENCH_INLINE doubles logistic(doubles x) {
-    const doubles e = falling_exponential(-size_of(x));
-    return (x < 0.0 ? e : every(1.0)) / (1.0 + e);
-}
-
-// tanh |x| = m / (m + 2) with m = e^(2|x|) - 1, from which nothing cancels near 0.
-static WORKBENCH_INLINE doubles hyperbolic_tangent(doubles x) {
-    const doubles size = size_of(x), twice = size > 22.0 ? every(44.0) : size + size;
-    doubles shifted;
-    const doubles r = without_powers(twice, shifted), power = power_of_two(shifted);
-    const doubles m = power * small_exponential(r) + (power - 1.0);
-    return x != x ? x : with_sign_of(m / (m + 2.0), x);
-}
+// Loops over functions of doubles. Included once per instruction set; see dispatch.hpp.
+#include "double_functions.inl"
 
 // Says whether some lane is too large for `turned`, infinite or NaN.
 static WORKBENCH_INLINE bool some_far(doubles x) {
@@ -204,5 +115,20 @@ static void gru_gates_back_row(const double* d, const double* before, const doub
         put_doubles(d_pre + size + i, d_update, n), put_doubles(d_own + size + i, d_update, n);
         put_doubles(d_pre + 2 * size + i, d_candidate, n), put_doubles(d_own + 2 * size + i, d_candidate * reset, n);
         put_doubles(carry + i, d_h * update, n);
+    });
+}
+
+// ln(1 + e^(beta x)) / beta; x itself where beta x is beyond the threshold.
+static void softplus_run(const double* x, double beta, double threshold, std::int64_t count, double* out) {
+    each_double(count, [&](std::int64_t i, std::int64_t n) {
+        const doubles value = doubles_at(x + i, n), scaled = value * beta;
+        const doubles rest = logarithm_of_one_and(falling_exponential(-size_of(scaled)));
+        put_doubles(out + i, scaled > threshold ? value : (scaled > 0.0 ? scaled + rest : rest) / beta, n);
+    });
+}
+static void softplus_gradient_run(const double* g, const double* x, double beta, double threshold, std::int64_t count, double* out) {
+    each_double(count, [&](std::int64_t i, std::int64_t n) {
+        const doubles gradient = doubles_at(g + i, n), scaled = doubles_at(x + i, n) * beta;
+        put_doubles(out + i, scaled > threshold ? gradient : gradient * logistic(scaled), n);
     });
 }

@@ -1,4 +1,11 @@
-// Normalisation of rows. Included once per instruction set; see dispatch.hpp.
+// Normalisation of rows of floats. Included once per instruction set; see dispatch.hpp.
+
+// Of floats below, of doubles in the file that is included.
+template <typename T>
+static void layer_norm_rows(const T* x, std::int64_t rows, std::int64_t columns, const T* weight, const T* bias, double eps, T* y, T* means, T* rstds);
+template <typename T>
+static void layer_norm_gradient_rows(const T* g, const T* x, std::int64_t rows, std::int64_t columns, const T* means, const T* rstds, const T* weight, T* gx, T* gw, T* gb);
+#include "layer_norm_doubles.inl"
 
 template <typename Value>
 static WORKBENCH_INLINE double total_of(std::int64_t count, Value&& value) {
@@ -62,7 +69,8 @@ static WORKBENCH_INLINE void normalise_rows(const float* x, std::int64_t rows, s
 }
 
 // y = (x - mean) rstd weight + bias for each row; weight and bias may be null. Where `means` is null, rows keep theirs.
-static void layer_norm_rows(const float* x, std::int64_t rows, std::int64_t columns, const float* weight, const float* bias,
+template <>
+void layer_norm_rows(const float* x, std::int64_t rows, std::int64_t columns, const float* weight, const float* bias,
                             double eps, float* y, float* means, float* rstds) {
     if (means)
         normalise_rows<true>(x, rows, columns, weight, bias, eps, y, means, rstds);
@@ -126,7 +134,8 @@ static WORKBENCH_INLINE void normalise_gradient_rows(const float* g, const float
 
 // gx = rstd (w g - mean(w g) - n mean(w g n)) with n = (x - mean) rstd, and sums of g n and of g over rows. Where `means` is
 // null, rows kept theirs: gx = rstd (w g - n mean(w g n)) with n = x rstd, and `gb` is left alone.
-static void layer_norm_gradient_rows(const float* g, const float* x, std::int64_t rows, std::int64_t columns,
+template <>
+void layer_norm_gradient_rows(const float* g, const float* x, std::int64_t rows, std::int64_t columns,
                                      const float* means, const float* rstds, const float* weight, float* gx, float* gw,
                                      float* gb) {
     if (means)

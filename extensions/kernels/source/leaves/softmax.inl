@@ -1,5 +1,16 @@
-// Softmax and its gradient. Included once per instruction set; see dispatch.hpp.
+// Softmax and its gradient, of floats. Included once per instruction set; see dispatch.hpp.
 #include "functions.inl"
+
+// Of floats below, of doubles in the file that is included.
+template <typename T>
+static void softmax_rows(const T* x, std::int64_t rows, std::int64_t columns, bool logarithm, T* y);
+template <typename T>
+static void softmax_gradient_rows(const T* g, const T* y, std::int64_t rows, std::int64_t columns, bool logarithm, T* gx);
+template <typename T>
+static void softmax_columns(const T* x, std::int64_t rows, std::int64_t columns, std::int64_t step, bool logarithm, T* y);
+template <typename T>
+static void softmax_gradient_columns(const T* g, const T* y, std::int64_t rows, std::int64_t columns, std::int64_t step, bool logarithm, T* gx);
+#include "softmax_doubles.inl"
 
 // The largest value of a row; NaN if there is one.
 static WORKBENCH_INLINE float row_largest(const float* x, std::int64_t columns) {
@@ -58,7 +69,8 @@ static WORKBENCH_INLINE float row_exponentials(const float* x, std::int64_t colu
 }
 
 // y = softmax(x) or its logarithm over each row.
-static void softmax_rows(const float* x, std::int64_t rows, std::int64_t columns, bool logarithm, float* y) {
+template <>
+void softmax_rows(const float* x, std::int64_t rows, std::int64_t columns, bool logarithm, float* y) {
     for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
         const float largest = row_largest(x, columns);
         if (logarithm) {
@@ -73,7 +85,8 @@ static void softmax_rows(const float* x, std::int64_t rows, std::int64_t columns
 }
 
 // The gradient of softmax, y (g - sum(g y)), or of its logarithm, g - e^y sum(g), over each row.
-static void softmax_gradient_rows(const float* g, const float* y, std::int64_t rows, std::int64_t columns, bool logarithm,
+template <>
+void softmax_gradient_rows(const float* g, const float* y, std::int64_t rows, std::int64_t columns, bool logarithm,
                                   float* gx) {
     for (std::int64_t row = 0; row < rows; ++row, g += columns, y += columns, gx += columns) {
         floats part = all(0.f), other = all(0.f);
@@ -102,7 +115,8 @@ static void softmax_gradient_rows(const float* g, const float* y, std::int64_t r
 }
 
 // The same over `rows` for each of `columns` <= 1024 columns, which lie side by side; rows are `step` apart.
-static void softmax_columns(const float* x, std::int64_t rows, std::int64_t columns, std::int64_t step, bool logarithm,
+template <>
+void softmax_columns(const float* x, std::int64_t rows, std::int64_t columns, std::int64_t step, bool logarithm,
                             float* y) {
     alignas(64) float largest[1024], sum[1024];
     for (std::int64_t c = 0; c < columns; ++c) largest[c] = x[c], sum[c] = 0;
@@ -140,7 +154,8 @@ static void softmax_columns(const float* x, std::int64_t rows, std::int64_t colu
     }
 }
 
-static void softmax_gradient_columns(const float* g, const float* y, std::int64_t rows, std::int64_t columns,
+template <>
+void softmax_gradient_columns(const float* g, const float* y, std::int64_t rows, std::int64_t columns,
                                      std::int64_t step, bool logarithm, float* gx) {
     alignas(64) float sum[1024];
     for (std::int64_t c = 0; c < columns; ++c) sum[c] = 0;
