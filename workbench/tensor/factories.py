@@ -80,6 +80,19 @@ def tensor(
     """
     if pin_memory:
         check_pinned("tensor", pin_memory)
+    # Of Python's own floats, alone or in one list, there is nothing to find out.
+    if type(data) is float and dtype is None and device is None and names is None:
+        one = _filled_new((), get_default_dtype().numpy, data)
+        if one is not None:
+            return one.requires_grad_() if requires_grad else one
+    if (
+        type(data) is list
+        and data
+        and dtype is None
+        and type(data[0]) is float
+        and set(map(type, data)) == _FLOAT
+    ):
+        return finish(np.array(data).astype(get_default_dtype().numpy), names, requires_grad, device)
     if isinstance(data, Tensor):
         names = data._names if names is None else names
         data = data.detach().cpu().numpy(force=True)
@@ -107,6 +120,7 @@ def tensor(
 
 _BFLOAT16 = as_dtype("bfloat16").numpy
 _PYTHON_NUMBERS = {bool, int, float, complex}
+_FLOAT = {float}
 
 
 def _type_within(data: Any, kind: str) -> np.dtype[Any]:
@@ -183,7 +197,10 @@ def from_numpy(array: np.ndarray[Any, Any], *, names: Sequence[str | None] | Non
         _check_mask(array)
         # In subclasses operators may mean something else, as ``*`` does in np.matrix.
         array = array.view(np.ndarray)
-    if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+    within = not array.flags.aligned
+    for stride in array.strides:
+        within |= stride % array.itemsize != 0
+    if within:
         raise ValueError(
             f"given numpy array has strides {array.strides} that are no multiples of the element byte size "
             f"{array.itemsize}, or begins between two values. Copy the numpy array to reallocate the memory."

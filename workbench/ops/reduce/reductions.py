@@ -130,8 +130,15 @@ def nonempty_axes(input: Any, dim: DimsLike | None, op: str) -> tuple[int, ...]:
 
 def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     # Not np.mean, which warns where there is nothing to average; the answer there is NaN.
-    total: Any = np.add.reduce
-    return np.true_divide(total(x, axis=dim, keepdims=keepdim), math.prod([x.shape[i] for i in dim]))
+    reduce: Any = np.add.reduce
+    total = reduce(x, axis=dim, keepdims=keepdim)
+    count = math.prod([x.shape[i] for i in dim])
+    # A number of NumPy's divides itself in a tenth of the time; those of others are rounded by the function.
+    return (
+        total / count
+        if type(total) is np.float64 or type(total) is np.float32
+        else np.true_divide(total, count)
+    )
 
 
 SUM_OP = reduction(
