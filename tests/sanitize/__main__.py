@@ -32,7 +32,8 @@ TESTS = {
     # test_memory asks that the pool hands memory on, which it does not here.
     "address": [
         "tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py",
-        "tests/core/test_direct_writes.py", "--ignore=tests/kernels/test_memory.py",
+        "tests/core/test_direct_writes.py", "tests/core/test_eager_views.py", "tests/core/test_eager_halves.py",
+        "tests/tensor/test_compiled_factories.py", "--ignore=tests/kernels/test_memory.py",
     ],
     "thread": ["tests/kernels/test_concurrent.py", "tests/kernels/test_threads.py"],
 }  # fmt: skip
