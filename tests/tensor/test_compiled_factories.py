@@ -94,3 +94,31 @@ def test_each_call_has_memory_of_its_own() -> None:
     x += 1
     assert y.tolist() == [0, 0, 0]
     assert np.asarray(x.payload).flags.writeable
+
+
+@pytest.mark.parametrize(
+    "number", [1.5, 0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-46, 16777217.0]
+)
+@pytest.mark.parametrize("default", ["float32", "float64"])
+def test_tensors_of_plain_floats_are_those_of_other_ways(number: float, default: str) -> None:
+    before = wb.get_default_dtype()
+    wb.set_default_dtype(default)
+    try:
+        expected = np.array([number, 2.0]).astype(default)
+        for found in (
+            wb.tensor([number, 2.0]),
+            wb.tensor((number, 2.0)),
+            wb.stack([wb.tensor(number), wb.tensor(2.0)]),
+        ):
+            assert found.dtype == wb.get_default_dtype()
+            assert found.numpy().tobytes() == expected.tobytes()
+        assert wb.tensor(number).shape == () and wb.tensor([number], names=("N",)).names == ("N",)
+        assert (
+            wb.tensor(number, requires_grad=True).requires_grad
+            and wb.tensor([number], requires_grad=True).requires_grad
+        )
+        assert wb.tensor([number, 1]).dtype == wb.get_default_dtype() and wb.tensor([number, True]).shape == (
+            2,
+        )
+    finally:
+        wb.set_default_dtype(before)
