@@ -36,8 +36,9 @@ def test_a_freed_result_is_used_again_and_a_living_one_is_not() -> None:
     assert address(relu(x)) == place
 
 
-def test_results_are_aligned() -> None:
-    for size in (1, 3, 100, 5000, 100_000):
+def test_large_results_are_aligned() -> None:
+    # Up to 4 KB they lie in NumPy's memory: to tell it of an owner would cost more than the copy.
+    for size in (1025, 5000, 100_000):
         assert address(relu(np.ones(size, np.float32))) % 64 == 0
 
 
