@@ -28,9 +28,10 @@ from workbench.jit.guards import (
 from workbench.jit.guards import _assert as _assert
 from workbench.jit.guards import _overload as _overload
 from workbench.jit.guards import _overload_method as _overload_method
-from workbench.jit.saving import load, save
+from workbench.jit.reading import load
 from workbench.jit.script_modules import ScriptFunction, ScriptModule, freeze, optimize_for_inference
 from workbench.jit.tracing import TracerWarning, TracingCheckError, trace, trace_module
+from workbench.jit.writing import save
 
 __all__ = [
     "Final", "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError", "annotate", "export", "fork",

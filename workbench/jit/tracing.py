@@ -13,6 +13,7 @@ import numpy as np
 from workbench.core.dispatch import no_grad
 from workbench.graph import Graph, run_apart
 from workbench.graph import trace as graph_of
+from workbench.graph.arguments import input_names
 from workbench.jit.guards import switched_off
 from workbench.jit.script_modules import ScriptFunction, ScriptModule, mirrored
 from workbench.nn import Module
@@ -150,13 +151,8 @@ def _examples(func: Any, inputs: Any, keywords: Mapping[str, Any] | None) -> tup
 
 def _arguments(func: Any, count: int) -> list[str]:
     """Return what the arguments of a function are called; those of ``*inputs`` have numbers."""
-    try:
-        found = inspect.signature(func.forward if isinstance(func, Module) else func).parameters.values()
-    except (TypeError, ValueError):  # built-in functions have no signature
-        found = ()  # type: ignore[assignment]
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [one.name for one in found if one.kind in kinds]
-    return [names[i] if i < len(names) else f"input_{i}" for i in range(count)]
+    names = input_names(func, func if isinstance(func, Module) else None, count)
+    return [name if names.index(name) == i else f"{name}_{i}" for i, name in enumerate(names)]
 
 
 def _warn(graph: Graph) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.autograd import grad
 from workbench.base.dtypes import dtype_of
 from workbench.core.dispatch import find
+from workbench.graph.arguments import tensors_in
 from workbench.graph.blocks import Control, GraphError, Node, Value, values_in
 from workbench.graph.interpreter import run_apart
 from workbench.graph.ir import Graph
@@ -109,7 +110,7 @@ class _Gradients:
         result, after = run_apart(graph, *inputs[:count], observe=_as_it_was())
         ends = [
             one
-            for one, value in zip(_tensors((result,)), values_in(graph.outputs), strict=True)
+            for one, value in zip(tensors_in((result,)), values_in(graph.outputs), strict=True)
             if _has_gradients(value)
         ]
         known = {value.name: tensor for value, tensor in graph.parameters.items()}
@@ -133,17 +134,6 @@ class _Gradients:
 def _has_gradients(value: Value) -> bool:
     kind = value.type
     return isinstance(kind, TensorType) and (dtype_of(kind).is_floating_point or kind.dtype.kind == "c")
-
-
-def _tensors(result: Any) -> Iterator[Any]:
-    """Yield what stands in a result where the graph has values, in the same order."""
-    if isinstance(result, tuple | list):
-        for one in result:
-            yield from _tensors(one)
-    elif isinstance(result, dict):
-        yield from _tensors(list(result.values()))
-    elif hasattr(result, "requires_grad"):
-        yield result
 
 
 def _signed(function: Callable[..., Any], names: list[str], more: list[str]) -> Callable[..., Any]:

@@ -93,18 +93,14 @@ def _itself(inputs: Operands, params: dict[str, Any]) -> Any:
     return inputs[0]
 
 
-def _undone(op: Op) -> Callable[[Operands, dict[str, Any]], Any]:
+def _twice(op: Op, undone: bool = False) -> Callable[[Operands, dict[str, Any]], Any]:
+    """Return the rule for an op that changes nothing the second time, or undoes what it did the first."""
+
     def rule(inputs: Operands, params: dict[str, Any]) -> Any:
         before = _made_by(inputs[0], op)
-        return before.inputs[0] if before is not None and before.params == params else None
-
-    return rule
-
-
-def _repeated(op: Op) -> Callable[[Operands, dict[str, Any]], Any]:
-    def rule(inputs: Operands, params: dict[str, Any]) -> Any:
-        before = _made_by(inputs[0], op)
-        return inputs[0] if before is not None and before.params == params else None
+        if before is None or before.params != params:
+            return None
+        return before.inputs[0] if undone else inputs[0]
 
     return rule
 
@@ -138,8 +134,8 @@ _RULES: dict[str, Callable[[Operands, dict[str, Any]], Any]] = {
     "pow": _neutral(1, either=False),
     "add": _neutral(0, either=True, whole=True),
     "permute": _in_order,
-    "neg": _undone(ops.neg),
+    "neg": _twice(ops.neg, undone=True),
     # What they give is of the operand's type only where they do nothing.
     **dict.fromkeys(("reshape", "flatten", "unflatten", "squeeze", "expand", "rename", "to"), _itself),
-    **{op.name: _repeated(op) for op in (ops.relu, ops.abs, ops.detach, ops.floor, ops.ceil, ops.trunc)},
+    **{op.name: _twice(op) for op in (ops.relu, ops.abs, ops.detach, ops.floor, ops.ceil, ops.trunc)},
 }

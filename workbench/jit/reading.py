@@ -12,16 +12,16 @@ from workbench.graph import Graph
 from workbench.interop.archive import read_archive
 from workbench.interop.safetensors import parse_json
 from workbench.jit.script_modules import Part, ScriptFunction, ScriptModule
-from workbench.jit.writing import EXTRA, OWN, save
+from workbench.jit.writing import EXTRA, OWN
 from workbench.nn import Parameter
 
-__all__ = ["load", "save"]
+__all__ = ["load"]
 
 
 def load(
     f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None
 ) -> ScriptModule | ScriptFunction:
-    """Return what `save` wrote: a module with its parameters, buffers and parts, or a function.
+    """Return what `workbench.jit.save` wrote: a module with its parameters, buffers and parts, or a function.
 
     Nothing that stands in the file is run. `_extra_files` gets, for each of its keys, what was written under it.
 
@@ -29,7 +29,7 @@ def load(
 
     >>> import io, workbench as wb
     >>> file = io.BytesIO()
-    >>> save(wb.jit.trace(wb.nn.Linear(2, 3), wb.ones(1, 2)), file)
+    >>> wb.jit.save(wb.jit.trace(wb.nn.Linear(2, 3), wb.ones(1, 2)), file)
     >>> _ = file.seek(0)
     >>> load(file).weight.shape
     (3, 2)
