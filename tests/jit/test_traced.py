@@ -116,6 +116,12 @@ def test_wrong_calls_are_refused(call: Callable[[Any], Any], message: str) -> No
         call(wb.jit.trace(lambda x: x * 2, wb.ones(2)))
 
 
+def test_any_number_of_inputs_have_names_of_their_own() -> None:
+    traced = wb.jit.trace(lambda *parts: parts[0] - parts[1], (wb.ones(2), wb.ones(2)))
+    assert traced(wb.ones(3), wb.zeros(3)).tolist() == [1, 1, 1]
+    assert traced(x_1=wb.ones(3), x=wb.zeros(3)).tolist() == [-1, -1, -1]
+
+
 def test_methods_have_graphs_of_their_own() -> None:
     class Both(wb.nn.Module):
         def __init__(self) -> None:
