@@ -59,7 +59,7 @@ ABSENT: dict[str, dict[str, str]] = {
         INSIDE: "const_data_ptr grad_dtype module_load name output_nr index slice_inverse is_distributed storage_type "
         "as_subclass map2_ volatile reinforce",
         VENDORS: "ipu mtia xpu is_ipu is_maia is_mtia is_vulkan is_xla is_xpu is_mps is_meta is_mkldnn "
-        "is_nested to_mkldnn",
+        "to_mkldnn",
         SPARSE: "ccol_indices row_indices *_sparse_ smm sparse_* sspaddmm to_padded_tensor to_sparse_*",
         TYPES: "chalf",
         OLD: "eig lstsq solve symeig resize resize_as",
