@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch")
 from tests.peers.random_programs.grow import grow  # noqa: E402
 from tests.random_programs.compare import differs  # noqa: E402
 
-COUNT = int(os.environ.get("WORKBENCH_PROGRAMS", "20000"))
+COUNT = int(os.environ.get("WORKBENCH_RANDOM_PROGRAMS", "20000"))
 PARTS = 20
 pytestmark = pytest.mark.usefixtures("one_thread")
-START = int(os.environ.get("WORKBENCH_PROGRAMS_SEED", "0"))
+START = int(os.environ.get("WORKBENCH_RANDOM_PROGRAMS_SEED", "0"))
 
 
 @pytest.mark.filterwarnings("ignore")
