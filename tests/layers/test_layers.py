@@ -99,10 +99,6 @@ DECLARED: dict[str, dict[str, str]] = {
         "torch": "not needed by the package, slow to import, used when asked for"
     },
     "workbench.interop.xarray": {"xarray": "not needed by the package, slow to import, used when asked for"},
-    "workbench.onnx.library": {
-        "onnx": "installed by few, slow to import, used when a file is opened",
-        "google.protobuf.message": "as above: it comes with onnx",
-    },
     "workbench.train.callbacks.tensorboard": {
         "workbench.export.tensorboard": "slow to import, and not needed until a training is logged"
     },

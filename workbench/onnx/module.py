@@ -161,8 +161,7 @@ def load(source: str | os.PathLike[str] | bytes | BinaryIO) -> OnnxModule:
     counts its nodes, a call raises when it comes to one, and `run_until` gives what stands before it. Values of tensors
     may lie in files beside that of the model, where it is opened by its path.
 
-    Raises `OnnxError` for a file that is damaged or claims what is not so, UnavailableError where the package `onnx` is
-    not installed, TypeError for what is no file.
+    Raises `OnnxError` for a file that is damaged or claims what is not so, TypeError for what is no file.
 
     >>> import workbench as wb
     >>> wb.onnx.load(["model.onnx"])

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 from workbench.base.errors import short
 from workbench.onnx.errors import OnnxError
-from workbench.onnx.library import library, parsed
 from workbench.onnx.table import NEWEST, OLDEST
+from workbench.onnx.wire import parsed
 
 __all__ = ["MOST_BYTES", "Model", "read"]
 
@@ -36,27 +36,13 @@ def read(source: str | os.PathLike[str] | bytes | BinaryIO) -> Model:
     Raises `OnnxError` for bytes that are no model, and for versions that are not read.
     """
     data, folder, name = _bytes_of(source)
-    library()
-    proto = parsed(data)
-    if proto is None:
-        raise OnnxError(f"{name} is no ONNX file, or a damaged one: its bytes cannot be taken apart")
+    try:
+        proto = parsed(data)
+    except OnnxError as error:
+        raise OnnxError(f"{name} is no ONNX file, or a damaged one: {error}") from error
     if not proto.HasField("graph") or not proto.ir_version:
         raise OnnxError(f"{name} is no ONNX file: there is no graph in it")
-    _check_words(proto, name)
     return Model(proto, _versions(proto, name), folder, name)
-
-
-def _check_words(message: Any, name: str) -> None:
-    """Raise `OnnxError` where a name or another word is no text: the format's reader leaves it as bytes."""
-    for field, value in message.ListFields():
-        if field.type == field.TYPE_STRING:
-            # One word, or a row of them.
-            for one in (value,) if isinstance(value, str | bytes) else value:
-                if not isinstance(one, str):
-                    raise OnnxError(f"{name} is damaged: {short(one)}, a {field.name}, is no text")
-        elif field.type == field.TYPE_MESSAGE:
-            for one in (value,) if hasattr(value, "ListFields") else value:
-                _check_words(one, name)
 
 
 def _bytes_of(source: Any) -> tuple[bytes, Path | None, str]:
