@@ -171,6 +171,8 @@ class SubGraph(Block):
     """True if it returns its one output, False if it returns a tuple of its outputs."""
     guards: list[Guard] = field(default_factory=list)
     """What must hold of the sizes that a run binds, because the function decided by it what to do."""
+    kind: str = ""
+    """What was taken out of a graph to be done at once, as ``fused_convolution``; nothing for any other function."""
     learnt: dict[Symbol, Size] = field(default_factory=dict, repr=False)
     """Symbols that turned out to follow from others, for blocks that are put together and not put in yet."""
 

@@ -215,10 +215,10 @@ class Graph(SubGraph):
         twins = _Twins()
         for name, function in self.functions.items():
             # Empty first: functions call one another, and may stand in any order.
-            twins.functions[function] = SubGraph(name=name, single=function.single)
+            twins.functions[function] = SubGraph(name=name, single=function.single, kind=function.kind)
         for function, twin in twins.functions.items():
             twins.fill(function, twin)
-        other = Graph(name=self.name, single=self.single)
+        other = Graph(name=self.name, single=self.single, kind=self.kind)
         other.parameters = {twins.new(value): tensor for value, tensor in self.parameters.items()}
         other.constants = {twins.new(value): tensor for value, tensor in self.constants.items()}
         other.seeds = [twins.new(value) for value in self.seeds]

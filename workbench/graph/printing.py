@@ -12,9 +12,9 @@ from workbench.graph.blocks import Block, GraphError, Node, SubGraph, Value, cal
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import size_names, written
 from workbench.graph.rules import kind_of
-from workbench.graph.symbols import due
+from workbench.graph.symbols import bare, due, symbols
 
-__all__ = ["asserted", "comment", "text", "where"]
+__all__ = ["asserted", "comment", "text", "where", "written_guards"]
 
 Sizes = Callable[[Symbol], str]
 
@@ -42,6 +42,23 @@ def text(graph: Graph) -> str:
     return "\n\n".join([*parts, _function(graph, takes, head, tail)])
 
 
+def written_guards(function: SubGraph) -> dict[Value, list[Guard]]:
+    """Return the guards that have lines of their own, by the values behind which they stand.
+
+    The others are those that nobody's line asked for and that the type of an input says, ``C=3``: a reader knows them.
+    """
+    shown = symbols(function)
+
+    def told(guard: Guard) -> bool:
+        own = bare(guard.left)
+        if guard.source or guard.relation != "==" or own not in shown:
+            return False
+        value, dim = shown[own]
+        return value in function.inputs and dim in value.tensor.fixed and guard.right == own.hint
+
+    return {value: [one for one in guards if not told(one)] for value, guards in due(function).items()}
+
+
 @dataclass(frozen=True)
 class _Sizes:
     """What the sizes of a function are called, and which guards stand behind which values."""
@@ -62,10 +79,11 @@ def asserted(guards: Iterable[Guard], name: Sizes) -> Iterator[str]:
 
 def _function(function: SubGraph, takes: list[str], head: list[str], tail: list[str]) -> str:
     inputs = ", ".join(repr(one) for one in function.inputs)
-    sizes = _Sizes(size_names(function, _named), due(function))
+    sizes = _Sizes(size_names(function, _named), written_guards(function))
     returned = _operand(function.outputs[0] if function.single else function.outputs, sizes.name)
     known = sizes.asserted(function.inputs)
-    body = [*takes, *known, *head, *_lines(function, sizes), *tail, f"return {returned}"]
+    marked = [f"kind {function.kind!r}"] if function.kind else []
+    body = [*marked, *takes, *known, *head, *_lines(function, sizes), *tail, f"return {returned}"]
     return "\n".join([f"{function.name}({inputs}):", *(f"  {line}" for line in body)])
 
 

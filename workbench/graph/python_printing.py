@@ -20,8 +20,7 @@ from workbench.graph.blocks import (
 )
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import size_names, written
-from workbench.graph.printing import asserted, where
-from workbench.graph.symbols import due
+from workbench.graph.printing import asserted, where, written_guards
 from workbench.graph.walk import made, walk
 
 __all__ = ["IMPORTS", "MORE_IMPORTS", "python_text"]
@@ -135,7 +134,7 @@ class _Writer:
         self._values = {one.name for one in made(function)}
         self.names: dict[Value, str] = {}
         self._sizes = size_names(function, lambda value: value.name)
-        self._due = due(function)
+        self._due = written_guards(function)
 
     def takes(self, graph: Graph) -> list[str]:
         """Return how the arguments of the traced function were put together."""
@@ -168,7 +167,9 @@ class _Writer:
         """Return the function; `tail` is asked for when all names are known."""
         function = self._function
         inputs = [*before, *(f'{self.define(one)}: "{one.type}"' for one in function.inputs)]
-        lines = [*takes, *self._asserted(function.inputs), *head, *self._block(function), *tail]
+        # As what says what a function is: it takes no name away.
+        marked = [f'"""{function.kind}"""'] if function.kind else []
+        lines = [*marked, *takes, *self._asserted(function.inputs), *head, *self._block(function), *tail]
         returned = self._operand(function.outputs[0] if function.single else function.outputs)
         body = "\n".join(f"    {line}" for line in [*lines, f"return {returned}"])
         name = function.name if function.name in self._functions else self._identifier(function.name)

@@ -152,6 +152,8 @@ class _Function:
                 if value is None:
                     raise self._not_understood(statement)
                 reader.update(self._held(target)[1], value.name)
+            case ast.Expr(value=ast.Constant(value=str() as kind)):
+                reader.mark(kind)
             case ast.Assert(test=condition, msg=None):
                 reader.require(condition, self._value, self._after(statement))
             case ast.Return(value=tree) if tree is not None:

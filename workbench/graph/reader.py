@@ -21,6 +21,7 @@ from workbench.graph.symbols import own, symbols
 from workbench.graph.type_reading import read_type
 from workbench.graph.types import TensorType, Type, symbolic
 from workbench.graph.vocabulary import named
+from workbench.graph.walk import walk
 
 __all__ = ["Reader"]
 
@@ -58,7 +59,13 @@ class Reader:
                     f"comes after {before.name}, which holds something and is not the last function"
                 )
             self.functions[before.name] = SubGraph(
-                before.inputs, before.nodes, before.outputs, before.name, before.single, before.guards
+                before.inputs,
+                before.nodes,
+                before.outputs,
+                before.name,
+                before.single,
+                before.guards,
+                before.kind,
             )
             # What was read first turns out to be a function when another begins; the last one is the graph.
             self.graph, self.known, self.returned = Graph(), {}, False
@@ -95,6 +102,9 @@ class Reader:
         # Taken, so that what a pass adds gets other names.
         for name in self.known:
             graph.fresh(name)
+        # From the callers on: what a function is given may be what its caller was given.
+        for function in (graph, *reversed(self.functions.values())):
+            _label_inputs(function)
         for function in (*self.functions.values(), graph):
             _guard_fixed(function)
         # Sizes are not written for values in between: they follow from the rules.
@@ -111,6 +121,12 @@ class Reader:
         """Take a new name, of whose value the sizes are known when it is."""
         value.type = own(value.name, value.type)
         return self.define(value)
+
+    def mark(self, kind: str) -> None:
+        """Take in what kind of function is being read."""
+        if self.graph.kind or self.graph.nodes or len(self.open) > 1:
+            raise self.refuse("says what kind a function is a second time, or behind its first line")
+        self.graph.kind = kind
 
     def take_apart(self, takes: Any) -> None:
         """Take in how a run puts the inputs together."""
@@ -238,6 +254,18 @@ class Reader:
         if any(one.arg is None for one in call.keywords):
             raise self.refuse("has ** among its arguments")
         return {str(one.arg): self.operand(one.value, find) for one in call.keywords}
+
+
+def _label_inputs(function: SubGraph) -> None:
+    """Take what is written of an input for labels, as of a parameter, where a call of the function gives it labels."""
+    for node, _ in walk(function):
+        if isinstance(node.callee, SubGraph):
+            for value, operand in zip(node.callee.inputs, node.inputs, strict=False):
+                given = operand.type if isinstance(operand, Value) else None
+                if not (isinstance(value.type, TensorType) and isinstance(given, TensorType)):
+                    continue
+                if value.type.dims != given.dims and value.type.dims == given.dims.by_label():
+                    value.type = replace(value.type, dims=given.dims)
 
 
 def _guard_fixed(function: SubGraph) -> None:

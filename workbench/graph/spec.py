@@ -80,7 +80,14 @@ def _check_decided(function: SubGraph, sizes: SizeScope) -> None:
         )
 
 
+def _check_kind(function: SubGraph) -> None:
+    # An identifier, so that it stands in a text without being mistaken for anything else.
+    if function.kind and not function.kind.isidentifier():
+        raise GraphError(f"{function.name} is of the kind {function.kind!r}, which is no identifier")
+
+
 def _check_graph(graph: Graph, scope: _Scope) -> None:
+    _check_kind(graph)
     for value in graph.inputs:
         scope.bind(value)
     for value in (*graph.held(), *graph.seeds):
@@ -125,6 +132,7 @@ def _check_functions(graph: Graph) -> None:
     for name, function in graph.functions.items():
         if function.name != name or not name.isidentifier():
             raise GraphError(f"the function {name!r} is called {function.name!r}; names are identifiers")
+        _check_kind(function)
         if isinstance(function, Graph):
             raise GraphError(f"the function {name} holds tensors: it is given what it needs")
         with SizeScope(function.guards) as sizes:

@@ -145,6 +145,9 @@ def _read_line(reader: Reader, stack: list[_Waiting], line: str) -> None:
     if update is not None and not stack:
         reader.update(update[1], update[2])
         return
+    if line.startswith("kind ") and not stack:
+        reader.mark(_text(reader, line.removeprefix("kind ")))
+        return
     if line.startswith("takes ") and not stack:
         tree, find = _expression(reader, line.removeprefix("takes "))
         reader.take_apart(reader.operand(tree, find))

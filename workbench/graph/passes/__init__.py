@@ -13,7 +13,9 @@ from workbench.graph.passes.dead_code import dead_code
 from workbench.graph.passes.differentiate import differentiate
 from workbench.graph.passes.freeze import freeze
 from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
+from workbench.graph.passes.fuse_convolutions import fuse_convolutions
 from workbench.graph.passes.inline import inline
+from workbench.graph.passes.outline import outline
 from workbench.graph.passes.peephole import peephole
 from workbench.graph.passes.unroll import unroll
 from workbench.graph.spec import check
@@ -26,7 +28,9 @@ __all__ = [
     "differentiate",
     "freeze",
     "fuse_conv_batch_norm",
+    "fuse_convolutions",
     "inline",
+    "outline",
     "peephole",
     "run_passes",
     "unroll",

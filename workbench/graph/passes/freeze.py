@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.core.dispatch import no_grad
+from workbench.core.value import labelled
 from workbench.graph.blocks import GraphError
 from workbench.graph.ir import Graph
 from workbench.graph.passes.constant_fold import constant_fold
@@ -29,6 +30,10 @@ def freeze(graph: Graph) -> Graph:
         )
     result = graph.copy()
     with no_grad():
-        result.constants |= {value: tensor.detach().clone() for value, tensor in result.parameters.items()}
+        # With its labels, which are names to an op where its other operand has some.
+        result.constants |= {
+            value: labelled(tensor.detach().clone(), tensor._labels)
+            for value, tensor in result.parameters.items()
+        }
     result.parameters = {}
     return constant_fold(result)
