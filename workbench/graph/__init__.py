@@ -24,6 +24,7 @@ from workbench.graph.blocks import (
     called,
 )
 from workbench.graph.cost import Cost, cost, total
+from workbench.graph.diffing import GraphDiff, NodeDiff, diff
 from workbench.graph.interpreter import run, run_apart
 from workbench.graph.ir import RUN, TEXT, Graph
 from workbench.graph.printing import text
@@ -37,9 +38,10 @@ from workbench.graph.vocabulary import named, narrow
 from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
-    "Block", "Control", "Cost", "Graph", "GraphError", "HeldFunction", "LeafModule", "NamedFunction", "Node",
-    "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check", "cost", "last_uses", "named", "narrow",
-    "parse", "passes", "python_text", "run", "run_apart", "text", "total", "trace", "types", "users", "walk",
+    "Block", "Control", "Cost", "Graph", "GraphDiff", "GraphError", "HeldFunction", "LeafModule", "NamedFunction",
+    "Node", "NodeDiff", "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check", "cost", "diff",
+    "last_uses", "named", "narrow", "parse", "passes", "python_text", "run", "run_apart", "text", "total", "trace",
+    "types", "users", "walk",
 ]  # fmt: skip
 
 NAMED.give(named)
