@@ -271,9 +271,12 @@ def test_modules_for_several_devices_run_on_the_one(torch: ModuleType) -> None:
         torch.nn.DataParallel(model, device_ids=[0, 1])
 
 
-def test_compiling_hands_back_what_it_is_given(torch: ModuleType) -> None:
+def test_what_is_compiled_is_the_module_with_its_state(torch: ModuleType) -> None:
     model = torch.nn.Linear(2, 1)
-    assert torch.compile(model, mode="max-autotune") is model
+    compiled = torch.compile(model, mode="max-autotune")
+    assert isinstance(compiled, torch.nn.Linear) and list(compiled.state_dict()) == ["weight", "bias"]
+    assert compiled.weight is model.weight
+    assert torch.compile(model, disable=True) is model
 
     @torch.compile(fullgraph=True)  # type: ignore[untyped-decorator]
     def double(x: int) -> int:

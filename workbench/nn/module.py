@@ -42,6 +42,9 @@ class Module(Registry):
     _version: int = 1
     """Version of the layout of the state, which `state_dict` writes down and `_load_from_state_dict` is told."""
 
+    _remembered: tuple[str, ...] = ()
+    """Attributes that are kept to save work: nothing that a call gives depends on them."""
+
     _hooks: Hooks | None = None
     _hooked: bool = False
     """True while a call must go through hooks."""

@@ -2,6 +2,7 @@
 #include "attention.hpp"
 #include "batch_norm.hpp"
 #include "casts.hpp"
+#include "compiled/program.hpp"
 #include "convolution.hpp"
 #include "doubles.hpp"
 #include "dropout.hpp"
@@ -29,7 +30,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 29;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 30;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -37,6 +38,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_memory(module);
     workbench::bind_engine(module);
     workbench::bind_fourier(module);
+    workbench::compiled::bind_program(module);
     workbench::bind_convolution(module);
     workbench::bind_matmul(module);
     workbench::bind_product_choice(module);

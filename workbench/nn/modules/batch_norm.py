@@ -126,6 +126,7 @@ class RunningNorm(Module):
 class BatchNormNd(RunningNorm):
     """Scale each channel to mean 0 and variance 1 over the batch, then by learned factors."""
 
+    _remembered = ("_seen",)
     _seen: tuple[Any, Any, Any] = (None, None, None)
     """Type of the values, and running statistics, that were found to be in order."""
 

@@ -232,6 +232,7 @@ class Conv2d(ConvNd):
     op = CONV2D
     spatial = 2
     layout = LAYOUT[2]
+    _remembered = ("_prepared",)
     _prepared: PreparedConv2d | None = None
 
     def forward(self, input: Any) -> Any:

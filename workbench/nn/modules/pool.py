@@ -47,6 +47,7 @@ class WindowPool(Module):
     stride: Window
     padding: Window
     ceil_mode: bool
+    _remembered = ("_params",)
     _params: dict[str, Any] | None = None
     """The settings as the op takes them; made when they are needed, and again when one has changed."""
 

@@ -88,6 +88,7 @@ class _AdaptiveAvgPool(Module):
     op: ClassVar[Op]
     spatial: ClassVar[int]
     layout: ClassVar[Names]
+    _remembered = ("_last",)
     _last: tuple[Any, Any, Any] = (None, None, None)
     """An input's sizes, the size asked for, and the windows of a plain pooling that has the same result."""
 

@@ -1,0 +1,87 @@
+// Programs as Python builds and runs them.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "program.hpp"
+
+namespace workbench::compiled {
+namespace {
+
+// (what, alpha, beta, slot, over), as Python writes what is done to a result.
+using Told = std::tuple<std::string, float, float, int, bool>;
+
+dnnl::algorithm algorithm(const std::string& what) {
+    static const std::map<std::string, dnnl::algorithm> known{
+        {"add", dnnl::algorithm::binary_add},
+        {"relu", dnnl::algorithm::eltwise_relu},
+        {"clip", dnnl::algorithm::eltwise_clip_v2},
+        {"sigmoid", dnnl::algorithm::eltwise_logistic},
+        {"tanh", dnnl::algorithm::eltwise_tanh},
+        {"gelu", dnnl::algorithm::eltwise_gelu_erf},
+        {"gelu_tanh", dnnl::algorithm::eltwise_gelu_tanh},
+        {"silu", dnnl::algorithm::eltwise_swish},
+        {"hardswish", dnnl::algorithm::eltwise_hardswish},
+        {"hardsigmoid", dnnl::algorithm::eltwise_hardsigmoid},
+        {"elu", dnnl::algorithm::eltwise_elu},
+        {"exp", dnnl::algorithm::eltwise_exp},
+        {"sqrt", dnnl::algorithm::eltwise_sqrt},
+        {"linear", dnnl::algorithm::eltwise_linear},
+    };
+    const auto found = known.find(what);
+    if (found == known.end()) refuse("no step does '" + what + "' to a result");
+    return found->second;
+}
+
+After told(const Told& one) {
+    const auto& [what, alpha, beta, slot, over] = one;
+    return {algorithm(what), alpha, beta, slot, over};
+}
+std::vector<After> told(const std::vector<Told>& all) {
+    std::vector<After> after;
+    for (const Told& one : all) after.push_back(told(one));
+    return after;
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+    using nb::arg;
+    using Numbers = Plain<float>;
+    nb::module_ room = module.def_submodule("compiled", "Graphs as steps on one arena.");
+    nb::class_<Store>(room, "Store").def(nb::init<>()).def_prop_ro("bytes", &Store::bytes);
+    nb::class_<Program>(room, "Program")
+        .def(nb::init<std::shared_ptr<Store>, bool>(), arg("store"), arg("channels_last"))
+        .def("input", &Program::input)
+        .def("constant", &Program::constant)
+        .def("convolution",
+             [](Program& self, int x, std::int64_t key, const Numbers& weight, std::int64_t bias_key, const std::optional<Numbers>& bias,
+                const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups, const std::vector<Told>& after) {
+                 return self.convolution(x, key, weight, bias_key, bias, stride, padding, dilation, groups, told(after));
+             }, arg("x"), arg("key"), arg("weight"), arg("bias_key"), arg("bias").none(), arg("stride"), arg("padding"), arg("dilation"),
+             arg("groups"), arg("after"))
+        .def("linear",
+             [](Program& self, int x, std::int64_t key, const Numbers& weight, std::int64_t bias_key, const std::optional<Numbers>& bias,
+                const std::vector<Told>& after) { return self.linear(x, key, weight, bias_key, bias, told(after)); },
+             arg("x"), arg("key"), arg("weight"), arg("bias_key"), arg("bias").none(), arg("after"))
+        .def("matmul", [](Program& self, int a, int b, bool transposed, float scale,
+                          const std::vector<Told>& after) { return self.matmul(a, b, transposed, scale, told(after)); })
+        .def("pool", &Program::pool)
+        .def("elementwise", [](Program& self, int x, const Told& what, bool over) { return self.elementwise(x, told(what), over); })
+        .def("binary", &Program::binary)
+        .def("softmax", &Program::softmax)
+        .def("layer_norm", &Program::layer_norm)
+        .def("concatenate", &Program::concatenate)
+        .def("reshape", &Program::reshape)
+        .def("permute", &Program::permute)
+        .def("part", &Program::part)
+        .def("finish", &Program::finish)
+        .def("run", &Program::run)
+        .def_prop_ro("steps", &Program::steps)
+        .def_prop_ro("arena_bytes", &Program::arena_bytes)
+        .def_prop_ro("unshared_bytes", &Program::unshared_bytes);
+}
+
+}  // namespace workbench::compiled

@@ -1,0 +1,79 @@
+// Products of matrices: a layer's, whose weight is packed once, and those of two values.
+#include "steps.hpp"
+
+namespace workbench::compiled {
+
+// x [..., K], weight [O, K]: the dims in front are one to the product.
+int Program::linear(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
+                    const std::vector<After>& after) {
+    const Dims sizes = shape(x), of_weight = shape_of(weight);
+    if (sizes.empty() || of_weight.size() != 2 || of_weight[1] != sizes.back())
+        refuse("a layer's weight of " + text(of_weight) + " does not fit an input of " + text(sizes));
+    const std::int64_t inner = sizes.back(), wide = of_weight[0];
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= sizes[i];
+    Dims whole = sizes;
+    whole.back() = wide;
+    const Dims flat{rows, wide};
+    const std::int64_t products = rows * inner * wide;
+    use_threads(workers_for(products));
+    const Layout source = plain_layout({rows, inner}), result = plain_layout(flat);
+    std::vector<After> kept;
+    for (After one : after) {
+        // What is added lies as the rows do.
+        if (one.what == dnnl::algorithm::binary_add) {
+            const int slot = plain(one.slot);
+            one.over = one.over && slot == one.slot;
+            one.slot = add_slot_in(result, at(slot).space, true);
+        }
+        kept.push_back(one);
+    }
+    const int from = plain(x), rows_of_x = add_slot_in(source, at(from).space, true);
+    std::vector<std::pair<int, int>> arguments;
+    const auto with = attributes(kept, result, arguments);
+    const Layout bias_layout = bias ? plain_layout({1, wide}) : Layout();
+    const dnnl::matmul::primitive_desc description(engine(), source, any_floats({inner, wide}), bias_layout, result, with);
+    arguments.emplace_back(DNNL_ARG_SRC, rows_of_x);
+    arguments.emplace_back(DNNL_ARG_WEIGHTS, keep(key, weight.data(), describe_floats({inner, wide}, {1, inner}), description.weights_desc()));
+    if (bias) arguments.emplace_back(DNNL_ARG_BIAS, keep(bias_key, bias->data(), bias_layout, bias_layout));
+    const int made = result_for(result, kept);
+    arguments.emplace_back(DNNL_ARG_DST, made);
+    add("linear", description, std::move(arguments), products);
+    return add_slot_in(plain_layout(whole), at(made).space, true);
+}
+
+// a [..., M, K] times b [..., K, N], or with `transposed` b [..., N, K]; `scale` times the result.
+int Program::matmul(int a, int b, bool transposed, float scale, const std::vector<After>& after) {
+    Layout left = at(a).layout, right = at(b).layout;
+    const int rank = static_cast<int>(left.get_dims().size());
+    if (rank < 2 || static_cast<int>(right.get_dims().size()) != rank) refuse("a compiled product has operands of as many dims");
+    if (left.get_inner_nblks()) left = at(a = plain(a)).layout;
+    if (right.get_inner_nblks()) right = at(b = plain(b)).layout;
+    if (transposed) {
+        std::vector<int> order(static_cast<std::size_t>(rank));
+        for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i;
+        std::swap(order[static_cast<std::size_t>(rank - 1)], order[static_cast<std::size_t>(rank - 2)]);
+        right = right.permute_axes(order);
+    }
+    Dims result = left.get_dims();
+    const Dims other = right.get_dims();
+    result.back() = other.back();
+    for (std::size_t i = 0; i + 2 < result.size(); ++i) result[i] = std::max(result[i], other[i]);
+    const std::int64_t products = count_of(result) * left.get_dims().back();
+    use_threads(workers_for(products));
+    std::vector<After> kept = after;
+    if (scale != 1.f) kept.insert(kept.begin(), After{dnnl::algorithm::eltwise_linear, scale, 0.f, -1, false});
+    std::vector<std::pair<int, int>> arguments;
+    const Layout lies = plain_layout(result);
+    const bool hides = hides_nan_;
+    const auto with = attributes(kept, lies, arguments);
+    if (after.empty()) hides_nan_ = hides;  // a factor hides nothing
+    const dnnl::matmul::primitive_desc description(engine(), left, right, lies, with);
+    const int b_seen = add_slot_in(right, at(b).space, true);
+    const int made = result_for(lies, kept);
+    arguments.insert(arguments.end(), {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b_seen}, {DNNL_ARG_DST, made}});
+    add("product", description, std::move(arguments), products);
+    return made;
+}
+
+}  // namespace workbench::compiled

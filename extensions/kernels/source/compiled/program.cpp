@@ -1,0 +1,325 @@
+#include "steps.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+
+#define WORKBENCH_LEAVES "leaves/finite.inl"
+#include "../dispatch.hpp"
+
+namespace workbench::compiled {
+namespace {
+
+constexpr std::size_t line = 64;
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+
+// One for all programs, as no mutex that is held over a fork is ever destroyed: it is held for a few instructions.
+ForkMutex& frames_mutex() {
+    static auto* instance = new ForkMutex(ForkMutex::caches);
+    return *instance;
+}
+ForkMutex& store_mutex() {
+    static auto* instance = new ForkMutex(ForkMutex::packing);
+    return *instance;
+}
+
+bool all_finite(const float* data, std::int64_t count) {
+    constexpr std::int64_t part = 1 << 16;
+    std::atomic<bool> finite{true};
+    parallel_for((count + part - 1) / part, 8, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+            if (!LEAF(is_finite)(data + i * part, std::min(part, count - i * part))) finite.store(false);
+    });
+    return finite.load();
+}
+
+}  // namespace
+
+std::shared_ptr<Buffer<std::uint8_t>> Store::packed(std::int64_t key, const void* data, const Layout& from, const Layout& to) {
+    {
+        std::lock_guard lock(store_mutex());
+        for (auto [one, end] = known_.equal_range(key); one != end; ++one)
+            if (one->second.layout == to) return one->second.memory;
+    }
+    auto memory = std::make_shared<Buffer<std::uint8_t>>(static_cast<std::int64_t>(to.get_size() + line));
+    if (from == to)
+        std::memcpy(memory->data(), data, to.get_size());
+    else
+        repacking(from, to).with_room({{DNNL_ARG_FROM, bound(from, data)}, {DNNL_ARG_TO, bound(to, memory->data())}});
+    stream().wait();
+    std::lock_guard lock(store_mutex());
+    known_.emplace(key, Packed{to, memory});
+    return memory;
+}
+
+std::int64_t Store::bytes() const {
+    std::lock_guard lock(store_mutex());
+    return std::accumulate(known_.begin(), known_.end(), std::int64_t{0}, [](std::int64_t sum, const auto& one) {
+        return sum + static_cast<std::int64_t>(one.second.layout.get_size());
+    });
+}
+
+// ------------------------------------------------------------------------------------------------ slots and steps
+
+Layout Program::plain_layout(const Dims& shape) const { return describe_floats(shape, row_major_strides(shape)); }
+
+const Slot& Program::at(int x) const {
+    if (x < 0 || static_cast<std::size_t>(x) >= slots_.size()) refuse("a step reads slot " + std::to_string(x) + ", which is not there");
+    return slots_[static_cast<std::size_t>(x)];
+}
+
+int Program::add_slot(const Layout& layout, bool settled) {
+    Space space;
+    space.bytes = layout.get_size();
+    spaces_.push_back(std::move(space));
+    return add_slot_in(layout, static_cast<int>(spaces_.size()) - 1, settled);
+}
+
+int Program::add_slot_in(const Layout& layout, int space, bool settled) {
+    slots_.push_back({layout, space, settled});
+    return static_cast<int>(slots_.size()) - 1;
+}
+
+int Program::input(const Dims& shape) {
+    count_of(shape);
+    const int slot = add_slot(plain_layout(shape), false);
+    Space& space = spaces_.back();
+    space.where = Space::Where::input, space.number = static_cast<int>(inputs_.size());
+    inputs_.push_back(slot);
+    return slot;
+}
+
+int Program::keep(std::int64_t key, const void* data, const Layout& from, const Layout& to) {
+    const int slot = add_slot(to, true);
+    spaces_.back().where = Space::Where::kept, spaces_.back().memory = store_->packed(key, data, from, to);
+    return slot;
+}
+
+int Program::constant(std::int64_t key, const Plain<float>& array) {
+    const Layout layout = plain_layout(shape_of(array));
+    const int slot = keep(key, array.data(), layout, layout);
+    slots_.back().settled = false;
+    return slot;
+}
+
+void Program::add_step(Step step) {
+    const int now = static_cast<int>(steps_.size());
+    for (const auto& [role, slot] : step.arguments) {
+        Space& space = spaces_[static_cast<std::size_t>(at(slot).space)];
+        if (space.first < 0) space.first = now;
+        space.last = now;
+    }
+    steps_.push_back(std::move(step));
+}
+
+// The values of `x` in the layout that is asked for: itself, or what a step turns it into, once for all who ask.
+int Program::laid(int x, const Layout& layout) {
+    if (at(x).layout == layout) return x;
+    const dnnl::memory::desc from = at(x).layout;
+    const auto strides = layout.get_strides();
+    const std::string order = text(Dims(strides.begin(), strides.end())) + text(Dims(layout.get_inner_blks())) + text(layout.get_padded_dims());
+    const auto known = turned_.find({x, order});
+    if (known != turned_.end() && slots_[static_cast<std::size_t>(known->second)].layout == layout) return known->second;
+    const int slot = add_slot(layout, true);
+    use_threads(thread_count());
+    const dnnl::reorder::primitive_desc description(engine(), from, engine(), layout, with_own_room());
+    add("turn", description, {{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, slot}}, static_cast<std::int64_t>(layout.get_size()) * 8);
+    turned_[{x, order}] = slot;
+    return slot;
+}
+
+int Program::result_for(const Layout& layout, const std::vector<After>& after) {
+    for (const After& one : after)
+        if (one.over && at(one.slot).layout == layout) {
+            // Written over: what was turned of it before is of the old numbers.
+            return add_slot_in(layout, at(one.slot).space, true);
+        }
+    return add_slot(layout, true);
+}
+
+// Attributes for what is done to the result, which lies as `result`; adds the roles of what is added.
+dnnl::primitive_attr Program::attributes(const std::vector<After>& after, const Layout& result,
+                                         std::vector<std::pair<int, int>>& arguments) {
+    dnnl::primitive_attr attributes = with_own_room();
+    dnnl::post_ops operations;
+    for (const After& one : after) {
+        if (one.what != dnnl::algorithm::binary_add) {
+            hides_nan_ = true;
+            operations.append_eltwise(one.what, one.alpha, one.beta);
+        } else if (one.over) {
+            operations.append_sum(1.f);
+        } else {
+            operations.append_binary(dnnl::algorithm::binary_add, result);
+            arguments.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(operations.len() - 1) | DNNL_ARG_SRC_1, laid(one.slot, result));
+        }
+    }
+    attributes.set_post_ops(operations);
+    return attributes;
+}
+
+// --------------------------------------------------------------------------------------------------------- memory
+
+void Program::finish(const std::vector<int>& results) {
+    use_threads(thread_count());
+    std::vector<bool> taken(spaces_.size(), false);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const Dims sizes = shape(results[i]);
+        // As the house's own layers lay what they give: channels-last where there are planes.
+        const Layout last = sizes.size() == 4 ? describe_floats(sizes, channels_last_strides(sizes)) : plain_layout(sizes);
+        int slot = at(results[i]).layout == plain_layout(sizes) ? results[i] : laid(results[i], last);
+        taken.resize(spaces_.size(), false);
+        auto space = static_cast<std::size_t>(at(slot).space);
+        if (!may_write(slot) || taken[space] || spaces_[space].bytes != at(slot).layout.get_size()) {
+            const Layout layout = at(slot).layout;
+            const int copy = add_slot(layout, true);
+            const dnnl::reorder::primitive_desc description(engine(), layout, engine(), layout, with_own_room());
+            add("copy", description, {{DNNL_ARG_FROM, slot}, {DNNL_ARG_TO, copy}}, static_cast<std::int64_t>(layout.get_size()) * 8);
+            slot = copy, space = static_cast<std::size_t>(at(copy).space);
+            taken.resize(spaces_.size(), false);
+        }
+        taken[space] = true;
+        results_.push_back(slot);
+    }
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+        Space& space = spaces_[static_cast<std::size_t>(at(results_[i]).space)];
+        space.where = Space::Where::output, space.number = static_cast<int>(i);
+    }
+    plan();
+    turned_.clear();
+    finished_ = true;
+}
+
+// Offsets in the arena: the largest first, each at the lowest place that is free as long as it lives.
+void Program::plan() {
+    std::vector<Space*> order;
+    for (Space& space : spaces_)
+        if (space.where == Space::Where::arena && space.first >= 0) order.push_back(&space);
+    std::stable_sort(order.begin(), order.end(), [](const Space* a, const Space* b) { return a->bytes > b->bytes; });
+    std::vector<const Space*> placed;  // by offset
+    for (Space* space : order) {
+        const std::size_t bytes = padded(space->bytes);
+        unshared_ += bytes;
+        std::size_t at = 0;
+        for (const Space* other : placed) {
+            if (other->last < space->first || space->last < other->first) continue;
+            if (at + bytes <= other->offset) break;
+            at = std::max(at, other->offset + padded(other->bytes));
+        }
+        space->offset = at;
+        arena_ = std::max(arena_, at + bytes);
+        placed.insert(std::upper_bound(placed.begin(), placed.end(), space,
+                                       [](const Space* a, const Space* b) { return a->offset < b->offset; }),
+                      space);
+    }
+}
+
+std::unique_ptr<Frame> Program::frame() const {
+    auto made = std::make_unique<Frame>();
+    made->arena = Buffer<std::uint8_t>(static_cast<std::int64_t>(arena_ + line));
+    std::vector<void*> places;
+    for (const Slot& slot : slots_) {
+        const Space& space = spaces_[static_cast<std::size_t>(slot.space)];
+        void* place = nullptr;
+        if (space.where == Space::Where::arena) place = made->arena.data() + space.offset;
+        if (space.where == Space::Where::kept) place = space.memory->data();
+        places.push_back(place);
+        dnnl::memory memory = unbound(slot.layout);
+        if (place) memory.set_data_handle(place);
+        made->memories.push_back(std::move(memory));
+    }
+    for (const Step& step : steps_) {
+        std::vector<dnnl_exec_arg_t> arguments;
+        std::vector<void*> pointers;
+        for (const auto& [role, slot] : step.arguments) {
+            if (step.loop)
+                pointers.push_back(places[static_cast<std::size_t>(slot)]);
+            else
+                arguments.push_back({role, made->memories[static_cast<std::size_t>(slot)].get()});
+        }
+        made->arguments.push_back(std::move(arguments));
+        made->pointers.push_back(std::move(pointers));
+    }
+    return made;
+}
+
+std::unique_ptr<Frame> Program::take_frame() {
+    {
+        std::lock_guard lock(frames_mutex());
+        if (!frames_.empty()) {
+            auto taken = std::move(frames_.back());
+            frames_.pop_back();
+            return taken;
+        }
+    }
+    return frame();
+}
+
+void Program::give_frame(std::unique_ptr<Frame> frame) {
+    std::lock_guard lock(frames_mutex());
+    frames_.push_back(std::move(frame));
+}
+
+// ---------------------------------------------------------------------------------------------------------- a run
+
+std::optional<std::vector<nb::object>> Program::run(const std::vector<Input<float>>& inputs) {
+    if (!finished_) refuse("a program runs after it is finished");
+    if (inputs.size() != inputs_.size())
+        refuse("a program of " + std::to_string(inputs_.size()) + " inputs was given " + std::to_string(inputs.size()));
+    std::vector<Output<float>> outputs;
+    for (const int slot : results_) {
+        const Layout& layout = at(slot).layout;
+        outputs.emplace_back(shape(slot), Dims(layout.get_strides()));
+    }
+    std::vector<void*> given(slots_.size(), nullptr);
+    {
+        GilRelease release;
+        use_threads(thread_count());
+        std::vector<Dense<float>> held;
+        held.reserve(inputs.size());
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const Dims sizes = shape(inputs_[i]);
+            if (shape_of(inputs[i]) != sizes)
+                refuse("a program for an input of " + text(sizes) + " was given " + text(shape_of(inputs[i])));
+            held.push_back(row_major(inputs[i]));
+            if (hides_nan_ && !all_finite(held.back().data(), count_of(sizes))) return std::nullopt;
+        }
+        auto frame = take_frame();
+        // Slots that lie in what this run is given, and in what it gives.
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
+            const Space& space = spaces_[static_cast<std::size_t>(slots_[i].space)];
+            const auto number = static_cast<std::size_t>(space.number);
+            if (space.where == Space::Where::input) given[i] = const_cast<float*>(held[number].data());
+            if (space.where == Space::Where::output) given[i] = outputs[number].data();
+            if (given[i]) frame->memories[i].set_data_handle(given[i]);
+        }
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            const Step& step = steps_[i];
+            use_threads(step.threads);
+            if (!step.loop) {
+                dnnl::error::wrap_c_api(dnnl_primitive_execute(step.primitive.get(), stream().get(),
+                                                               static_cast<int>(frame->arguments[i].size()),
+                                                               frame->arguments[i].data()),
+                                        "could not run a step of a compiled program");
+                continue;
+            }
+            auto& pointers = frame->pointers[i];
+            for (std::size_t j = 0; j < pointers.size(); ++j)
+                if (void* place = given[static_cast<std::size_t>(step.arguments[j].second)]) pointers[j] = place;
+            step.loop(pointers.data());
+        }
+        stream().wait();
+        give_frame(std::move(frame));
+    }
+    std::vector<nb::object> results;
+    for (Output<float>& one : outputs) results.push_back(one.to_python());
+    return results;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> Program::steps() const {
+    std::vector<std::pair<std::string, std::int64_t>> told;
+    for (const Step& step : steps_) told.emplace_back(step.name, step.threads);
+    return told;
+}
+
+}  // namespace workbench::compiled

@@ -1,0 +1,190 @@
+"""Compiled functions: what they are given, what they close over, and what is no graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import kernels, nn
+from workbench.base.errors import UnavailableError
+from workbench.graph import GraphError
+
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="programs are made of compiled kernels")
+
+
+def calls(compiled: Any) -> dict[str, int]:
+    return wb.compiler.explain(compiled).calls
+
+
+def test_names_of_dims_are_kept() -> None:
+    compiled = wb.compile(lambda x: x.relu().permute("C", "N"))
+    assert compiled(wb.ones(N=2, C=3)).names == ("C", "N")
+    assert compiled(wb.ones(N=5, C=3)).names == ("C", "N")
+    with pytest.raises(wb.DimensionError):
+        compiled(wb.ones(A=5, C=3))
+    assert compiled(wb.ones(C=2, N=3)).names == ("C", "N")
+
+
+def test_a_guard_that_fails_makes_another_graph() -> None:
+    def f(x: Any) -> Any:
+        return x.relu() if x.shape[0] > 2 else x.sigmoid()
+
+    compiled = wb.compile(f)
+    for count in (4, 1, 5, 2):
+        x = wb.linspace(-1, 1, count)
+        assert np.allclose(compiled(x).numpy(), f(x).numpy(), atol=1e-6)
+    assert calls(compiled) == {"compiled": 4}
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pytest.param(np.ones((6, 8), np.float32)[::2, ::-1], id="backwards"),
+        pytest.param(np.broadcast_to(np.float32(2), (3, 8)), id="stretched"),
+        pytest.param(np.arange(24, dtype=np.float32).reshape(8, 3).T, id="turned"),
+        pytest.param(np.ones((0, 8), np.float32), id="empty"),
+        pytest.param(np.ones((3, 8), np.float64), id="doubles"),
+        pytest.param(np.ones((3, 8), np.int64), id="integers"),
+        pytest.param(
+            np.array([[np.nan, np.inf, -np.inf, 0, 1, -0.0, 1e-40, 3e38]], np.float32), id="special"
+        ),
+    ],
+)
+def test_inputs_of_every_kind(array: Any) -> None:
+    def f(x: Any) -> Any:
+        return (x + 1).relu() * 2
+
+    compiled = wb.compile(f)
+    x = wb.from_numpy(array)
+    for _ in range(2):
+        found, expected = compiled(x), f(x)
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        assert np.array_equal(found.numpy(), expected.numpy(), equal_nan=True)
+
+
+def test_a_rectifier_hides_no_nan() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 2, 1), nn.ReLU()).eval()
+    compiled = wb.compile(model)
+    x = wb.full((1, 1, 2, 2), float("nan"))
+    with wb.no_grad():
+        assert compiled(x).isnan().all()
+        assert compiled(wb.ones(1, 1, 2, 2)).isfinite().all()
+    assert calls(compiled) == {"an input has values that are not finite": 1, "compiled": 1}
+
+
+def test_wrong_inputs_are_refused_as_eager_refuses_them() -> None:
+    model = nn.Linear(4, 2).eval()
+    compiled = wb.compile(model)
+    with wb.no_grad():
+        compiled(wb.ones(3, 4))
+        for wrong in (wb.ones(3, 5), wb.ones(3, 4, dtype=wb.float64), "text"):
+            with pytest.raises((ValueError, TypeError, RuntimeError, AttributeError)) as found:
+                compiled(wrong)
+            with pytest.raises(type(found.value)) as expected:
+                model(wrong)
+            # The first line: the picture calls an operand what the caller calls it.
+            assert str(found.value).split("\n")[0] == str(expected.value).split("\n")[0]
+
+
+def test_what_a_function_closes_over_is_watched() -> None:
+    weight = wb.ones(3)
+
+    def f(x: Any) -> Any:
+        return x * weight
+
+    compiled = wb.compile(f)
+    x = wb.ones(2, 3)
+    assert compiled(x).sum().item() == 6
+    weight.mul_(2)
+    assert compiled(x).sum().item() == 12
+    weight = wb.full((3,), 5.0)
+    assert compiled(x).sum().item() == 30
+    assert calls(compiled) == {"compiled": 3}
+
+
+def test_results_that_show_an_input_show_it() -> None:
+    compiled = wb.compile(lambda x: x.reshape(2, 2))
+    x = wb.zeros(4)
+    compiled(x)[0, 0] = 1
+    assert x.tolist() == [1, 0, 0, 0]
+    assert wb.compile(lambda x: x)(x) is x
+
+
+def test_ops_without_a_step_are_run_and_named() -> None:
+    def f(x: Any) -> Any:
+        return (x.relu().cumsum(1) * 2).tanh(), x.exp()
+
+    compiled = wb.compile(f)
+    x = wb.randn(3, 4)
+    for found, expected in zip(compiled(x), f(x), strict=True):
+        assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-5)
+    (program,) = wb.compiler.explain(compiled).programs
+    assert program.eager == {"cumsum": "cumsum has no step"}
+    assert "by its own kernel: cumsum, since cumsum has no step" in str(program)
+
+
+def test_what_has_no_graph_runs_as_written_or_is_refused() -> None:
+    def f(x: Any) -> Any:
+        return x.relu() if x.sum() > 0 else x
+
+    x = wb.ones(2)
+    compiled = wb.compile(f)
+    assert compiled(x).tolist() == [1, 1]
+    (reason,) = calls(compiled)
+    assert reason.startswith("it has no graph: ") and "test_functions.py" in reason
+    with pytest.raises(wb.NoNumbersError, match=r"test_functions\.py"):
+        wb.compile(f, fullgraph=True)(x)
+    with pytest.raises(GraphError, match="draws random numbers"):
+        wb.compile(nn.Dropout(0.5), fullgraph=True)(x)
+
+
+def test_dropout_is_drawn_anew_each_time() -> None:
+    compiled = wb.compile(nn.Dropout(0.5))
+    x = wb.ones(1000)
+    assert not np.array_equal(compiled(x).numpy(), compiled(x).numpy())
+
+
+def test_numbers_words_and_containers_are_arguments() -> None:
+    def f(pair: Any, scale: float, *, mode: str = "relu") -> Any:
+        y = pair["a"] + pair["b"][0]
+        return {"out": (y.relu() if mode == "relu" else y.tanh()) * scale}
+
+    compiled = wb.compile(f)
+    pair = {"a": wb.tensor([1.0, -2.0]), "b": [wb.tensor([0.5, 0.5])]}
+    for scale, mode in ((2.0, "relu"), (3.0, "relu"), (3.0, "tanh"), (3, "relu")):
+        found, expected = compiled(pair, scale, mode=mode)["out"], f(pair, scale, mode=mode)["out"]
+        assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-6)
+    assert calls(compiled) == {"compiled": 4}
+
+
+def test_methods_are_compiled_for_each_object() -> None:
+    class Net(nn.Module):
+        def __init__(self, scale: float) -> None:
+            super().__init__()
+            self.scale = scale
+
+        @wb.compile
+        def forward(self, x: Any) -> Any:
+            return x.relu() * self.scale
+
+    first, second = Net(2.0).eval(), Net(3.0).eval()
+    x = wb.tensor([1.0, -1.0])
+    assert first(x).tolist() == [2, 0] and second(x).tolist() == [3, 0] and first(x).tolist() == [2, 0]
+    assert calls(first.forward) == {"compiled": 2}
+
+
+def test_words_at_the_door() -> None:
+    def f(x: Any) -> Any:
+        return x
+
+    assert wb.compile(f, disable=True) is f and wb.compile(f, backend="eager") is f
+    assert wb.compile(disable=True)(f) is f
+    with pytest.raises(UnavailableError, match=r"wb\.graph\.trace"):
+        wb.compile(f, backend=lambda graph, inputs: graph)
+    with pytest.raises(TypeError, match="a module or a function, got int"):
+        wb.compile(3)
+    with pytest.raises(TypeError, match=r"what wb\.compile returned, got function"):
+        wb.compiler.explain(f)

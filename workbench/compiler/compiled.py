@@ -1,0 +1,242 @@
+"""A compiled function: traced once for all sizes, lowered for each set of them, and asked each time if it holds."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import DimensionError
+from workbench.compiler.arguments import NotPlain, taken_apart
+from workbench.compiler.lowering import Plan, lowered
+from workbench.compiler.rules import RULES
+from workbench.compiler.watch import Reached, Watch
+from workbench.core.stack import IN_FORCE
+from workbench.graph.binding import Binding
+from workbench.graph.blocks import GraphError, Value
+from workbench.graph.ir import Graph
+from workbench.graph.passes import (
+    common_subexpressions,
+    dead_code,
+    freeze,
+    fuse_conv_batch_norm,
+    inline,
+    peephole,
+)
+from workbench.graph.tracing import trace
+from workbench.kernels import available, get_num_threads, reason
+from workbench.kernels.loader import native
+
+__all__ = ["Compiled", "Version"]
+
+PASSES = (freeze, inline, fuse_conv_batch_norm, peephole, common_subexpressions, dead_code)
+"""What a traced graph goes through before it is lowered."""
+
+MOST_PLANS = 16
+"""Sets of sizes that are kept: of more, the one that was not used for longest goes."""
+
+
+@dataclass
+class Version:
+    """What was made for one kind of arguments: the graph for all sizes, and the plans for those that came."""
+
+    graph: Graph | None
+    refusal: str = ""
+    """Why there is no graph: calls run as they are written."""
+    store: Any = None
+    plans: OrderedDict[Any, Plan] = field(default_factory=OrderedDict)
+
+
+class Compiled:
+    """A function, and what was made of it for the arguments that came so far."""
+
+    def __init__(self, function: Callable[..., Any], eager: Callable[..., Any], fullgraph: bool) -> None:
+        self.function = function
+        self.eager = eager
+        """How the function is called as it is written."""
+        self.fullgraph = fullgraph
+        self.versions: dict[Any, Version] = {}
+        self.watch: Watch | None = None
+        self.ran: Counter[str] = Counter()
+        """How often it ran in which way."""
+        self.made_anew: Counter[str] = Counter()
+        """How often all was thrown away, and why."""
+        # Held while something is made, never while it runs: of two threads that need the same, one makes it.
+        self._lock = threading.RLock()
+
+    def __call__(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Return what the function returns."""
+        state = IN_FORCE.get()
+        if state.top is not None:
+            return self._as_written(
+                "something looks on: a trace, a transform or autocast", arguments, keywords
+            )
+        if not available():
+            return self._as_written(f"there are no compiled kernels: {reason()}", arguments, keywords)
+        tensors: list[Any] = []
+        try:
+            key, rebuild = taken_apart((arguments, keywords), tensors)
+        except NotPlain as refusal:
+            return self._as_written(str(refusal), arguments, keywords)
+        refusal_of_values = _refusal(tensors)
+        if refusal_of_values:
+            return self._as_written(refusal_of_values, arguments, keywords)
+        watch = self._watched()
+        if state.grad and (watch.learns or any(one.requires_grad for one in tensors)):
+            return self._as_written("gradients are recorded: call it under wb.no_grad()", arguments, keywords)
+        if watch.hooked:
+            return self._as_written("a module has hooks, which only its own call runs", arguments, keywords)
+        key = (key, *((one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors))
+        version = self.versions.get(key)
+        if version is None:
+            version = self._made(key, rebuild, tensors)
+        if version.graph is None:
+            return self._as_written(version.refusal, arguments, keywords)
+        sizes = (get_num_threads(), *(one.payload.shape for one in tensors))
+        plan = version.plans.get(sizes)
+        if plan is None:
+            plan = self._planned(key, version, sizes, rebuild, tensors)
+            if plan is None:
+                return self._as_written(self.versions[key].refusal, arguments, keywords)
+        result = plan.run([one.payload for one in tensors])
+        if result is None:
+            return self._as_written("an input has values that are not finite", arguments, keywords)
+        self.ran["compiled"] += 1
+        return result
+
+    def _as_written(self, why: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        self.ran[why] += 1
+        return self.eager(*arguments, **keywords)
+
+    def _watched(self) -> Watch:
+        """Return the watch over what the function reaches; throw away what was made where that has changed."""
+        watch = self.watch
+        change = "" if watch is None else watch.holds()
+        if watch is None or change:
+            with self._lock:
+                if self.watch is watch:
+                    self.versions = {}
+                    self.watch = Watch(Reached(self.function))
+                    if change:
+                        self.made_anew[change] += 1
+                watch = self.watch
+                assert watch is not None
+        return watch
+
+    # ----------------------------------------------------------------------------------------------- making
+
+    def _made(self, key: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> Version:
+        """Trace the function, and put what comes of it through the passes."""
+        with self._lock:
+            if key in self.versions:
+                return self.versions[key]
+            version = Version(None)
+            try:
+                version.graph = self._traced(rebuild, tensors)
+                version.store = native.compiled.Store()
+            # Any error: the function is called as it is written, and raises it there, or does not.
+            except Exception as error:
+                if self.fullgraph:
+                    raise
+                version.refusal = f"it has no graph: {error}"
+            self.versions[key] = version
+            return version
+
+    def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> Graph:
+        reached = Reached(self.function)
+        before = Watch(reached)
+        graph = trace(_Call(self, reached, rebuild), *tensors)
+        change = before.holds()
+        if change:
+            before.restore()
+            raise GraphError(f"a call changes more than its result: {change}")
+        if graph.updates or graph.seeds:
+            raise GraphError(
+                "it draws random numbers or changes its buffers, as a model in training does; call model.eval() first"
+            )
+        if any(True for node in graph.nodes if node.writes or node.blocks):
+            raise GraphError("it changes memory that it was given")
+        _check_results(graph)
+        for one in PASSES:
+            graph = one(graph)
+        unheld = [one for one in graph.constants.values() if not _is_finite(one)]
+        if unheld:
+            raise GraphError("a parameter has values that are not finite")
+        return graph
+
+    def _planned(
+        self, key: Any, version: Version, sizes: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]
+    ) -> Plan | None:
+        """Lower the graph for the sizes of these tensors; make another graph where a guard refuses them."""
+        with self._lock:
+            known = version.plans.get(sizes)
+            if known is not None:
+                return known
+            assert version.graph is not None
+            binding = Binding(version.graph, {})
+            try:
+                binding.begin(tensors)
+            except DimensionError as refusal:
+                self.made_anew[str(refusal).partition("\n")[0]] += 1
+                # The function decides otherwise for these sizes. What is made now holds for them.
+                fresh = Version(None)
+                self.versions[key] = fresh
+                del self.versions[key]
+                fresh = self._made(key, rebuild, tensors)
+                return None if fresh.graph is None else self._planned(key, fresh, sizes, rebuild, tensors)
+            plan = lowered(version.graph, binding.sizes, version.store, RULES)
+            version.plans[sizes] = plan
+            while len(version.plans) > MOST_PLANS:
+                version.plans.popitem(last=False)
+            return plan
+
+
+class _Call:
+    """The function as a function of its tensors, with what it reaches in the place of a module."""
+
+    def __init__(self, compiled: Compiled, reached: Reached, rebuild: Callable[[list[Any]], Any]) -> None:
+        self.compiled, self.rebuild = compiled, rebuild
+        self.named_modules = reached.named_modules
+        self.named_parameters = reached.named_parameters
+        self.named_buffers = reached.named_buffers
+
+    def forward(self, *tensors: Any) -> Any:
+        """Call the function."""
+        arguments, keywords = self.rebuild(list(tensors))
+        return self.compiled.eager(*arguments, **keywords)
+
+    __call__ = forward
+
+
+def _check_results(graph: Graph) -> None:
+    """Refuse results that share memory with what is given or held, or with one another: a program's have their own."""
+    owners = [_owner(one) for one in graph.returned()]
+    if any(one.node is None for one in owners) or len(set(owners)) < len(owners):
+        raise GraphError("a result is, or shows, what the function was given, or another result")
+
+
+def _owner(value: Value) -> Value:
+    """Return the value whose memory another may show."""
+    while value.node is not None and value.node.op is not None and value.node.op.view:
+        value = value.node.values[0]
+    return value
+
+
+def _refusal(tensors: list[Any]) -> str:
+    """Return why a call with these tensors runs as it is written, or nothing."""
+    for one in tensors:
+        array = one.payload
+        if type(array) is not np.ndarray:
+            return "a tensor has no plain array: it is quantized, sparse, on another device or traced"
+        if not array.size:
+            return "a tensor is empty"
+    return "" if tensors else "no argument is a tensor"
+
+
+def _is_finite(tensor: Any) -> bool:
+    array = tensor.payload
+    return type(array) is not np.ndarray or array.dtype.kind != "f" or bool(np.isfinite(array).all())

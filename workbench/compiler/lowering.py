@@ -1,0 +1,257 @@
+"""From a graph, with numbers for its sizes, to parts that run in order: programs of steps, and ops of Python's.
+
+What has a rule in `rules.RULES` becomes steps of a program in C++; every other node is a part of its own, run by its
+op's own kernel, and `Plan.eager` names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.base.size_expressions import Symbol, evaluate
+from workbench.compiler.groups import Group, groups
+from workbench.core.op import Op
+from workbench.core.value import new
+from workbench.graph.blocks import Node, Value, called, filled, values_in
+from workbench.graph.ir import Graph
+from workbench.graph.types import TensorType
+from workbench.kernels.loader import native
+
+__all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "lowered"]
+
+Rule = Callable[["Lowering", Group], int]
+
+
+class NotLowered(Exception):
+    """A node that has no step here, and why."""
+
+
+@dataclass
+class NativePart:
+    """A program of steps: which values it is given, and which it gives."""
+
+    program: Any
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+
+
+@dataclass
+class EagerPart:
+    """A node that is run by its op's own kernel."""
+
+    node: Node
+    reason: str
+
+
+@dataclass
+class Plan:
+    """A graph for given sizes, as parts in order."""
+
+    parts: list[NativePart | EagerPart]
+    takes: list[Value]
+    gives: Any
+    single: bool
+    held: dict[Value, Any]
+    names: dict[Value, Any]
+    sizes: Mapping[Symbol, int]
+    ends: list[list[Value]] = field(default_factory=list)
+    """For each part, the values that nothing reads behind it."""
+
+    @property
+    def eager(self) -> list[EagerPart]:
+        """The parts that are ops of Python's."""
+        return [one for one in self.parts if isinstance(one, EagerPart)]
+
+    def run(self, arrays: list[Any]) -> Any:
+        """Return what the graph gives for these arrays; None where only the ops themselves say what it is."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], NativePart):
+            found = self.parts[0].program.run(arrays)
+            if found is None:
+                return None
+            known = dict(zip(self.parts[0].outputs, found, strict=True))
+        else:
+            known = dict(zip(self.takes, arrays, strict=True))
+            for part, ends in zip(self.parts, self.ends, strict=True):
+                if isinstance(part, NativePart):
+                    found = part.program.run([known[one] for one in part.inputs])
+                    if found is None:
+                        return None
+                    known.update(zip(part.outputs, found, strict=True))
+                else:
+                    self._run_op(part.node, known)
+                for value in ends:
+                    known.pop(value, None)
+        outputs = filled(self.gives, lambda value: self._tensor(value, known))
+        return outputs[0] if self.single else outputs
+
+    def _tensor(self, value: Value, known: dict[Value, Any]) -> Any:
+        return self.held[value] if value in self.held else new(known[value], self.names.get(value))
+
+    def _run_op(self, node: Node, known: dict[Value, Any]) -> None:
+        def size(one: Any) -> Any:
+            return evaluate(one, self.sizes)
+
+        def tensor(value: Value) -> Any:
+            return self._tensor(value, known)
+
+        inputs, params = filled(node.inputs, tensor, size), filled(node.params, tensor, size)
+        result = node.callee(*inputs, **params)
+        several = (result,) if len(node.outputs) == 1 else result
+        for value, one in zip(node.outputs, several, strict=True):
+            known[value] = one.payload
+
+
+class Lowering:
+    """What is known while a graph is lowered: the program that is being written, and where each value is in it."""
+
+    def __init__(
+        self, graph: Graph, sizes: Mapping[Symbol, int], store: Any, rules: Mapping[Op, Rule]
+    ) -> None:
+        self.graph, self.sizes, self.rules = graph, sizes, rules
+        self.store = store
+        self.constants = {value: tensor.payload for value, tensor in graph.constants.items()}
+        self.keys = {value: number for number, value in enumerate(self.constants)}
+        """Numbers by which the store knows constants: the graph is the same for all sizes."""
+        self.groups = groups(graph)
+        self.last: dict[Value, int] = {}
+        """The number of the last group that reads a value."""
+        for number, group in enumerate(self.groups):
+            for node in group.nodes:
+                for value in node.values:
+                    self.last[value] = number
+        for value in values_in(graph.outputs):
+            self.last[value] = len(self.groups)
+        self.together: dict[Value, list[Value]] = {}
+        """Values that share memory."""
+        self.now = 0
+        self.parts: list[NativePart | EagerPart] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.program = native.compiled.Program(self.store, False)
+        self.part = NativePart(self.program)
+        self.slots: dict[Value, int] = {}
+        self.made: list[Value] = []
+
+    # ------------------------------------------------------------------------------------- what rules ask
+
+    def shape(self, value: Value) -> tuple[int, ...]:
+        """Return the sizes of a value."""
+        return tuple(evaluate(one, self.sizes) for one in value.tensor.sizes)
+
+    def params(self, node: Node) -> dict[str, Any]:
+        """Return the parameters of a node, with numbers for sizes."""
+        return filled(node.params, lambda value: value, lambda one: evaluate(one, self.sizes))  # type: ignore[no-any-return]
+
+    def constant(self, operand: Any) -> np.ndarray[Any, Any] | None:
+        """Return the numbers of a constant of floats, lying row by row; None of anything else."""
+        array = self.constants.get(operand) if isinstance(operand, Value) else None
+        return None if array is None or array.dtype != np.float32 else np.ascontiguousarray(array)
+
+    def needed(self, operand: Any) -> np.ndarray[Any, Any]:
+        """Return the numbers of what must be a constant."""
+        array = self.constant(operand)
+        if array is None:
+            raise NotLowered("its weights are no constants of float32")
+        return array
+
+    def slot(self, value: Any) -> int:
+        """Return where a value is in the program; what comes from elsewhere becomes an input of it."""
+        if not isinstance(value, Value):
+            raise NotLowered(f"an operand is {value!r}, and no tensor")
+        if value in self.slots:
+            return self.slots[value]
+        if value.tensor.dtype != np.float32:
+            raise NotLowered(f"it computes in {value.tensor.dtype}")
+        if value in self.constants:
+            self.slots[value] = self.program.constant(self.keys[value], self.needed(value))
+        else:
+            self.slots[value] = self.program.input(self.shape(value))
+            self.part.inputs.append(value)
+        return self.slots[value]
+
+    def is_free(self, value: Value) -> bool:
+        """Say whether a step may write over a value: nothing reads it, or what shares its memory, behind this group."""
+        alike = self.together.get(value, [value])
+        return all(
+            self.last.get(one, -1) <= self.now and one not in self.part.inputs and one not in self.constants
+            for one in alike
+        )
+
+    def is_seen(self, value: Value, node: Node) -> bool:
+        """Say whether a node reads a value, or what shares its memory."""
+        alike = self.together.get(value, [value])
+        return any(one in alike for one in node.values)
+
+    def views(self, of: Value, value: Value) -> None:
+        """Note that two values share memory."""
+        together = self.together.setdefault(of, [of])
+        together.append(value)
+        self.together[value] = together
+
+    # ------------------------------------------------------------------------------------------ all of it
+
+    def all(self) -> Plan:
+        """Lower every group, and return the plan."""
+        for number, group in enumerate(self.groups):
+            self.now = number
+            refusal = self._lower(group)
+            if refusal:
+                self._end()
+                self.parts += [EagerPart(node, refusal) for node in group.nodes]
+                self._begin()
+        self.now = len(self.groups)
+        self._end()
+        graph = self.graph
+        names = {
+            value: value.tensor.dims.names for value in graph.values() if isinstance(value.type, TensorType)
+        }
+        return Plan(
+            self.parts, list(graph.inputs), graph.outputs, graph.single, dict(graph.constants),
+            {value: one for value, one in names.items() if any(one)}, self.sizes, self._ends(),
+        )  # fmt: skip
+
+    def _lower(self, group: Group) -> str:
+        """Add the steps of a group to the program; return why there are none, or nothing."""
+        node = group.nodes[0]
+        rule = self.rules.get(node.op) if node.op is not None else None
+        if rule is None:
+            return f"{called(node.callee)} has no step"
+        if any(one.tensor.dtype != np.float32 for one in (node.outputs[0], *node.values)):
+            return "it computes in another type than float32"
+        # Of several results only the first is made here; others are what gradients need.
+        if any(one in self.last for one in node.outputs[1:]):
+            return f"more than the first result of {called(node.callee)} is read"
+        try:
+            slot = rule(self, group)
+        except NotLowered as refusal:
+            return str(refusal)
+        self.slots[group.output] = slot
+        self.made.append(group.output)
+        return ""
+
+    def _end(self) -> None:
+        """Close the program: it gives what is read behind it."""
+        self.part.outputs = [one for one in self.made if self.last.get(one, -1) >= self.now]
+        if self.part.outputs:
+            self.program.finish([self.slots[one] for one in self.part.outputs])
+            self.parts.append(self.part)
+
+    def _ends(self) -> list[list[Value]]:
+        """For each part, the values that are read by none behind it."""
+        kept = set(values_in(self.graph.outputs))
+        ends: list[list[Value]] = []
+        for part in reversed(self.parts):
+            read = list(part.inputs) if isinstance(part, NativePart) else list(part.node.values)
+            ends.append([one for one in dict.fromkeys(read) if one not in kept])
+            kept.update(read)
+        return ends[::-1]
+
+
+def lowered(graph: Graph, sizes: Mapping[Symbol, int], store: Any, rules: Mapping[Op, Rule]) -> Plan:
+    """Return the plan of a graph for these sizes."""
+    return Lowering(graph, sizes, store, rules).all()

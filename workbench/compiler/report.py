@@ -1,0 +1,90 @@
+"""What became of a compiled function, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.compiler.lowering import NativePart, Plan
+from workbench.graph.blocks import called
+
+__all__ = ["Program", "Report"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program for one set of sizes."""
+
+    inputs: tuple[tuple[int, ...], ...]
+    """Sizes of the tensors that it is given."""
+    threads: int
+    steps: dict[str, int]
+    """How often each kind of step is in it."""
+    eager: dict[str, str]
+    """Ops that are run by their own kernels, and why."""
+    planned_bytes: int
+    """What its steps work in."""
+    unshared_bytes: int
+    """What that would take if no two values lay in the same place."""
+
+    @classmethod
+    def of(cls, sizes: Any, plan: Plan) -> Program:
+        """Return what a plan is."""
+        native = [one.program for one in plan.parts if isinstance(one, NativePart)]
+        steps = Counter(name for program in native for name, _ in program.steps)
+        return cls(
+            tuple(sizes[1:]), sizes[0], dict(steps), {called(one.node.callee): one.reason for one in plan.eager},
+            sum(one.arena_bytes for one in native), sum(one.unshared_bytes for one in native),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        shapes = ", ".join("x".join(map(str, one)) or "()" for one in self.inputs)
+        lines = [
+            f"for {shapes}: {sum(self.steps.values())} steps and {len(self.eager)} ops of Python's, "
+            f"{self.planned_bytes:,} bytes planned in place of {self.unshared_bytes:,}"
+        ]
+        lines += [f"  {count} × {name}" for name, count in self.steps.items()]
+        lines += [f"  by its own kernel: {name}, since {reason}" for name, reason in self.eager.items()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a compiled function; its text says all of it."""
+
+    name: str
+    programs: tuple[Program, ...]
+    weight_bytes: int
+    """Weights, packed for the programs."""
+    calls: dict[str, int]
+    """How many calls ran ``"compiled"``, and how many as the function is written, by the reason."""
+    made_anew: dict[str, int]
+    """How often programs were thrown away, by what had changed."""
+
+    @classmethod
+    def of(cls, compiled: Any) -> Report:
+        """Return what became of a compiled function."""
+        versions = list(compiled.versions.values())
+        name = getattr(compiled.function, "__name__", type(compiled.function).__name__)
+        return cls(
+            name,
+            tuple(Program.of(sizes, plan) for one in versions for sizes, plan in list(one.plans.items())),
+            sum(one.store.bytes for one in versions if one.store is not None),
+            dict(compiled.ran),
+            dict(compiled.made_anew),
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.name}: {len(self.programs)} programs, {self.weight_bytes:,} bytes of packed weights; "
+            f"{self.calls.get('compiled', 0)} calls ran compiled"
+        ]
+        lines += [f"  {line}" for one in self.programs for line in str(one).split("\n")]
+        lines += [
+            f"  {count} calls ran as written: {why}" for why, count in self.calls.items() if why != "compiled"
+        ]
+        lines += [f"  made anew {count} times: {why}" for why, count in self.made_anew.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__

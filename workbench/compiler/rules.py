@@ -1,0 +1,208 @@
+"""How ops become steps: one rule each, by the op's record."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.compiler.groups import Group
+from workbench.compiler.lowering import Lowering, NotLowered, Rule
+from workbench.core.op import Op, ops
+from workbench.graph.blocks import Node, Value
+
+__all__ = ["RULES"]
+
+After = tuple[str, float, float, int, bool]
+"""What is done to a result: what, two numbers, the slot of what is added, and whether that may be written over."""
+
+_SIMPLE: dict[Op, tuple[str, float, float]] = {
+    ops.relu: ("relu", 0.0, 0.0), ops.sigmoid: ("sigmoid", 0.0, 0.0), ops.tanh: ("tanh", 0.0, 0.0),
+    ops.gelu: ("gelu", 0.0, 0.0), ops.gelu_tanh: ("gelu_tanh", 0.0, 0.0), ops.silu: ("silu", 1.0, 0.0),
+    ops.hardswish: ("hardswish", 1 / 6, 0.5), ops.hardsigmoid: ("hardsigmoid", 1 / 6, 0.5),
+    ops.exp: ("exp", 0.0, 0.0), ops.sqrt: ("sqrt", 0.0, 0.0), ops.neg: ("linear", -1.0, 0.0),
+}  # fmt: skip
+"""Functions of one value, as steps call them."""
+
+
+def _activation(low: Lowering, node: Node) -> After:
+    """Return an activation as what is done to a result."""
+    if node.op in _SIMPLE:
+        return (*_SIMPLE[node.op], -1, False)
+    params = low.params(node)
+    if node.op is ops.hardtanh and params["low"] <= params["high"]:
+        return ("clip", float(params["low"]), float(params["high"]), -1, False)
+    raise NotLowered(f"{node.callee.name} has no step with {params}")
+
+
+def _after(low: Lowering, group: Group) -> list[After]:
+    """Return what is done to the result of a group's first node."""
+    after: list[After] = []
+    if group.added is not None:
+        # Over what is added where nobody reads that afterwards: one block of memory less, and one pass.
+        over = low.is_free(group.added) and not low.is_seen(group.added, group.nodes[0])
+        after.append(("add", 1.0, 0.0, low.slot(group.added), over))
+    if group.activation is not None:
+        after.append(_activation(low, group.activation))
+    return after
+
+
+def _weights(low: Lowering, node: Node) -> tuple[int, Any, int, Any]:
+    """Return the weight and the bias of a layer, each with its number."""
+    weight = low.needed(node.inputs[1])
+    has_bias = len(node.inputs) > 2 and node.inputs[2] is not None
+    bias = low.needed(node.inputs[2]) if has_bias else None
+    return low.keys[node.inputs[1]], weight, low.keys[node.inputs[2]] if has_bias else -1, bias
+
+
+def _convolution(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    key, weight, bias_key, bias = _weights(low, node)
+    after = _after(low, group)
+    return int(
+        low.program.convolution(
+            low.slot(node.inputs[0]), key, weight, bias_key, bias, list(params["stride"]), list(params["padding"]),
+            list(params["dilation"]), params["groups"], after,
+        )
+    )  # fmt: skip
+
+
+def _linear(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    key, weight, bias_key, bias = _weights(low, node)
+    after = _after(low, group)
+    return int(low.program.linear(low.slot(node.inputs[0]), key, weight, bias_key, bias, after))
+
+
+def _max_pool(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    sizes = (params["kernel"], params["stride"], params["padding"], params["dilation"])
+    return int(low.program.pool(low.slot(node.inputs[0]), "max", *map(list, sizes)))
+
+
+def _average_pool(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    kind = "average_padded" if params.get("count_include_pad", True) else "average"
+    if params.get("divisor") is not None:
+        raise NotLowered("it divides by a number of its own")
+    sizes = (params["kernel"], params["stride"], params["padding"], (1, 1))
+    return int(low.program.pool(low.slot(node.inputs[0]), kind, *map(list, sizes)))
+
+
+def _mean(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params, sizes = low.params(node), low.shape(node.inputs[0])
+    if len(sizes) != 4 or sorted(one % 4 for one in params["dim"]) != [2, 3]:
+        raise NotLowered("only means of planes have a step")
+    plane = list(sizes[2:])
+    slot = low.program.pool(low.slot(node.inputs[0]), "average", plane, plane, [0, 0], [1, 1])
+    return int(slot if params["keepdim"] else low.program.reshape(slot, list(sizes[:2])))
+
+
+def _elementwise(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    (value,) = node.inputs
+    return int(low.program.elementwise(low.slot(value), _activation(low, node), low.is_free(value)))
+
+
+_BINARY = {ops.add: "add", ops.sub: "sub", ops.mul: "mul", ops.div: "div"}
+
+
+def _binary(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    if node.op is None or node.params or len(node.inputs) != 2:
+        raise NotLowered(f"it has parameters: {sorted(node.params)}")
+    left, right = node.inputs
+    if not isinstance(left, Value) and node.op in (ops.add, ops.mul):
+        left, right = right, left
+    if not isinstance(right, Value):
+        return _with_number(low, node, left, right)
+    a, b = low.shape(left), low.shape(right)
+    if node.op in (ops.add, ops.mul) and math.prod(a) < math.prod(b):
+        left, right = right, left
+    result = low.shape(node.outputs[0])
+    if low.shape(left) != result:
+        raise NotLowered("both operands are stretched")
+    return int(low.program.binary(_BINARY[node.op], low.slot(left), low.slot(right)))
+
+
+def _with_number(low: Lowering, node: Node, value: Any, number: Any) -> int:
+    if not isinstance(value, Value) or not isinstance(number, int | float):
+        raise NotLowered("its operands are no tensor and number")
+    factor, shift = {
+        ops.add: (1.0, float(number)),
+        ops.sub: (1.0, -float(number)),
+        ops.mul: (float(number), 0.0),
+        ops.div: (1.0 / number if number else math.inf, 0.0),
+    }[node.op]  # type: ignore[index]
+    if not math.isfinite(factor) or not math.isfinite(shift):
+        raise NotLowered("a number is not finite")
+    return int(
+        low.program.elementwise(low.slot(value), ("linear", factor, shift, -1, False), low.is_free(value))
+    )
+
+
+def _reshape(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    low.views(node.inputs[0], node.outputs[0])
+    return int(low.program.reshape(low.slot(node.inputs[0]), list(low.shape(node.outputs[0]))))
+
+
+def _same(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    low.views(node.inputs[0], node.outputs[0])
+    return low.slot(node.inputs[0])
+
+
+def _permute(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    low.views(node.inputs[0], node.outputs[0])
+    rank = len(low.shape(node.inputs[0]))
+    order = [one % rank for one in low.params(node)["dim"]]
+    return int(low.program.permute(low.slot(node.inputs[0]), order))
+
+
+def _softmax(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    rank = len(low.shape(node.inputs[0]))
+    return int(low.program.softmax(low.slot(node.inputs[0]), low.params(node)["dim"] % rank))
+
+
+def _layer_norm(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    if params["count"] != 1 or len(node.inputs) != 3:
+        raise NotLowered("only norms of the last dim with a scale and a shift have a step")
+    scale, shift = low.needed(node.inputs[1]), low.needed(node.inputs[2])
+    keys = low.keys[node.inputs[1]], low.keys[node.inputs[2]]
+    return int(
+        low.program.layer_norm(low.slot(node.inputs[0]), keys[0], scale, keys[1], shift, params["eps"])
+    )
+
+
+def _cat(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    parts = [low.slot(one) for one in node.values]
+    rank = len(low.shape(node.values[0]))
+    return int(low.program.concatenate(parts, low.params(node)["dim"] % rank))
+
+
+def _product(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    left, right = node.inputs[:2]
+    a, b = low.shape(left), low.shape(right)
+    if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
+        raise NotLowered("only products of as many matrices have a step")
+    return int(low.program.matmul(low.slot(left), low.slot(right), False, 1.0, []))
+
+
+RULES: dict[Op, Rule] = {
+    ops.conv2d: _convolution, ops.linear: _linear, ops.max_pool2d: _max_pool, ops.avg_pool2d: _average_pool,
+    ops.mean: _mean, ops.reshape: _reshape, ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape,
+    ops.unsqueeze: _reshape, ops.rename: _same, ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax,
+    ops.layer_norm: _layer_norm, ops.cat: _cat, ops.matmul: _product,
+    **dict.fromkeys(_BINARY, _binary), **dict.fromkeys([*_SIMPLE, ops.hardtanh], _elementwise),
+}  # fmt: skip
+"""What has a step. Every other op is run by its own kernel."""
