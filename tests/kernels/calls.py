@@ -86,6 +86,9 @@ def _conv(n: int, *, part: str = "") -> Iterator[Call]:
         (20, 20, 10, 1, 1, 1, 4),
         (24, 24, 6, 2, 1, 1, 3),
         (16, 16, 2, 1, 2, 2, 3),
+        # Groups in planes of their own, as many outputs as inputs and not.
+        (32, 32, 2, 1, 1, 1, 3),
+        (24, 40, 2, 2, 1, 1, 2),
         (16, 20, 1, 2, 1, 2, 3),
     ):
         spatial = (11, 13, 9)[:n] if n < 3 else (5, 6, 7)

@@ -39,6 +39,17 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ),
     ((1, 8, 70, 300), (8, 1, 5, 3), {**PLAIN, "padding": (2, 1), "groups": 8}),
     ((2, 2056, 1, 75), (2056, 1, 1, 4), {**PLAIN, "stride": (1, 2), "padding": (0, 3), "groups": 2056}),
+    # Groups of more channels, each in a plane of its own: of whole registers and not, as many outputs as inputs and
+    # not, rows by one place, by some, by two or four at once and by stretches, in steps, with gaps, and cut into bands.
+    ((2, 64, 14, 14), (64, 16, 3, 3), {**PLAIN, "groups": 4}),
+    ((1, 96, 7, 29), (96, 32, 3, 3), {**PLAIN, "groups": 3}),
+    ((2, 128, 5, 5), (128, 64, 3, 3), {**PLAIN, "stride": (2, 2), "groups": 2}),
+    ((3, 48, 9, 8), (20, 24, 3, 5), {**PLAIN, "stride": (2, 3), "padding": (0, 2), "groups": 2}),
+    ((2, 24, 6, 3), (96, 8, 3, 2), {**PLAIN, "dilation": (2, 1), "groups": 3}),
+    ((2, 80, 3, 1), (40, 40, 2, 1), {**PLAIN, "stride": (1, 4), "padding": (1, 0), "groups": 2}),
+    ((1, 32, 70, 300), (32, 16, 3, 3), {**PLAIN, "groups": 2}),
+    ((2, 1024, 1, 75), (2048, 32, 1, 4), {**PLAIN, "stride": (1, 2), "padding": (0, 3), "groups": 32}),
+    ((3, 32, 1, 1), (48, 16, 3, 3), {**PLAIN, "groups": 2}),
     # Taps that meet nothing but padding: all but one; in front, behind and between; more than oneDNN leaves out; all.
     ((3, 16, 1, 1), (32, 16, 3, 3), PLAIN),
     ((2, 4, 1, 6), (6, 2, 4, 5), {**PLAIN, "stride": (2, 1), "padding": (2, 4), "groups": 2}),
@@ -294,3 +305,35 @@ def test_volumes_that_onednn_has_no_code_for_are_left_to_numpy(floats: Make) -> 
         ValueError, match=r"conv3d depth: the kernel covers 9, more than the padded input's 7"
     ):
         kernels.lookup("conv3d").run(x, floats(4, 4, 9, 3, 3), None, **CUBE)
+
+
+@pytest.mark.parametrize("wide", [1, 4, 8, 16, 32])
+def test_padding_is_passed_over_also_by_what_is_infinite(wide: int, floats: Make) -> None:
+    """Zeros written out around an image would make NaN of an infinite weight or gradient."""
+    channels = 32 * max(1, wide // 16)
+    p = {**PLAIN, "groups": channels // wide}
+    x, weight = floats(2, channels, 6, 9), floats(channels, wide, 3, 3)
+    x[x == 0] = 1
+    one = weight.copy()
+    one[0, 0, 0, 0] = np.inf
+    rest = np.where(np.isinf(one), 0, one).astype(np.float32)
+    run = kernels.lookup("conv2d").run
+    y, without = run(x, one, None, **p), run(x, rest, None, **p)
+    assert_close(y[:, 1:], without[:, 1:])
+    assert_close(y[:, 0, 0], without[:, 0, 0])
+    assert_close(y[:, 0, :, 0], without[:, 0, :, 0])
+    np.testing.assert_array_equal(y[:, 0, 1:, 1:], np.copysign(np.inf, x[:, 0, :-1, :-1]))
+    g = floats(*y.shape)
+    g[g == 0] = 1
+    back = kernels.lookup("conv2d_input_gradient").run
+    gx, without = back(g, one, input_shape=x.shape, **p), back(g, rest, input_shape=x.shape, **p)
+    np.testing.assert_array_equal(gx[:, 0, :-1, :-1], np.copysign(np.inf, g[:, 0, 1:, 1:]))
+    assert_close(gx[:, 0, -1], without[:, 0, -1])
+    assert_close(gx[:, 0, :, -1], without[:, 0, :, -1])
+    assert_close(gx[:, 1:], without[:, 1:])
+    g[0, 0, 0, 0] = np.inf
+    gw = kernels.lookup("conv2d_weight_gradient").run(g, x, weight_shape=weight.shape, **p)
+    assert np.isfinite(gw[0, :, 0]).all()
+    assert np.isfinite(gw[0, :, :, 0]).all()
+    assert np.isfinite(gw[1:]).all()
+    np.testing.assert_array_equal(gw[0, :, 1:, 1:], np.copysign(np.inf, x[0, :wide, :2, :2]))

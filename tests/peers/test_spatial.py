@@ -181,3 +181,29 @@ def test_running_statistics_by_way_of_settings() -> None:
             one(value)
         for key, value in other.state_dict().items():
             assert_close(mine.state_dict()[key], value.numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("channels", "groups"), [(16, 16), (17, 17), (32, 2), (64, 2)])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_what_is_not_finite_passes_over_padding(
+    channels: int, groups: int, stride: int, value: float
+) -> None:
+    draw = np.random.default_rng(channels)
+    for which in range(3):
+        x, weight = (
+            draw.standard_normal((2, channels, 6, 9)),
+            draw.standard_normal((channels, channels // groups, 3, 3)),
+        )
+        g = draw.standard_normal((2, channels, 6 // stride, -(-9 // stride)))
+        for at in ((0,) * 4, (-1,) * 4):
+            (x, weight, g)[which][at] = value
+        ours = [wb.tensor(one.astype(np.float32), requires_grad=True) for one in (x, weight)]
+        theirs = [torch.tensor(one.astype(np.float32), requires_grad=True) for one in (x, weight)]
+        results = []
+        for lib, (image, filters) in ((wb, ours), (torch, theirs)):
+            y = lib.nn.functional.conv2d(image, filters, stride=stride, padding=1, groups=groups)
+            y.backward(lib.tensor(g.astype(np.float32)))
+            results.append([one.detach().numpy() for one in (y, image.grad, filters.grad)])
+        for mine, peers in zip(*results, strict=True):
+            np.testing.assert_allclose(mine, peers, rtol=1e-4, atol=1e-4)

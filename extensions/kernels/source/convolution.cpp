@@ -15,6 +15,7 @@
 #include "grouped_convolution.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
+#include "wide_groups.hpp"
 
 namespace workbench {
 namespace {
@@ -191,10 +192,42 @@ void fill_channels(T* out, const Dims& shape, const T* values, bool relu = false
         for (std::int64_t c = 0; c < channels; ++c) out[row * channels + c] = values && !(relu && values[c] < 0.f) ? values[c] : T(0.f);
 }
 
-// Whether our own code takes it; what is rectified on the way out is oneDNN's.
+// Our own code writes padding out as zeros, which an infinite weight or gradient would make NaN of, where oneDNN passes over it. So
+// each of these says whether the result stands; what is rectified on the way out is oneDNN's too.
 template <typename T, std::size_t N>
-bool is_ours([[maybe_unused]] const Geometry<N>& g, [[maybe_unused]] bool relu = false) {
-    if constexpr (std::is_same_v<T, float> && N == 2) return !relu && takes_groups(g);
+bool convolve_groups([[maybe_unused]] const Geometry<N>& g, [[maybe_unused]] const Input<T>& x, [[maybe_unused]] const T* weight,
+                     [[maybe_unused]] const T* bias, [[maybe_unused]] bool relu, [[maybe_unused]] T* out) {
+    if constexpr (std::is_same_v<T, float> && N == 2) {
+        const bool few = takes_groups(g);
+        if (relu || !(few || takes_wide_groups(g)) || (g.pads() && !all_finite(weight, count_of(g.whole)))) return false;
+        few ? grouped_convolution(g, x, weight, bias, out) : wide_group_convolution(g, x, weight, bias, out);
+        return true;
+    }
+    return false;
+}
+
+template <typename T, std::size_t N>
+bool group_input_gradient([[maybe_unused]] const Geometry<N>& g, [[maybe_unused]] const Input<T>& gradient,
+                          [[maybe_unused]] const T* weight, [[maybe_unused]] T* out) {
+    if constexpr (std::is_same_v<T, float> && N == 2) {
+        const bool few = takes_groups(g);
+        // Places at the border meet fewer windows than others, padded or not.
+        if (!(few || takes_wide_groups(g)) || !all_finite(weight, count_of(g.whole))) return false;
+        few ? grouped_input_gradient(g, gradient, weight, out) : wide_group_input_gradient(g, gradient, weight, out);
+        return true;
+    }
+    return false;
+}
+
+template <typename T, std::size_t N>
+bool group_weight_gradient([[maybe_unused]] const Geometry<N>& g, [[maybe_unused]] const Input<T>& gradient,
+                           [[maybe_unused]] const Input<T>& x, [[maybe_unused]] T* out) {
+    if constexpr (std::is_same_v<T, float> && N == 2) {
+        const bool few = takes_groups(g);
+        if (!(few || takes_wide_groups(g))) return false;
+        few ? grouped_weight_gradient(g, gradient, x, out) : wide_group_weight_gradient(g, gradient, x, out);
+        return !g.pads() || all_finite(out, count_of(g.whole));
+    }
     return false;
 }
 
@@ -219,13 +252,11 @@ nb::object conv(const Input<T>& x, const Input<T>& weight, const Bias<T>& bias, 
         const auto biases = dense_bias(bias, g.output[1], g.name());
         if (g.empty()) {
             fill_channels(out.data(), g.output, biases ? biases->data() : nullptr, relu);
-        } else if (is_ours<T>(g, relu)) {
-            if constexpr (std::is_same_v<T, float> && N == 2)
-                grouped_convolution(g, x, row_major(weight).data(), biases ? biases->data() : nullptr, out.data());
         } else {
-            const auto input = channels_last(x);
             const auto weights = row_major(weight);
-            convolve(g, input.data(), weights.data(), biases ? biases->data() : nullptr, relu, out.data());
+            const T* bias_values = biases ? biases->data() : nullptr;
+            if (!convolve_groups(g, x, weights.data(), bias_values, relu, out.data()))
+                convolve(g, channels_last(x).data(), weights.data(), bias_values, relu, out.data());
         }
     }
     return out.to_python();
@@ -252,13 +283,10 @@ nb::object conv_input_gradient(const Input<T>& gradient, const Input<T>& weight,
         KernelScope scope(g.products());
         if (g.empty()) {
             fill_channels<T>(out.data(), g.input, nullptr);
-        } else if (is_ours<T>(g)) {
-            if constexpr (std::is_same_v<T, float> && N == 2)
-                grouped_input_gradient(g, gradient, row_major(weight).data(), out.data());
         } else {
-            const auto gradients = channels_last(gradient);
             const auto weights = row_major(weight);
-            input_gradient(g, gradients.data(), weights.data(), out.data());
+            if (!group_input_gradient(g, gradient, weights.data(), out.data()))
+                input_gradient(g, channels_last(gradient).data(), weights.data(), out.data());
         }
     }
     return out.to_python();
@@ -332,12 +360,8 @@ nb::object conv_weight_gradient(const Input<T>& gradient, const Input<T>& x, con
         KernelScope scope(g.products());
         if (g.empty()) {
             std::fill_n(out.data(), count_of(g.whole), T(0.f));
-        } else if (is_ours<T>(g)) {
-            if constexpr (std::is_same_v<T, float> && N == 2) grouped_weight_gradient(g, gradient, x, out.data());
-        } else {
-            const auto gradients = channels_last(gradient);
-            const auto input = channels_last(x);
-            weight_gradient(g, gradients.data(), input.data(), out.data());
+        } else if (!group_weight_gradient(g, gradient, x, out.data())) {
+            weight_gradient(g, channels_last(gradient).data(), channels_last(x).data(), out.data());
         }
     }
     return out.to_python();

@@ -121,6 +121,12 @@ struct Geometry {
             after[i] = (output[i + 2] - 1) * stride[i] + dilation[i] * (weight[i + 2] - 1) + 1 - input[i + 2] - padding[i];
         return after;
     }
+    // Whether a window stands over padding anywhere.
+    bool pads() const {
+        const Dims behind = after();
+        return std::any_of(padding.begin(), padding.end(), [](std::int64_t some) { return some > 0; }) ||
+               std::any_of(behind.begin(), behind.end(), [](std::int64_t some) { return some > 0; });
+    }
 
     Dims key(std::initializer_list<std::int64_t> more) const {
         Dims key(more);

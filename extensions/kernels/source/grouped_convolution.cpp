@@ -1,22 +1,9 @@
 #include "grouped_convolution.hpp"
 
-#include "threads.hpp"
+#include "convolution_planes.hpp"
 
 namespace workbench {
 namespace {
-
-// Part of an image that becomes a plane: rows and columns from the first ones on, which may lie outside. Steps are in floats.
-struct PlaneOf {
-    const float* image;
-    std::int64_t channel_step, row_step, column_step, channels, height, width;
-    std::int64_t first_row, first_column, rows, columns;
-    float *plane, *room;  // for as many floats as the image's channels have
-};
-
-// A tap of a window: where it reads, in floats from the window's first place in the plane, and its number in the weight.
-struct Tap {
-    std::int64_t offset, number;
-};
 
 // Rows of outputs of the channels of one register.
 struct Windows {
@@ -51,45 +38,8 @@ namespace {
 
 constexpr std::int64_t most_places = 8;  // that are worked on at once, even where a row has less
 
-// Where windows stand along one dimension, for outputs `start`, `start` + `every`, …: the gradient of an input that was
-// walked in steps of s has s such sets, each of which meets taps of its own.
-struct Walk {
-    std::int64_t start, every, count, step;
-    std::vector<Tap> taps;  // from the place of the first output
-};
-
-std::vector<Walk> forwards(const Geometry<2>& g, std::size_t i) {
-    Walk walk{0, 1, g.output[i + 2], g.stride[i], {}};
-    for (std::int64_t k = 0; k < g.weight[i + 2]; ++k) walk.taps.push_back({k * g.dilation[i] - g.padding[i], k});
-    return {walk};
-}
-
-std::vector<Walk> backwards(const Geometry<2>& g, std::size_t i) {
-    std::vector<Walk> walks;
-    const std::int64_t size = g.input[i + 2], every = g.stride[i];
-    for (std::int64_t start = 0; start < std::min(every, size); ++start) {
-        Walk walk{start, every, (size - start + every - 1) / every, 1, {}};
-        for (std::int64_t k = 0; k < g.weight[i + 2]; ++k) {
-            const std::int64_t from = start + g.padding[i] - k * g.dilation[i];
-            if (from % every == 0) walk.taps.push_back({from / every, k});
-        }
-        walks.push_back(std::move(walk));
-    }
-    return walks;
-}
-
-// The places that taps of all walks read, relative to the first place of a walk.
-struct Reach {
-    std::int64_t least = 0, most = 0;
-    explicit Reach(const std::vector<Walk>& walks) {
-        for (const Walk& walk : walks)
-            for (const Tap& tap : walk.taps) least = std::min(least, tap.offset), most = std::max(most, tap.offset);
-    }
-};
-
 std::int64_t lane_count() { return LEAF_WIDE(group_lanes)(); }
 std::int64_t wide_of(const Geometry<2>& g) { return g.weight[1]; }
-std::int64_t taps_of(const Geometry<2>& g) { return g.weight[2] * g.weight[3]; }
 
 // Visits (place in a plain weight, place in [registers, taps, channels of a group, lanes]) of what an output takes from the
 // inputs of its group; or, transposed, of what goes back to an input from its group's outputs.
@@ -111,29 +61,10 @@ void over_weights(const Geometry<2>& g, bool transposed, Visit&& visit) {
 std::int64_t block_count(const Geometry<2>& g) { return (g.input[1] + lane_count() - 1) / lane_count(); }
 std::int64_t block_size(const Geometry<2>& g) { return taps_of(g) * wide_of(g) * lane_count(); }
 
-// Rows of outputs that are worked on together: their plane stays in the second cache, and so do the same rows of all channels.
-std::int64_t band_of(std::int64_t height, std::int64_t width, std::int64_t channels, std::int64_t step, std::int64_t reach) {
-    constexpr std::int64_t plane = 32768, rows_of_all = 131072;  // floats
-    const std::int64_t lines = std::min(plane / (width * lane_count()), rows_of_all / (width * channels));
-    return std::clamp<std::int64_t>((lines - reach) / step, std::max<std::int64_t>(4, 2 * reach / step), std::max<std::int64_t>(4, height));
-}
+std::int64_t channels_in(const Geometry<2>& g, std::int64_t block) { return std::min(lane_count(), g.input[1] - block * lane_count()); }
 
-std::int64_t tile_of(std::int64_t width, std::int64_t channels, std::int64_t reach) {
-    constexpr std::int64_t row = 65536;  // floats
-    return std::min(width, std::max<std::int64_t>({32, 4 * reach, row / channels}) / most_places * most_places);
-}
-
-PlaneOf plane_of(const Input<float>& x, std::int64_t image, std::int64_t block) {
-    const std::int64_t channel = block * lane_count(), channels = x.shape(1);
-    // The step along channels that are alone may be anything.
-    return {x.data() + image * x.stride(0) + channel * x.stride(1), x.stride(1), x.stride(2), x.stride(3),
-            std::min(lane_count(), channels - channel), static_cast<std::int64_t>(x.shape(2)), static_cast<std::int64_t>(x.shape(3)),
-            0, 0, 0, 0, nullptr, nullptr};
-}
-
-// What `room` of a plane of such images has to hold.
-Buffer<float> room_for(const Input<float>& x) {
-    return Buffer<float>(x.shape(3) < 8 ? static_cast<std::int64_t>(x.shape(2) * x.shape(3)) * lane_count() : 0);
+PlaneOf plane_of_block(const Geometry<2>& g, const Input<float>& x, std::int64_t image, std::int64_t block) {
+    return plane_of(x, image, block * lane_count(), channels_in(g, block), lane_count());
 }
 
 // All outputs of the walks down and across, from images to `out`, [N, height, width, C].
@@ -145,30 +76,22 @@ void over_windows(const Geometry<2>& g, const Input<float>& images, const float*
     over_weights(g, transposed, [&](std::int64_t plain, std::int64_t place) { packed.data()[place] = weight[plain]; });
     const Reach tall(down), broad(across);
     const std::int64_t every = down[0].every, step = down[0].step;
-    // Rows of many channels are taken by stretches, or each store would meet a page of its own.
-    const std::int64_t widest = (width + across[0].every - 1) / across[0].every, tile = tile_of(widest, channels, broad.most - broad.least);
+    const std::int64_t widest = (width + across[0].every - 1) / across[0].every, tile = tile_of(widest, channels, broad.most - broad.least, most_places);
     const std::int64_t tiles = (widest + tile - 1) / tile;
     const std::int64_t columns = (std::max(tile, most_places) - 1) * across[0].step + broad.most - broad.least + 1;
     // Every walk has the same number of rows in a band, but perhaps one less in the last.
     const std::int64_t longest = (height + every - 1) / every;
-    const std::int64_t band = band_of(longest, columns, channels, step, tall.most - tall.least), bands = (longest + band - 1) / band;
+    const std::int64_t band = band_of(longest, columns, lanes, channels, step, tall.most - tall.least), bands = (longest + band - 1) / band;
     const std::int64_t rows = (std::min(band, longest) - 1) * step + tall.most - tall.least + 1;
-    // Taps by pairs of walks, as offsets into a plane.
-    std::vector<std::vector<Tap>> taps;
+    std::vector<std::vector<Tap>> taps;  // by pairs of walks
     for (const Walk& vertical : down)
-        for (const Walk& walk : across) {
-            taps.emplace_back();
-            for (const Tap& above : vertical.taps)
-                for (const Tap& tap : walk.taps)
-                    taps.back().push_back({((above.offset - tall.least) * columns + tap.offset - broad.least) * lanes,
-                                           above.number * g.weight[3] + tap.number});
-        }
+        for (const Walk& walk : across) taps.push_back(taps_in_plane(g, vertical, walk, tall, broad, columns, lanes));
     const auto run = [&](std::int64_t begin, std::int64_t end) {
-        const Buffer<float> plane(rows * columns * lanes), room = room_for(images);
+        const Buffer<float> plane(rows * columns * lanes), room = room_for(images, lanes);
         for (std::int64_t task = begin; task < end; ++task) {
             const std::int64_t image = task / (bands * tiles * blocks), block = task % blocks;
             const std::int64_t first = task / (tiles * blocks) % bands * band, left = task / blocks % tiles * tile;
-            PlaneOf part = plane_of(images, image, block);
+            PlaneOf part = plane_of_block(g, images, image, block);
             part.first_row = first * step + tall.least, part.first_column = left * across[0].step + broad.least;
             part.rows = (std::min(band, longest - first) - 1) * step + tall.most - tall.least + 1, part.columns = columns;
             part.plane = plane.data(), part.room = room.data();
@@ -194,7 +117,7 @@ void over_windows(const Geometry<2>& g, const Input<float>& images, const float*
 
 bool takes_groups(const Geometry<2>& g) {
     const std::int64_t wide = wide_of(g);
-    // Less than eight channels leave most of a register empty; groups of sixteen are as fast in oneDNN.
+    // Less than eight channels leave most of a register empty.
     return g.groups > 1 && g.weight[0] == g.input[1] && (wide & (wide - 1)) == 0 && wide <= 8 && g.input[1] >= 8;
 }
 
@@ -211,23 +134,20 @@ void grouped_weight_gradient(const Geometry<2>& g, const Input<float>& gradient,
     const Walk down = forwards(g, 0)[0], across = forwards(g, 1)[0];
     const Reach tall({down}), broad({across});
     const std::int64_t columns = (across.count - 1) * across.step + broad.most - broad.least + 1;
-    const std::int64_t band = band_of(down.count, columns, g.input[1], down.step, tall.most - tall.least), bands = (down.count + band - 1) / band;
+    const std::int64_t band = band_of(down.count, columns, lanes, g.input[1], down.step, tall.most - tall.least), bands = (down.count + band - 1) / band;
     const std::int64_t rows = (std::min(band, down.count) - 1) * down.step + tall.most - tall.least + 1;
-    std::vector<Tap> taps;
-    for (const Tap& above : down.taps)
-        for (const Tap& tap : across.taps)
-            taps.push_back({((above.offset - tall.least) * columns + tap.offset - broad.least) * lanes, static_cast<std::int64_t>(taps.size())});
+    const std::vector<Tap> taps = taps_in_plane(g, down, across, tall, broad, columns, lanes);
     const std::int64_t tasks = g.input[0] * bands * blocks, workers = part_count(tasks, grain_for(rows * columns * lanes));
     const Buffer<double> totals(workers * blocks * size);
     parallel_parts(tasks, workers, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
         double* total = totals.data() + worker * blocks * size;
         std::fill_n(total, blocks * size, 0.);
         const Buffer<float> plane(rows * columns * lanes), gradients(std::min(band, down.count) * across.count * lanes), sums(size);
-        const Buffer<float> room = room_for(x), given_room = room_for(gradient);
+        const Buffer<float> room = room_for(x, lanes), given_room = room_for(gradient, lanes);
         for (std::int64_t task = begin; task < end; ++task) {
             const std::int64_t image = task / (bands * blocks), first = task / blocks % bands * band, block = task % blocks;
             const std::int64_t here = std::min(band, down.count - first);
-            PlaneOf part = plane_of(x, image, block), given = plane_of(gradient, image, block);
+            PlaneOf part = plane_of_block(g, x, image, block), given = plane_of_block(g, gradient, image, block);
             part.first_row = first * down.step + tall.least, part.first_column = broad.least;
             part.rows = (here - 1) * down.step + tall.most - tall.least + 1, part.columns = columns, part.plane = plane.data(), part.room = room.data();
             given.first_row = first, given.rows = here, given.columns = across.count, given.plane = gradients.data(), given.room = given_room.data();

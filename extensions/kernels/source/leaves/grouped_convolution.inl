@@ -1,7 +1,6 @@
-// Convolutions of groups of 1, 2, 4 or 8 channels. A plane is [rows, columns, lanes]: as many channels as a register holds,
-// side by side, with whatever a window meets outside the image written out as zeros. Included once per instruction set; see
-// dispatch.hpp.
-#include "layout.inl"
+// Convolutions of groups of 1, 2, 4 or 8 channels, over planes of as many channels as a register holds. Included once per
+// instruction set; see dispatch.hpp.
+#include "convolution_planes.inl"
 
 static std::int64_t group_lanes() { return lanes; }
 
@@ -20,62 +19,6 @@ static WORKBENCH_INLINE floats within_groups(floats x) {
                                    WORKBENCH_FROM(5), WORKBENCH_FROM(6), WORKBENCH_FROM(7));
 #endif
 #undef WORKBENCH_FROM
-}
-
-static WORKBENCH_INLINE floats load_up_to(const float* p, std::int64_t count) { return count < lanes ? load_some(p, count) : load_floats(p); }
-
-// One row of an image to a row of a plane, `columns` places of `channels` <= lanes channels; lanes beyond become zeros.
-static WORKBENCH_INLINE void row_to_plane(const float* from, std::int64_t channel_step, std::int64_t column_step, std::int64_t channels,
-                                          std::int64_t columns, float* to) {
-    if (channel_step == 1) {
-        for (std::int64_t c = 0; c < columns; ++c) store_floats(to + c * lanes, load_up_to(from + c * column_step, channels));
-        return;
-    }
-    if (channel_step == 0 && column_step == 0) {
-        const floats everywhere = keep_some(all(*from), channels < lanes ? channels : lanes);
-        for (std::int64_t c = 0; c < columns; ++c) store_floats(to + c * lanes, everywhere);
-        return;
-    }
-    const std::int64_t by_eight = column_step == 1 && columns >= 8 ? channels / 8 * 8 : 0;
-    for (std::int64_t channel = 0; channel < by_eight; channel += 8)
-        for (std::int64_t c = 0; c < columns; c += 8) {
-            const std::int64_t first = c + 8 > columns ? columns - 8 : c;  // the last ones by a step back
-            transpose_eight(from + channel * channel_step + first, channel_step, to + first * lanes + channel, lanes);
-        }
-    for (std::int64_t c = 0; c < columns; ++c)
-        for (std::int64_t channel = by_eight; channel < lanes; ++channel)
-            to[c * lanes + channel] = channel < channels ? from[channel * channel_step + c * column_step] : 0.f;
-}
-
-// The same rows, turned as one: where a row is too short for that.
-static WORKBENCH_INLINE PlaneOf turned(const PlaneOf& p) {
-    const std::int64_t begin = p.first_row < 0 ? 0 : p.first_row, last = p.first_row + p.rows, end = last < p.height ? last : p.height;
-    if (begin < end)
-        row_to_plane(p.image + begin * p.row_step, p.channel_step, 1, p.channels, (end - begin) * p.width, p.room + begin * p.width * lanes);
-    PlaneOf turned = p;
-    turned.image = p.room, turned.channel_step = 1, turned.column_step = lanes, turned.row_step = p.width * lanes;
-    return turned;
-}
-
-static void to_plane(const PlaneOf& given) {
-    const bool narrow = given.width < 8 && given.column_step == 1 && given.row_step == given.width && given.channel_step != 1;
-    const PlaneOf p = narrow ? turned(given) : given;
-    for (std::int64_t row = 0; row < p.rows; ++row) {
-        float* to = p.plane + row * p.columns * lanes;
-        const std::int64_t at = p.first_row + row;
-        if (at < 0 || at >= p.height) {
-            for (std::int64_t c = 0; c < p.columns; ++c) store_floats(to + c * lanes, all(0.f));
-            continue;
-        }
-        const std::int64_t begin = p.first_column < 0 ? -p.first_column : 0;
-        std::int64_t end = p.width - p.first_column;
-        end = end > p.columns ? p.columns : end;
-        for (std::int64_t c = 0; c < begin && c < p.columns; ++c) store_floats(to + c * lanes, all(0.f));
-        if (begin < end)
-            row_to_plane(p.image + at * p.row_step + (p.first_column + begin) * p.column_step, p.channel_step, p.column_step, p.channels,
-                         end - begin, to + begin * lanes);
-        for (std::int64_t c = end < begin ? begin : end; c < p.columns; ++c) store_floats(to + c * lanes, all(0.f));
-    }
 }
 
 // sums[j] += weight[i] times the i-th channels at the j-th place, for all i from the given one on.
