@@ -20,6 +20,7 @@ from workbench.graph.blocks import Block, GraphError, Node, SubGraph, Value, fil
 from workbench.graph.effects import pure
 from workbench.graph.ir import Graph
 from workbench.graph.rules import results
+from workbench.graph.sizes import is_symbolic
 from workbench.graph.types import TensorType, Type, symbolic
 from workbench.graph.walk import blocks, made, reads, users
 
@@ -84,6 +85,21 @@ class Outliner:
         scope = self._worlds[self.block[node]].sizes
         return tuple(map(scope.settle, value.tensor.sizes))
 
+    def shown_inside(self, node: Node) -> bool:
+        """Say whether the sizes that stand in the operands of a node are those of tensors that it is given."""
+        if not is_symbolic((node.inputs, node.params)):
+            return True
+        scope = self._worlds[self.block[node]].sizes
+        world: dict[Size, Size] = {}
+        for value in node.values:
+            for _ in _sizes_of(value, value, scope, world):
+                pass
+        try:
+            filled((node.inputs, node.params), lambda value: value, lambda size: _put(size, world, node))
+        except GraphError:
+            return False
+        return True
+
     def refusal(self, nodes: Sequence[Node]) -> str | None:
         """Return why nodes cannot be taken out, in words; None where they can."""
         try:
@@ -118,6 +134,13 @@ class Outliner:
         self._enter(function, block)
         self._tell(call, group, block)
         return call
+
+    def attempt(self, nodes: Sequence[Node], kind: str) -> Node | None:
+        """Take nodes out as `take_out` does where it is the same graph; else leave them, and return None."""
+        try:
+            return self.take_out(nodes, kind)
+        except GraphError:
+            return None
 
     # ------------------------------------------------------------------------------------------------- parts
 

@@ -14,6 +14,7 @@ from workbench.graph.passes.differentiate import differentiate
 from workbench.graph.passes.freeze import freeze
 from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
 from workbench.graph.passes.fuse_convolutions import fuse_convolutions
+from workbench.graph.passes.fuse_elementwise import fuse_elementwise
 from workbench.graph.passes.inline import inline
 from workbench.graph.passes.outline import outline
 from workbench.graph.passes.peephole import peephole
@@ -29,6 +30,7 @@ __all__ = [
     "freeze",
     "fuse_conv_batch_norm",
     "fuse_convolutions",
+    "fuse_elementwise",
     "inline",
     "outline",
     "peephole",

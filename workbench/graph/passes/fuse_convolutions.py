@@ -65,8 +65,7 @@ def fuse_convolutions(graph: Graph) -> Graph:
                 taken.update(group)
                 groups.append(group)
         for group in reversed(groups):
-            if outliner.refusal(group) is None:
-                outliner.take_out(group, LINEAR if group[0].op in _PRODUCTS else CONVOLUTION)
+            outliner.attempt(group, LINEAR if group[0].op in _PRODUCTS else CONVOLUTION)
     return result
 
 
