@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from workbench.base.size_expressions import Size
 from workbench.core.op import ops
@@ -12,7 +12,7 @@ from workbench.graph.outlining import Outliner
 from workbench.graph.types import TensorType
 from workbench.graph.walk import walk
 
-__all__ = ["CONVOLUTION", "LINEAR", "fuse_convolutions"]
+__all__ = ["CONVOLUTION", "LINEAR", "followed", "fuse_convolutions"]
 
 CONVOLUTION, LINEAR = "fused_convolution", "fused_linear"
 """What kinds of functions come out."""
@@ -60,7 +60,7 @@ def fuse_convolutions(graph: Graph) -> Graph:
         # From the end on: of two convolutions that are added, the one that runs later takes the sum.
         groups = []
         for node in reversed(nodes):
-            group = _group(node, outliner, taken) if node.op in _STARTS else []
+            group = followed(node, outliner, taken) if node.op in _STARTS else []
             if len(group) > 1:
                 taken.update(group)
                 groups.append(group)
@@ -79,8 +79,8 @@ Fits = Callable[[Node, Value, Outliner], bool]
 """Whether a node can follow in a group that gives a value so far."""
 
 
-def _group(node: Node, outliner: Outliner, taken: set[Node]) -> list[Node]:
-    """Return a convolution and what can be done with it at once."""
+def followed(node: Node, outliner: Outliner, taken: Container[Node] = ()) -> list[Node]:
+    """Return a convolution, or a product, and what can be done with it at once, where that is not `taken`."""
     group = [node]
     if node in taken or not isinstance(node.outputs[0].type, TensorType):
         return group
