@@ -141,10 +141,13 @@ BINARY = ("add", "mul", "sub", "maximum", "minimum")
 
 
 class Shown:
-    """A graph that is shown as its text where a test fails."""
+    """A graph that is shown as its text where a test fails: hypothesis would show all that it refers to."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
     def __repr__(self) -> str:
         return text(self.graph)

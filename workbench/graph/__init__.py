@@ -27,6 +27,7 @@ from workbench.graph.cost import Cost, cost, total
 from workbench.graph.diffing import GraphDiff, NodeDiff, diff
 from workbench.graph.interpreter import run, run_apart
 from workbench.graph.ir import RUN, TEXT, Graph
+from workbench.graph.memory import MemoryPlan, plan_memory
 from workbench.graph.printing import text
 from workbench.graph.python_printing import python_text
 from workbench.graph.reading import parse
@@ -38,10 +39,10 @@ from workbench.graph.vocabulary import named, narrow
 from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
-    "Block", "Control", "Cost", "Graph", "GraphDiff", "GraphError", "HeldFunction", "LeafModule", "NamedFunction",
-    "Node", "NodeDiff", "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check", "cost", "diff",
-    "last_uses", "named", "narrow", "parse", "passes", "python_text", "run", "run_apart", "text", "total", "trace",
-    "types", "users", "walk",
+    "Block", "Control", "Cost", "Graph", "GraphDiff", "GraphError", "HeldFunction", "LeafModule", "MemoryPlan",
+    "NamedFunction", "Node", "NodeDiff", "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check",
+    "cost", "diff", "last_uses", "named", "narrow", "parse", "passes", "plan_memory", "python_text", "run",
+    "run_apart", "text", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
 NAMED.give(named)
