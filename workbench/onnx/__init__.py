@@ -1,28 +1,25 @@
-"""ONNX: `load` opens a file as a module on the graph. Nothing is written yet, and PyTorch's words say so."""
+"""ONNX: `load` opens a file as a module on the graph, `save` writes one; `export` is PyTorch's word for that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from workbench.base.absent import refusing
 from workbench.base.public import words
 from workbench.graph.vocabulary import ROOMS_ABOVE
 from workbench.onnx import families as _families  # noqa: F401
 from workbench.onnx.errors import OnnxError, UnknownOperatorError
+from workbench.onnx.export import OnnxProgram, TrainingMode, export, save
 from workbench.onnx.module import OnnxModule, load
 from workbench.onnx.table import Operator, function, operators
 
 __all__ = [
-    "OnnxError", "OnnxModule", "Operator", "UnknownOperatorError", "export", "is_in_onnx_export", "load", "operators",
-    "register_custom_op_symbolic",
+    "OnnxError", "OnnxModule", "OnnxProgram", "Operator", "TrainingMode", "UnknownOperatorError", "export",
+    "is_in_onnx_export", "load", "operators", "register_custom_op_symbolic", "save",
 ]  # fmt: skip
 
 ROOMS_ABOVE["onnx"] = function
 
-_REASON = (
-    "the workbench writes no ONNX files yet; wb.graph.trace makes a graph of a module, which prints and runs"
-)
+_REASON = "the workbench writes files with wb.onnx.save and wb.onnx.export"
 
 
 def is_in_onnx_export() -> bool:
@@ -32,9 +29,6 @@ def is_in_onnx_export() -> bool:
     False
     """
     return False
-
-
-export: Callable[..., Any] = refusing("onnx.export", _REASON)
 
 
 def register_custom_op_symbolic(*args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,137 @@
+"""Files that are written: onnx finds them legal, and onnxruntime computes what the workbench does."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.onnx_files.test_save import MODELS, flat, saved
+from tests.peers.onnx_db.written import SKIPPED, WITHOUT, WORKS
+from workbench.core.op import table
+from workbench.onnx.writing.table import RULES
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+OPS = {one.name: one for one in table()}
+
+
+def session(data: bytes) -> Any:
+    """Return what runs a file, once the file was found legal and its shapes inferred strictly."""
+    onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+    onnx.shape_inference.infer_shapes(
+        onnx.load_from_string(data), check_type=True, strict_mode=True, data_prop=True
+    )
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(data, options)
+
+
+def close(found: np.ndarray, wanted: np.ndarray) -> None:
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    # Relative to the greatest: what is nearly zero is a difference of what is not.
+    least = 1e-4 * max(np.abs(wanted).max(initial=0), 1e-3)
+    assert np.abs(found - wanted).max(initial=0) <= least
+
+
+@pytest.mark.parametrize("opset", [13, 17, 18, 22])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_runs_in_onnxruntime(name, opset):
+    make, inputs = MODELS[name]
+    model = make().eval()
+    run = session(saved(model, *inputs(2), opset=opset))
+    for count in (2, 1, 3):
+        given = inputs(count)
+        with wb.no_grad():
+            wanted = [one.numpy() for one in flat(model(*given))]
+        found = run.run(
+            None, dict(zip([one.name for one in run.get_inputs()], map(_array, given), strict=True))
+        )
+        for one, other in zip(found, wanted, strict=True):
+            close(one, other)
+
+
+@pytest.mark.parametrize("make", [wb.models.resnet50, wb.models.minilm], ids=["resnet50", "minilm"])
+def test_a_large_model_runs_in_onnxruntime(make):
+    model = make().eval()
+    x = wb.randn(1, 3, 64, 64) if make is wb.models.resnet50 else wb.randint(0, 1000, (2, 7))
+    run = session(saved(model, x))
+    with wb.no_grad():
+        wanted = model(x).numpy()
+    close(run.run(None, {run.get_inputs()[0].name: x.numpy()})[0], wanted)
+
+
+def _array(value: Any) -> np.ndarray:
+    array: np.ndarray = value.detach().numpy()
+    return array
+
+
+def _samples(op: Any) -> Any:
+    for sample in op.samples():
+        given = [
+            wb.from_numpy(np.array(one)) if isinstance(one, np.ndarray) else one for one in sample.inputs
+        ]
+        # onnxruntime has many operators for float32 alone.
+        yield [_single(one) for one in given], {key: _single(one) for key, one in sample.params.items()}
+
+
+def _single(one: Any) -> Any:
+    if isinstance(one, wb.Tensor) and one.dtype == wb.float64:
+        return one.float()
+    return np.dtype(np.float32) if isinstance(one, np.dtype) and one == np.float64 else one
+
+
+def _judged(op: Any, given: list[Any], params: dict[str, Any]) -> None:
+    places = [i for i, one in enumerate(given) if isinstance(one, wb.Tensor)]
+
+    def call(*tensors: Any) -> Any:
+        inputs = list(given)
+        for place, one in zip(places, tensors, strict=True):
+            inputs[place] = one
+        results = op(*inputs, **params)
+        return results[: WORKS.get(op.name, len(results))] if isinstance(results, tuple) else results
+
+    tensors = [given[i] for i in places]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        wanted = list(flat(call(*tensors)))
+        graph = wb.graph.trace(call, *tensors)
+    data = io.BytesIO()
+    try:
+        wb.onnx.save(graph, data, opset=18)
+    except wb.onnx.OnnxError:
+        wb.onnx.save(graph, data, opset=18, dynamic=False)
+    run = session(data.getvalue())
+    found = run.run(
+        None, {one.name: _array(tensor) for one, tensor in zip(graph.inputs, tensors, strict=True)}
+    )
+    for one, other in zip(found, wanted, strict=True):
+        value = _array(other)
+        assert (one.shape, one.dtype) == (value.shape, value.dtype)
+        np.testing.assert_allclose(one, value, rtol=1e-4, atol=1e-5 if value.dtype.kind == "f" else 0)
+
+
+@pytest.mark.parametrize("name", [one for one in OPS if one in RULES and one not in SKIPPED])
+def test_an_op_gives_what_onnxruntime_gives(name):
+    op, passed, refused = OPS[name], 0, []
+    for given, params in _samples(op):
+        try:
+            _judged(op, given, params)
+        except wb.onnx.OnnxError as error:
+            refused.append(str(error))
+            continue
+        passed += 1
+    assert passed, refused[:1]
+
+
+def test_ops_without_a_form_are_those_that_are_declared():
+    declared = {name for name in OPS if any(name.startswith(one) or name.endswith(one) for one in WITHOUT)}
+    missing = {name for name in OPS if name not in RULES}
+    assert sorted(missing - declared) == []
+    assert all(any(name.startswith(one) or name.endswith(one) for name in missing) for one in WITHOUT)

@@ -1,0 +1,167 @@
+"""A call of the graph while it is written: what rules ask of it, and how they write nodes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from workbench.base.dtypes import DType, as_dtype, dtype_of, float64, int64
+from workbench.base.size_expressions import Symbolic
+from workbench.core.dtype_rules import common_dtype
+from workbench.graph import Node, Value
+from workbench.graph.sizes import mapped
+from workbench.graph.types import TensorType
+from workbench.onnx.errors import OnnxError
+from workbench.onnx.values import type_code
+from workbench.onnx.writing.bodies import Body
+
+__all__ = ["Call"]
+
+
+class Call:
+    """One node of the graph. Called with an operator of the format, it writes a node and returns what that gives."""
+
+    def __init__(self, body: Body, node: Node) -> None:
+        self.body = body
+        self.node = node
+        self.shared = body.shared
+        self.op: Any = node.op
+        self.params = mapped(node.params, self.shared.settled)
+        self.inputs = tuple(mapped(one, self.shared.settled) for one in node.inputs)
+        self._base = node.outputs[0].name if node.outputs else "value"
+        self._scope = "/".join(part for one in node.scope for part in one.split("."))
+        self._casts: dict[tuple[str, int], str] = {}
+
+    # ---------------------------------------------------------------------------------- what is asked
+
+    def has(self, version: int) -> bool:
+        """Say whether the file is written for this version of the operators, or a later one."""
+        return self.shared.opset >= version
+
+    def given(self, i: int) -> bool:
+        """Say whether there is such an operand."""
+        return i < len(self.inputs) and self.inputs[i] is not None
+
+    def kind(self, i: int) -> DType:
+        """Return the data type of an operand that is a tensor."""
+        return dtype_of(self._tensor(i))
+
+    def sizes(self, i: int) -> tuple[Any, ...]:
+        """Return the sizes of an operand: numbers, and expressions where they differ from run to run."""
+        return tuple(map(self.shared.settled, self._tensor(i).sizes))
+
+    def rank(self, i: int) -> int:
+        """Return how many dims an operand has; a number has none."""
+        return len(self._tensor(i).sizes) if isinstance(self.inputs[i], Value) else 0
+
+    @property
+    def out(self) -> DType:
+        """The data type of the result."""
+        return dtype_of(self.node.outputs[0].tensor)
+
+    def out_sizes(self, i: int = 0) -> tuple[Any, ...]:
+        """Return the sizes of a result."""
+        return tuple(map(self.shared.settled, self.node.outputs[i].tensor.sizes))
+
+    @property
+    def common(self) -> DType:
+        """The type in which the op computes: that which its operands are cast to."""
+        arrays: list[Any] = []
+        for one in self.inputs:
+            if isinstance(one, Value):
+                kind = one.tensor
+                arrays.append(SimpleNamespace(dtype=kind.dtype, ndim=len(kind.sizes)))
+            else:
+                arrays.append(one.hint if isinstance(one, Symbolic) else one)
+        return as_dtype(common_dtype(self.op, arrays))
+
+    def reads(self, place: int) -> bool:
+        """Say whether anything reads one of the results."""
+        return self.node.outputs[place] in self.shared.needed
+
+    def _tensor(self, i: int) -> TensorType:
+        one = self.inputs[i]
+        if not isinstance(one, Value):
+            raise OnnxError(f"operand {i} is {one!r}, where a tensor is needed")
+        return one.tensor
+
+    # ---------------------------------------------------------------------------------------- operands
+
+    def x(self, i: int, kind: DType | None = None) -> str:
+        """Return the name of an operand in the type in which the op computes, or in `kind`."""
+        kind = self.common if kind is None else kind
+        one = self.inputs[i]
+        if not isinstance(one, Value):
+            return self.number(one, kind)
+        return self.cast(self.body.name_of(one), dtype_of(one.tensor), kind)
+
+    def raw(self, i: int) -> str:
+        """Return the name of an operand as it is."""
+        one = self.inputs[i]
+        if not isinstance(one, Value):
+            raise OnnxError(f"operand {i} is {one!r}, where a tensor is needed")
+        return self.body.name_of(one)
+
+    def number(self, value: Any, kind: DType) -> str:
+        """Return the name of one number, without dims."""
+        if not isinstance(value, Symbolic):
+            return self.shared.constant(value, kind)
+        whole = value.hint.__class__ is int
+        found = self.body.once("Squeeze", self.body.size(value), base="number")
+        return self.cast(found, int64 if whole else float64, kind)
+
+    def constant(self, values: Any, kind: Any = int64) -> str:
+        """Return the name of a tensor of values."""
+        return self.shared.constant(values, kind)
+
+    def row(self, sizes: Any) -> str:
+        """Return the name of a row of sizes, int64."""
+        return self.body.sizes(sizes)
+
+    def cast(self, name: str, own: DType, kind: DType) -> str:
+        """Return the name of a value in another type."""
+        if own == kind:
+            return name
+        key = (name, type_code(kind))
+        if key not in self._casts:
+            self._casts[key] = self("Cast", name, to=type_code(kind))
+        return self._casts[key]
+
+    # ------------------------------------------------------------------------------------------- nodes
+
+    def __call__(
+        self, operator: str, *inputs: str | None, outputs: int = 1, domain: str = "", **attributes: Any
+    ) -> Any:
+        """Write a node; return the name of its result, or a tuple of them."""
+        names = [self.shared.fresh(f"{self._base}/{operator}") for _ in range(outputs)]
+        scope = f"{self._scope}/{operator}" if self._scope else operator
+        self.body.add(operator, inputs, names, scope, self.node.source, domain, attributes)
+        return names[0] if outputs == 1 else tuple(names)
+
+    def reshape(self, name: str, sizes: Any, kept: bool = False) -> str:
+        """Return a value with other sizes; 0 is no size but the one that is there where it is `kept`."""
+        settled = [self.shared.settled(one) for one in sizes]
+        # A size that a run works out may be 0, and is meant so.
+        none = any(isinstance(one, Symbolic) or one == 0 for one in settled) and -1 not in settled
+        return str(
+            self(
+                "Reshape",
+                name,
+                self.row(settled),
+                allowzero=1 if none and not kept and self.has(14) else None,
+            )
+        )
+
+    def axes(self, operator: str, name: str, axes: Any, since: int = 13, **attributes: Any) -> str:
+        """Write a node with axes, which are an attribute before a version and an input from it on."""
+        if self.has(since):
+            return str(self(operator, name, self.constant(list(axes)), **attributes))
+        return str(self(operator, name, axes=list(axes), **attributes))
+
+    def transpose(self, name: str, order: Any) -> str:
+        """Return a value with its dims in another order."""
+        return name if list(order) == sorted(order) else str(self("Transpose", name, perm=list(order)))
+
+    def number_like(self, value: Any) -> str:
+        """Return the name of a number in the type in which the op computes."""
+        return self.number(value, self.common)

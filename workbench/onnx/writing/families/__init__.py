@@ -1,0 +1,24 @@
+"""What is written for each op, a file a family; importing them fills the table."""
+
+from __future__ import annotations
+
+from workbench.onnx.writing.families import (
+    activations,
+    convolutions,
+    creation,
+    elementwise,
+    indexing,
+    losses,
+    matrices,
+    normalizations,
+    pools,
+    recurrent,
+    reductions,
+    resampling,
+    shapes,
+)
+
+__all__ = [
+    "activations", "convolutions", "creation", "elementwise", "indexing", "losses", "matrices", "normalizations",
+    "pools", "recurrent", "reductions", "resampling", "shapes",
+]  # fmt: skip

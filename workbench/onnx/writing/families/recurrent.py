@@ -1,0 +1,92 @@
+"""Recurrent layers: ONNX's own nodes, with the weights in the order that it has for the gates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.graph import Value
+from workbench.onnx.errors import OnnxError
+from workbench.onnx.writing.table import written
+
+__all__: list[str] = []
+
+_ORDERS = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn": (0,)}
+"""Which of our gates stands at each place in the format: i, o, f, c of i, f, g, o; z, r, h of r, z, n."""
+
+
+def _ordered(call: Any, name: str, gates: int) -> Any:
+    """Return a weight or bias with its gates in the order of the format, for one direction."""
+    order = _ORDERS[call.op.name]
+    if len(order) > 1:
+        parts = call("Split", name, call.row([gates // len(order)] * len(order)), outputs=len(order), axis=0)
+        name = call("Concat", *(parts[i] for i in order), axis=0)
+    return call.axes("Unsqueeze", name, [0])
+
+
+def _source(call: Any, gates: int) -> Any:
+    """Return what comes in, its weight, and its bias: those of the linear layer before, where this alone reads it."""
+    pre = call.inputs[0]
+    node = pre.node if isinstance(pre, Value) else None
+    if (
+        node is not None
+        and node.op is not None
+        and node.op.name == "linear"
+        and len(call.shared.readers[pre]) == 1
+    ):
+        known = [call.body.name_of(one) for one in node.inputs if isinstance(one, Value)]
+        kinds = {one.tensor.dtype for one in node.inputs if isinstance(one, Value)}
+        if len(kinds) == 1 and len(known) == len(node.inputs):
+            return known[0], _ordered(call, known[1], gates), known[2] if len(known) > 2 else None
+    # Whatever else it is, it goes through a weight that leaves it as it is.
+    eye = call.constant(np.eye(gates), call.common)
+    return call.x(0), _ordered(call, eye, gates), None
+
+
+def _written(
+    call: Any, operator: str, states: list[int], bias: int | None, **attributes: Any
+) -> tuple[Any, ...]:
+    if call.rank(0) != 3 or call.params["batch_sizes"] is not None:
+        raise OnnxError("sequences that are packed have no form: pad them, with their lengths")
+    if any(call.reads(i) for i in range(1 + len(states), len(call.node.outputs))):
+        raise OnnxError("what happens inside the gates is read, and the operator does not give it")
+    gates = call.sizes(0)[2]
+    if type(gates) is not int:
+        raise OnnxError("how many gates there are is not known")
+    hidden = gates // len(_ORDERS[call.op.name])
+    x, weight, own = _source(call, gates)
+    recurrent = _ordered(call, call.x(states[-1] + 1), gates)
+    none = None
+    if own is not None or bias is not None:
+        zeros = call.constant(np.zeros(gates), call.common)
+        parts = [
+            _ordered(call, own if own is not None else zeros, gates),
+            _ordered(call, call.x(bias) if bias is not None else zeros, gates),
+        ]
+        none = call("Concat", *parts, axis=1)
+    first = [call.axes("Unsqueeze", call.x(i), [0]) for i in states]
+    found = call(
+        operator, x, weight, recurrent, none, None, *first, outputs=1 + len(states), hidden_size=hidden,
+        direction="reverse" if call.params["reverse"] else "forward", **attributes,
+    )  # fmt: skip
+    rows = call.axes("Squeeze", found[0], [1])
+    results = (rows, *(call.axes("Squeeze", one, [0]) for one in found[1:]))
+    return results + (rows,) * (len(call.node.outputs) - len(results))
+
+
+@written("lstm")
+def _lstm(call: Any) -> Any:
+    if call.given(4):
+        raise OnnxError("a projection of the hidden state has no form in the operator")
+    return _written(call, "LSTM", [1, 2], None)
+
+
+@written("gru")
+def _gru(call: Any) -> Any:
+    return _written(call, "GRU", [1], 3 if call.given(3) else None, linear_before_reset=1)
+
+
+@written("rnn")
+def _rnn(call: Any) -> Any:
+    return _written(call, "RNN", [1], None, activations=["Relu"] if call.params["relu"] else None)
