@@ -65,6 +65,10 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.fft": "as above",
         "scipy.sparse": "as above",
     },
+    "workbench.interop.xla.libraries": dict.fromkeys(
+        ("jax", "jax.numpy", "jax.lax", "jax.scipy.linalg", "jax.scipy.special"),
+        "JAX is an extra, slow to import, and starts threads",
+    ),
     "workbench.base.shared_memory": {
         "multiprocessing.reduction": "few tensors are given to other processes",
         "tempfile": "only where a system has no memory without a name",

@@ -68,6 +68,9 @@ class Backend:
     """Says whether two of its arrays share memory. Where it is given, views are those that do."""
     from_dlpack: Callable[[Any], Any] | None = None
     """Take over the memory of another library's array on this device; None if it cannot."""
+    compile: Callable[[Any], Callable[..., Any]] | None = None
+    """Make a graph of the workbench a function that the device computes as one program, which is given and gives
+    tensors of the CPU; None if graphs run on it op by op."""
 
 
 _by_name: dict[str, Backend] = {}

@@ -35,7 +35,7 @@ from workbench.graph.types import ANY, TensorType, type_of_value
 from workbench.graph.walk import last_uses
 from workbench.ops.random.counter_based import seed_from
 
-__all__ = ["run", "run_apart"]
+__all__ = ["Run", "run", "run_apart"]
 
 Observer = Callable[[Node, Any, float], None]
 
@@ -61,7 +61,7 @@ def run(
     another kind.
     """
     # All is computed before anything changes: a run that fails leaves the module as it was.
-    result, after = _Run(graph, observe, owner).all(inputs, seeds or {})
+    result, after = Run(graph, observe, owner).all(inputs, seeds or {})
     with no_grad():
         for tensor, numbers in after.values():
             # By `write`, so that versions count and a gradient that needs the old numbers says so.
@@ -89,7 +89,7 @@ def run_apart(
     >>> graph(wb.tensor(2.0)), count
     (tensor(2.), tensor(2.))
     """
-    result, after = _Run(graph, observe, owner).all(inputs, seeds or {})
+    result, after = Run(graph, observe, owner).all(inputs, seeds or {})
     return result, {name: numbers.detach() for name, (_, numbers) in after.items()}
 
 
@@ -97,10 +97,10 @@ def _instead(numbers: Any, old: Any) -> Any:
     return numbers
 
 
-class _Run:
-    """One run: the values that are known by now."""
+class Run:
+    """One run: the values that are known by now. Who computes otherwise overrides what a method does."""
 
-    def __init__(self, graph: Graph, observe: Observer | None, owner: Any) -> None:
+    def __init__(self, graph: Graph, observe: Observer | None = None, owner: Any = None) -> None:
         self.graph = graph
         self.observe = observe
         self.owner = owner
@@ -117,8 +117,14 @@ class _Run:
     ) -> tuple[Any, dict[str, tuple[Any, Any]]]:
         """Return the result, and for the parameters that change their tensors and the new values."""
         graph = self.graph
-        if graph.takes:
-            inputs = taken_apart(graph.takes, inputs, graph.name)
+        self.begin(taken_apart(graph.takes, inputs, graph.name) if graph.takes else inputs, seeds)
+        outputs = self.block(graph)
+        after = {value.name: (self.known[value], self.known[new]) for value, new in graph.updates.items()}
+        return outputs[0] if graph.single else outputs, after
+
+    def begin(self, inputs: tuple[Any, ...], seeds: Mapping[str, Any]) -> None:
+        """Take in inputs and seeds: refuse what the graph does not take, and draw what is to be drawn."""
+        graph = self.graph
         if len(inputs) != len(graph.inputs):
             raise DimensionError(
                 f"the graph takes {len(graph.inputs)} inputs ({', '.join(one.name for one in graph.inputs)}), "
@@ -141,9 +147,6 @@ class _Run:
             else:
                 drawn = graph.noise.get(value)
                 self.known[value] = seed_from() if drawn is None else drawn.drawn(self.size)
-        outputs = self.block(graph)
-        after = {value.name: (self.known[value], self.known[new]) for value, new in graph.updates.items()}
-        return outputs[0] if graph.single else outputs, after
 
     def block(self, block: Block) -> tuple[Any, ...]:
         """Run the nodes of a block, and return what it gives."""
@@ -225,7 +228,7 @@ class _Run:
     def function(self, function: SubGraph, arguments: list[Any]) -> Any:
         """Run a function of the graph on values of its own."""
         # Past __init__, which takes in what a graph holds: a function is given all that it knows.
-        inner = object.__new__(_Run)
+        inner = object.__new__(type(self))
         inner.graph, inner.observe, inner.owner = self.graph, self.observe, self.owner
         inner.known = dict(zip(function.inputs, arguments, strict=True))
         # Its sizes are its own, too: each call may be for others.

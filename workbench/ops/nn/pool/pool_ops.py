@@ -237,7 +237,7 @@ MAX_POOL3D, MAX_POOL3D_GRADIENT = max_pooling(3)
 # ------------------------------------------------------------------------------------------------ the mean
 
 
-def _divisor(
+def divisor(
     sizes: Sizes,
     out: Sizes,
     kernel: Sizes,
@@ -275,7 +275,7 @@ def _avg_pool(
     total: Any = np.zeros((*x.shape[:2], *out), x.dtype)
     for _, there, here in taps(sizes, out, kernel, stride, padding, ones):
         total[(..., *there)] += x[(..., *here)]
-    count = _divisor(sizes, out, kernel, stride, padding, count_include_pad, divisor_override, x.dtype)
+    count = divisor(sizes, out, kernel, stride, padding, count_include_pad, divisor_override, x.dtype)
     if x.dtype.kind in "iu":
         # Towards zero, as whole numbers are divided in the machine.
         return np.sign(total) * np.sign(count) * (np.abs(total) // np.abs(count))
@@ -293,7 +293,7 @@ def _avg_gradient(
     divisor_override: int | None = None,
 ) -> Any:
     sizes, out = input_shape[2:], g.shape[2:]
-    count = _divisor(sizes, out, kernel, stride, padding, count_include_pad, divisor_override, g.dtype)
+    count = divisor(sizes, out, kernel, stride, padding, count_include_pad, divisor_override, g.dtype)
     share = g / count
     result: Any = np.zeros(input_shape, g.dtype)
     for _, there, here in taps(sizes, out, kernel, stride, padding, (1,) * len(kernel)):
