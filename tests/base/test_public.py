@@ -104,5 +104,5 @@ def test_what_is_only_there_to_be_named_refuses_to_be_called() -> None:
         wb.distributed.barrier()
     with pytest.raises(UnavailableError, match=r"hub\.load: needs a network"):
         wb.hub.load("a/b", "c")
-    with pytest.raises(RuntimeError, match=r"PYTORCH_JIT=0"):
+    with pytest.raises(RuntimeError, match="A lambda cannot be scripted"):
         wb.jit.script(lambda x: x)

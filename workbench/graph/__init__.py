@@ -35,14 +35,14 @@ from workbench.graph.rewriter import Rewriter
 from workbench.graph.spec import check
 from workbench.graph.tracing import trace
 from workbench.graph.types import TensorType, Type
-from workbench.graph.vocabulary import named, narrow
+from workbench.graph.vocabulary import holds, named, narrow, throw
 from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
     "Block", "Control", "Cost", "Graph", "GraphDiff", "GraphError", "HeldFunction", "LeafModule", "MemoryPlan",
     "NamedFunction", "Node", "NodeDiff", "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check",
-    "cost", "diff", "last_uses", "named", "narrow", "parse", "passes", "plan_memory", "python_text", "run",
-    "run_apart", "text", "total", "trace", "types", "users", "walk",
+    "cost", "diff", "holds", "last_uses", "named", "narrow", "parse", "passes", "plan_memory", "python_text", "run",
+    "run_apart", "text", "throw", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
 NAMED.give(named)

@@ -20,8 +20,8 @@ def pure(node: Node) -> bool:
     if node.writes:
         return False
     if isinstance(node.callee, NamedFunction):
-        # By room: a function of the workbench may draw, or write into its input under a flag.
-        return node.callee.pure or node.callee.name.partition(".")[0] in ("operator", "math", "builtins")
+        # A function of the workbench may draw, or write into its input under a flag: it says so where it is known.
+        return node.callee.pure
     # Before ops: control flow is as pure as what it runs.
     inside = [node.callee] if isinstance(node.callee, SubGraph) else list(node.blocks)
     if inside:

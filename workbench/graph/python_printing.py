@@ -23,7 +23,7 @@ from workbench.graph.operand_text import size_names, written
 from workbench.graph.printing import asserted, where, written_guards
 from workbench.graph.walk import made, walk
 
-__all__ = ["IMPORTS", "MORE_IMPORTS", "python_text"]
+__all__ = ["IMPORTS", "MORE_IMPORTS", "RESERVED", "python_text"]
 
 IMPORTS = ("from numpy import array, dtype, empty, inf, nan", "from workbench.core import ops")
 """What the Python form stands on."""
@@ -63,6 +63,9 @@ _TAKEN = frozenset(
     }
 )
 """Names that mean something else in the Python form."""
+
+RESERVED = _TAKEN | set(MORE_IMPORTS) | {"dict", "str"}
+"""Names that no value may have in a graph that is to be written as Python, whatever it calls."""
 
 
 def python_text(graph: Graph) -> str:

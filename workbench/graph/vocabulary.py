@@ -7,6 +7,7 @@ evaluated: text of a graph can call nothing else.
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -15,11 +16,12 @@ from typing import Any
 
 from workbench.core.op import Op
 from workbench.graph.blocks import GraphError, NamedFunction
+from workbench.graph.type_reading import read_type
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
 from workbench.tensor import Tensor, factories, ranges, type_queries
 from workbench.tensor import random as drawing
 
-__all__ = ["MAKERS", "ROOMS_ABOVE", "named", "named_for", "narrow"]
+__all__ = ["MAKERS", "ROOMS_ABOVE", "holds", "named", "named_for", "narrow", "throw"]
 
 ROOMS_ABOVE: dict[str, Callable[[str], NamedFunction | None]] = {}
 """Rooms above this one whose functions graphs call, ``onnx.Conv``: what finds one by its name, put here by the room."""
@@ -49,6 +51,30 @@ def narrow(value: Any) -> Any:
     return value
 
 
+def throw(kind: str, message: str = "") -> None:
+    """Raise one of Python's own exceptions, by its name: what ``raise`` is in a graph.
+
+    >>> throw("ValueError", "a size below 1")
+    Traceback (most recent call last):
+    ...
+    ValueError: a size below 1
+    """
+    found = getattr(builtins, kind, None)
+    # By name among the exceptions only: a text of a graph calls nothing else.
+    if not (isinstance(found, type) and issubclass(found, Exception)):
+        raise GraphError(f"{kind!r} is none of Python's exceptions")
+    raise found(message) if message else found
+
+
+def holds(value: Any, kind: str) -> bool:
+    """Say whether a value is of a type, written as graphs write it: what ``isinstance`` is in a graph.
+
+    >>> holds([1, 2], "list[int]"), holds(1, "str")
+    (True, False)
+    """
+    return read_type(kind, GraphError).holds(value)
+
+
 _CHANGES = frozenset(
     {
         "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow",
@@ -60,9 +86,30 @@ _CHANGES = frozenset(
 _PYTHON: dict[str, Callable[..., Any]] = {
     "builtins.abs": abs, "builtins.bool": bool, "builtins.complex": complex, "builtins.divmod": divmod,
     "builtins.float": float, "builtins.getattr": _get_attribute, "builtins.int": int, "builtins.len": len,
-    "builtins.max": max, "builtins.min": min, "builtins.round": round, "builtins.str": str, "builtins.sum": sum,
-    "list.append": _append, "wb.graph.narrow": narrow,
+    "builtins.all": all, "builtins.any": any, "builtins.chr": chr, "builtins.format": format, "builtins.hex": hex,
+    "builtins.list": list, "builtins.max": max, "builtins.min": min, "builtins.ord": ord, "builtins.print": print,
+    "builtins.range": range, "builtins.repr": repr, "builtins.round": round, "builtins.sorted": sorted,
+    "builtins.str": str, "builtins.sum": sum, "builtins.tuple": tuple,
+    "list.append": _append, "wb.graph.holds": holds, "wb.graph.narrow": narrow, "wb.graph.throw": throw,
 }  # fmt: skip
+_IMPURE = frozenset({"builtins.list", "builtins.print", "builtins.sorted"})
+"""Functions of Python's that do something, or give a list that is another at every call."""
+
+_METHODS: dict[type, tuple[str, ...]] = {
+    list: ("clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"),
+    dict: ("clear", "copy", "get", "items", "keys", "pop", "setdefault", "update", "values"),
+    str: (
+        "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "index", "isalnum", "isalpha",
+        "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle",
+        "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
+        "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase",
+        "title", "upper", "zfill",
+    ),
+}  # fmt: skip
+"""Methods of Python's lists, dicts and text. ``str.format`` is none of them: a template can name private attributes."""
+_WRITING = frozenset(
+    {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "update"}
+)
 _BY_EXAMPLE = frozenset(
     {"builtins.abs", "builtins.bool", "builtins.complex", "builtins.float", "builtins.int", "builtins.str"}
 )
@@ -81,6 +128,12 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
 _MAKERS = ("attrgetter", "call", "itemgetter", "methodcaller")
 
 
+def _methods_of_python() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for cls, names in _METHODS.items():
+        for name in names:
+            yield f"{cls.__name__}.{name}", getattr(cls, name)
+
+
 def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what each room offers, the prefix of its names first."""
     yield "nn.functional", NN
@@ -95,14 +148,16 @@ def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _table() -> dict[str, NamedFunction]:
     """Return every function but the methods, by name."""
     found: dict[str, NamedFunction] = {}
-    for name, call in (*_PYTHON.items(), *_operators()):
+    for name, call in (*_PYTHON.items(), *_methods_of_python(), *_operators()):
         room, _, short = name.partition(".")
-        writes = (0,) if name == "list.append" or (room == "operator" and short in _CHANGES) else ()
+        changes = _CHANGES if room == "operator" else _WRITING if room in ("list", "dict") else ()
+        writes = (0,) if short in changes else ()
         # A power of whole numbers is whole or not as their values have it.
         plain = (
             name in _BY_EXAMPLE or room == "math" or (room == "operator" and short not in _CHANGES | {"pow"})
         )
-        found[name] = NamedFunction(name, call, writes, numbers=plain)
+        pure = room == "str" or (room in ("operator", "math", "builtins") and name not in _IMPURE)
+        found[name] = NamedFunction(name, call, writes, numbers=plain, pure=pure and not writes)
     for room, functions in _rooms():
         for short, call in functions.items():
             if callable(call):

@@ -116,6 +116,11 @@ def _content(graph: Graph, metadata: Mapping[str, str] | None) -> dict[str, list
             f"{graph.name} calls {short(next(iter(graph.modules)))} as a whole module, whose code no archive holds: "
             "trace it into the graph"
         )
+    if graph.held_functions:
+        raise WeightsError(
+            f"{graph.name} calls {short(next(iter(graph.held_functions)))} as a function of Python's, whose code no "
+            "archive holds: write what it does in ops"
+        )
     found = dict(metadata or {})
     if not all(isinstance(one, str) for pair in found.items() for one in pair):
         raise TypeError("metadata are text by text: write json.dumps(…)")

@@ -19,7 +19,6 @@ from workbench.jit.guards import (
     is_scripting,
     is_tracing,
     isinstance,
-    script,
     script_if_tracing,
     script_method,
     unused,
@@ -30,13 +29,15 @@ from workbench.jit.guards import _overload as _overload
 from workbench.jit.guards import _overload_method as _overload_method
 from workbench.jit.reading import load
 from workbench.jit.script_modules import ScriptFunction, ScriptModule, freeze, optimize_for_inference
+from workbench.jit.scripting import ScriptError, script
 from workbench.jit.tracing import TracerWarning, TracingCheckError, trace, trace_module
 from workbench.jit.writing import save
 
 __all__ = [
-    "Final", "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError", "annotate", "export", "fork",
-    "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference",
-    "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
+    "Final", "ScriptError", "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError", "annotate",
+    "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
+    "optimize_for_inference", "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
+    "wait",
 ]  # fmt: skip
 
 __getattr__, __dir__ = words(__name__, __all__)

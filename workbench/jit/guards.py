@@ -1,8 +1,4 @@
-"""The guards of TorchScript: what programs say to its compiler is taken, and changes nothing where code runs as Python.
-
-Compiling what is written is not here yet: `script` is refused when it is called. As in PyTorch, the environment's
-``PYTORCH_JIT=0`` has it hand back what it is given.
-"""
+"""The guards of TorchScript: what programs say to its compiler, which changes nothing where code runs as Python."""
 
 from __future__ import annotations
 
@@ -10,21 +6,20 @@ import os
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from workbench.base.errors import UnavailableError
 from workbench.core.dispatch import find
 from workbench.graph.tracing import Tracer
 
 __all__ = [
-    "Final", "annotate", "export", "fork", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "script",
+    "Final", "annotate", "export", "fork", "ignore", "interface", "is_scripting", "is_tracing", "isinstance",
     "script_if_tracing", "script_method", "unused", "wait",
 ]  # fmt: skip
 
 F = TypeVar("F")
 
-_REASON = (
-    "the workbench compiles no TorchScript yet. The environment's PYTORCH_JIT=0 runs what would be compiled as it is "
-    "written; jit.trace makes a graph of a function or module by running it once"
-)
+MODIFIER = "_torchscript_modifier"
+"""The attribute of a function that says what a compiler is to do with it: export, ignore or unused."""
+_INTERFACE = "__torch_script_interface__"
+_overloaded: dict[str, list[Any]] = {}
 
 
 def is_scripting() -> bool:
@@ -50,24 +45,39 @@ def script_if_tracing(fn: F) -> F:
     return fn
 
 
-def unused(fn: F) -> F:
-    """Return the function: a compiler would leave it out."""
+def _marked(fn: F, word: str) -> F:
+    # A property, or another's callable, may take no attribute; to Python it is the same.
+    if hasattr(fn, "__dict__"):
+        setattr(fn, MODIFIER, word)
     return fn
+
+
+def unused(fn: F) -> F:
+    """Return the function: a compiler leaves it out, and a script that calls it raises RuntimeError."""
+    return _marked(fn, "unused")
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Return the function, or a decorator that does: a compiler would leave it to Python."""
-    return drop if callable(drop) else export
+    """Return the function, or a decorator that does: a compiler leaves it to Python; with ``drop=True``, out."""
+    if callable(drop):
+        return _marked(drop, "ignore")
+    return lambda fn: _marked(fn, "unused" if drop else "ignore")
 
 
 def export(fn: F) -> F:
-    """Return the function: a compiler would compile it, too."""
-    return fn
+    """Return the method: a compiler compiles it, too, whether anything calls it or not."""
+    return _marked(fn, "export")
 
 
 def interface(obj: F) -> F:
-    """Return the class: a compiler would take it for an interface."""
+    """Return the class: a compiler takes it for an interface."""
+    setattr(obj, _INTERFACE, True)
     return obj
+
+
+def is_interface(thing: Any) -> bool:
+    """Say whether a class is marked by `interface`."""
+    return _INTERFACE in getattr(thing, "__dict__", {})
 
 
 def script_method(fn: F) -> F:
@@ -75,8 +85,22 @@ def script_method(fn: F) -> F:
     return fn
 
 
-_overload = _overload_method = export
-"""A compiler would read the types of these: what Python runs is the last of them."""
+def _overload(fn: F) -> F:
+    """Return the function, of which a compiler reads the types; what Python runs is the last of that name."""
+    _overloaded.setdefault(_full_name(fn), []).append(fn)
+    return fn
+
+
+_overload_method = _overload
+
+
+def _full_name(fn: Any) -> str:
+    return f"{fn.__module__}.{fn.__qualname__}"
+
+
+def overloads_of(fn: Any) -> list[Any]:
+    """Return the declarations by `_overload` of a function."""
+    return [one for one in _overloaded.get(_full_name(fn), []) if one is not fn]
 
 
 def annotate(the_type: Any, the_value: F) -> F:
@@ -92,21 +116,9 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     return _isinstance(obj, target_type)
 
 
-def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """Compile a function, class or module. Raises UnavailableError, unless ``PYTORCH_JIT=0`` asks for what is given."""
-    return compiled("script", obj)
-
-
 def _assert(condition: Any, message: str) -> None:
     """Raise AssertionError with `message` unless `condition`: PyTorch's ``torch._assert``, which its tracer records."""
     assert condition, message
-
-
-def compiled(word: str, thing: Any) -> Any:
-    """Return `thing` where ``PYTORCH_JIT=0`` asks for Python; else raise UnavailableError."""
-    if switched_off():
-        return thing
-    raise UnavailableError(f"jit.{word}: {_REASON}")
 
 
 def switched_off() -> bool:

@@ -8,11 +8,14 @@ from typing import Any
 
 from workbench.base.errors import WeightsError, short
 from workbench.base.files import open_file
-from workbench.graph import Graph
+from workbench.graph import Graph, GraphError, parse
+from workbench.graph.types import ANY
 from workbench.interop.archive import read_archive
 from workbench.interop.safetensors import parse_json
+from workbench.jit.archived import boundary_from, value_from
+from workbench.jit.boundary import Boundary
 from workbench.jit.script_modules import Part, ScriptFunction, ScriptModule
-from workbench.jit.writing import EXTRA, OWN
+from workbench.jit.writing import ATTRIBUTE, EXTRA, OWN
 from workbench.nn import Parameter
 
 __all__ = ["load"]
@@ -53,29 +56,83 @@ def load(
 
 
 def _made(graph: Graph, told: dict[str, Any]) -> ScriptModule | ScriptFunction:
-    arguments = told.get("arguments", [value.name for value in graph.inputs])
-    expected = len(graph.takes) or len(graph.inputs)
-    if (
-        not isinstance(arguments, list)
-        or len(arguments) != expected
-        or not all(isinstance(one, str) for one in arguments)
-    ):
-        raise WeightsError(f"{OWN}: the graph takes {expected} arguments, and {short(arguments)} are named")
+    methods = _methods(graph, told)
+    graphs = {name: one[0] for name, one in methods.items()}
+    arguments = {name: one[1] for name, one in methods.items()}
+    boundaries = {name: one[2] for name, one in methods.items() if one[2] is not None}
     if "module" not in told:
-        return ScriptFunction(graph, arguments)
-    buffers = told.get("buffers")
+        if any(one.stateful for one in boundaries.values()):
+            raise WeightsError(f"{OWN}: a function has no attributes, and this one takes them")
+        return ScriptFunction(graph, arguments["forward"], boundaries.get("forward"))
+    buffers, names, attributes = told.get("buffers"), told.get("parts", {}), told.get("attributes", {})
     if not isinstance(buffers, list) or not isinstance(told["module"], str):
         raise WeightsError(f"{OWN} does not say what the module is")
-    module = ScriptModule({"forward": graph}, {"forward": arguments}, told["module"])
-    for value, tensor in list(graph.parameters.items()):
-        *path, name = value.name.split(".")
-        owner: Any = module
-        for part in path:
-            if part not in owner._modules:
-                owner.add_module(part, Part("Module"))
-            owner = owner._modules[part]
-        if value.name in buffers:
+    if not isinstance(names, dict) or not isinstance(attributes, dict):
+        raise WeightsError(f"{OWN} does not say what the parts of the module are")
+    module = ScriptModule(graphs, arguments, told["module"], boundaries)
+    tensors = {value.name: tensor for value, tensor in graph.parameters.items()}
+    for path in names:
+        # All of them first, in their order: the state comes after.
+        _owner(module, f"{path}.", names)
+    for path, tensor in tensors.items():
+        if path.startswith(ATTRIBUTE):
+            continue
+        owner, name = _owner(module, path, names)
+        if path in buffers:
             owner.register_buffer(name, tensor)
         else:
             owner.register_parameter(name, Parameter(tensor.detach(), requires_grad=tensor.requires_grad))
+    for path, value in attributes.items():
+        owner, name = _owner(module, path, names)
+        if not name.isidentifier() or name[0] == "_" or hasattr(Part, name):
+            raise WeightsError(f"{OWN} gives the module {short(path)}, which is no attribute of its own")
+        setattr(owner, name, value_from(value, tensors))
+        module._attributes[path] = ANY
+    # What stood in attributes stands there: the graph does not read it.
+    graph.parameters = {
+        one: there for one, there in graph.parameters.items() if not one.name.startswith(ATTRIBUTE)
+    }
     return module.train(bool(told.get("training")))
+
+
+def _owner(module: Any, path: str, names: dict[str, Any]) -> tuple[Any, str]:
+    """Return the part of a module that has what stands at a path, made where it is not there yet, and the name."""
+    *parts, name = path.split(".")
+    owner, so_far = module, []
+    for part in parts:
+        so_far.append(part)
+        if part not in owner._modules:
+            owner.add_module(part, Part(str(names.get(".".join(so_far), "Module"))))
+        owner = owner._modules[part]
+    return owner, name
+
+
+def _methods(graph: Graph, told: dict[str, Any]) -> dict[str, tuple[Graph, list[str], Boundary | None]]:
+    """Return the graphs of a module's methods, what their arguments are called, and what they take."""
+    main = told.get("name", "forward") if "module" in told else "forward"
+    found = {main: (graph, *_taken(graph, told))}
+    others = told.get("methods", {})
+    if not isinstance(main, str) or not isinstance(others, dict):
+        raise WeightsError(f"{OWN} does not say what the methods are")
+    tensors = {value.name: tensor for value, tensor in graph.held().items()}
+    for name, one in others.items():
+        lines = one.get("graph") if isinstance(one, dict) else None
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            raise WeightsError(f"{OWN} has not the lines of the graph of {short(name)}")
+        try:
+            made = parse("\n".join(lines), tensors)
+        except GraphError as error:
+            raise WeightsError(f"{OWN}: {error}") from None
+        found[name] = (made, *_taken(made, one))
+    return found
+
+
+def _taken(graph: Graph, told: dict[str, Any]) -> tuple[list[str], Boundary | None]:
+    arguments = told.get("arguments", [value.name for value in graph.inputs])
+    if not isinstance(arguments, list) or not all(isinstance(one, str) for one in arguments):
+        raise WeightsError(f"{OWN}: {short(arguments)} are no names of arguments")
+    boundary = boundary_from(told["boundary"], len(arguments)) if "boundary" in told else None
+    expected = (len(graph.takes) or len(graph.inputs)) - (boundary is not None and boundary.stateful)
+    if len(arguments) != expected:
+        raise WeightsError(f"{OWN}: the graph takes {expected} arguments, and {short(arguments)} are named")
+    return arguments, boundary

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from workbench.graph import Graph, passes, python_text, run
+from workbench.graph.types import Type
+from workbench.jit.boundary import Boundary, State, handed
+from workbench.jit.boundary import given as taken
 from workbench.jit.writing import save
 from workbench.nn import Module
 
@@ -17,11 +20,13 @@ class _Runs:
 
     _graphs: dict[str, Graph]
     _arguments: dict[str, list[str]]
+    _boundaries: dict[str, Boundary]
+    """Of methods that were scripted: what they take and give."""
 
     @property
     def graph(self) -> Graph:
         """The graph of the call: of ``forward``, or of the function."""
-        return self._graphs["forward"]
+        return next(iter(self._graphs.values()))
 
     @property
     def inlined_graph(self) -> Graph:
@@ -46,21 +51,34 @@ class _Runs:
                     f"{method}() got an unexpected or second argument {name!r}; it takes {', '.join(names)}"
                 )
             given[name] = value
+        boundary = self._boundaries.get(method)
+        if boundary is not None:
+            given = {**{name: one for name, one in boundary.defaults.items() if name in names}, **given}
         if len(inputs) > len(names) or len(given) < len(names):
             missing = [name for name in names if name not in given]
+            traced = ", as it was traced" if boundary is None else ""
             raise TypeError(
-                f"{method}() takes {len(names)} arguments, as it was traced ({', '.join(names)}), got {len(inputs)}"
+                f"{method}() takes {len(names)} arguments{traced} ({', '.join(names)}), got {len(inputs)}"
                 + (f"; missing is {missing[0]}" if missing else "")
             )
-        return run(self._graphs[method], *(given[name] for name in names), owner=owner)
+        if boundary is None:
+            return run(self._graphs[method], *(given[name] for name in names), owner=owner)
+        operands = [taken(kind, given[name]) for kind, name in zip(boundary.kinds, names, strict=True)]
+        if boundary.stateful:
+            operands.append(State(owner))
+        return handed(boundary.result, run(self._graphs[method], *operands, owner=owner))
 
 
 class ScriptFunction(_Runs):
     """A function that runs its graph."""
 
-    def __init__(self, graph: Graph, arguments: list[str]) -> None:
+    scripted: Any = None
+    """The function that was scripted: scripts that call this one compile it."""
+
+    def __init__(self, graph: Graph, arguments: list[str], boundary: Boundary | None = None) -> None:
         self._graphs = {"forward": graph}
         self._arguments = {"forward": arguments}
+        self._boundaries = {} if boundary is None else {"forward": boundary}
         self.name = self.__name__ = graph.name
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
@@ -102,11 +120,17 @@ class ScriptModule(_Runs, Part):
     """
 
     def __init__(
-        self, graphs: dict[str, Graph], arguments: dict[str, list[str]], name: str = "ScriptModule"
+        self,
+        graphs: dict[str, Graph],
+        arguments: dict[str, list[str]],
+        name: str = "ScriptModule",
+        boundaries: dict[str, Boundary] | None = None,
     ) -> None:
         super().__init__(name)
         self._graphs = graphs
         self._arguments = arguments
+        self._boundaries = boundaries or {}
+        self._attributes: dict[str, Type] = {}
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
         """Run the graph."""
@@ -116,6 +140,8 @@ class ScriptModule(_Runs, Part):
         graphs = self.__dict__.get("_graphs", {})
         if name in graphs and name != "forward":
             return lambda *inputs, **keywords: self._run(name, self, inputs, keywords)
+        if name == "forward" and name not in graphs:
+            raise AttributeError("this script has no forward: its methods are " + ", ".join(graphs))
         return object.__getattribute__(self, name)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -123,24 +149,30 @@ class ScriptModule(_Runs, Part):
         save(self, f, _extra_files)
 
 
-def mirrored(original: Module, made: Part) -> Part:
-    """Give `made` the parameters, buffers and parts of a module: the same tensors, in modules that run no Python."""
+def mirrored(original: Module, made: Part, whole: Collection[str] = ()) -> Part:
+    """Give `made` the parameters, buffers and parts of a module: the same tensors, in modules that run no Python.
+
+    Those at the paths in `whole`, which the graph calls, are the modules themselves.
+    """
     known: dict[int, Part] = {id(original): made}
 
-    def fill(one: Module, other: Part) -> None:
+    def fill(one: Module, other: Part, path: str) -> None:
         other.training = one.training
         for name, parameter in one._parameters.items():
             other.register_parameter(name, parameter)
         for name, buffer in one._buffers.items():
             other.register_buffer(name, buffer, persistent=one._buffer_names[name])
         for name, module in one._modules.items():
+            if module is not None and path + name in whole:
+                other.add_module(name, module)
+                continue
             if module is not None and id(module) not in known:
                 known[id(module)] = Part(module._get_name())
-                fill(module, known[id(module)])
+                fill(module, known[id(module)], f"{path}{name}.")
             # One that stands in two places is one again.
             other.add_module(name, None if module is None else known[id(module)])
 
-    fill(original, made)
+    fill(original, made, "")
     return made
 
 
@@ -172,7 +204,7 @@ def freeze(
     for name, graph in mod._graphs.items():
         folded = passes.fuse_conv_batch_norm(graph) if optimize_numerics else graph
         graphs[name] = passes.common_subexpressions(passes.peephole(passes.freeze(folded)))
-    made = ScriptModule(graphs, mod._arguments, mod.original_name)
+    made = ScriptModule(graphs, mod._arguments, mod.original_name, mod._boundaries)
     for name in preserved_attrs or ():
         if name not in mod._graphs:
             setattr(made, name, getattr(mod, name))

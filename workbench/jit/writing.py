@@ -10,45 +10,52 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.base.errors import WeightsError
-from workbench.graph import Graph, Value
+from workbench.graph import Graph, Value, text
 from workbench.graph.types import type_of
 from workbench.interop.archive import save_graph, write_graph
+from workbench.jit.archived import boundary_told, value_told
 
-__all__ = ["EXTRA", "OWN", "save"]
+__all__ = ["ATTRIBUTE", "EXTRA", "OWN", "save"]
 
 OWN = "workbench.jit"
 """Key of the archive's metadata: what a module is beside its graph, as JSON."""
+
+ATTRIBUTE = "attribute/"
+"""In front of the names of tensors that stand in attributes, in lists and dicts among them."""
 
 EXTRA = "extra/"
 """In front of the names of extra files among the metadata."""
 
 
 def save(m: Any, f: Any, _extra_files: Mapping[str, str | bytes] | None = None) -> None:
-    """Write a module or function of `trace` at a path, or into a file that is open for writing.
+    """Write a module or function of `trace` or `script` at a path, or into a file that is open for writing.
 
     What is written is the graph, the whole state and text that `_extra_files` gives by name: an archive (``.wb``) as
     `wb.save` writes it for a graph. PyTorch does not read it.
 
-    Raises TypeError for what is no such module or function; `WeightsError` for one of several methods, and for extra
-    files that are no text. Nothing is written then.
+    Raises TypeError for what is no such module or function; `WeightsError` for a module that is called whole, for
+    attributes that no file holds, and for extra files that are no text. Nothing is written then.
     """
     graphs = getattr(m, "_graphs", None)
     if not isinstance(graphs, dict):
         raise TypeError(
-            f"jit.save writes what jit.trace gives, and got {type(m).__name__}; wb.save writes a module's state_dict()"
+            f"jit.save writes what jit.trace and jit.script give, and got {type(m).__name__}; wb.save writes a "
+            "module's state_dict()"
         )
-    if list(graphs) != ["forward"]:
+    main, *others = graphs
+    if any(graphs[name].constants for name in others):
         raise WeightsError(
-            f"an archive holds one graph, and this has {', '.join(graphs)}: trace forward alone"
+            f"an archive holds the tensors of one graph, and {others[0]} was traced with others: trace {main} alone"
         )
     metadata = {EXTRA + name: _text(name, content) for name, content in (_extra_files or {}).items()}
-    graph = m.graph.copy()
-    if hasattr(m, "named_parameters"):
-        own = _with_state(graph, m)
-        own["arguments"] = m._arguments["forward"]
-        metadata[OWN] = json.dumps(own)
-    else:
-        metadata[OWN] = json.dumps({"arguments": m._arguments["forward"]})
+    graph = graphs[main].copy()
+    own = _with_state(graph, m) if hasattr(m, "named_parameters") else {}
+    own |= _method(m, main)
+    if others:
+        own["methods"] = {
+            name: {**_method(m, name), "graph": text(graphs[name]).splitlines()} for name in others
+        }
+    metadata[OWN] = json.dumps(own)
     if isinstance(f, str | os.PathLike):
         save_graph(graph, f, metadata)
         return
@@ -56,6 +63,20 @@ def save(m: Any, f: Any, _extra_files: Mapping[str, str | bytes] | None = None) 
     whole = io.BytesIO()
     write_graph(graph, whole, metadata)
     f.write(whole.getbuffer())
+
+
+def _method(m: Any, name: str) -> dict[str, Any]:
+    """Say what a method takes and gives."""
+    if m._graphs[name].modules:
+        whole = next(iter(m._graphs[name].modules))
+        raise WeightsError(
+            f"{name} calls the module {whole!r} whole, whose code no archive holds: script it in words of nn.functional"
+        )
+    told: dict[str, Any] = {"name": name, "arguments": m._arguments[name]}
+    boundary = m._boundaries.get(name)
+    if boundary is not None:
+        told["boundary"] = boundary_told(boundary)
+    return told
 
 
 def _with_state(graph: Graph, module: Any) -> dict[str, Any]:
@@ -68,7 +89,26 @@ def _with_state(graph: Graph, module: Any) -> dict[str, Any]:
     }
     known = {value.name for value in graph.parameters}
     graph.parameters |= {Value(name, type_of(one)): one for name, one in state.items() if name not in known}
-    return {"module": module.original_name, "training": module.training, "buffers": buffers}
+    held: dict[str, Any] = {}
+
+    def hold(tensor: Any) -> str:
+        name = f"{ATTRIBUTE}{len(held)}"
+        held[name] = tensor
+        return name
+
+    # Those that are buffers, or the mode, are told of already.
+    paths = [
+        path for path in module._attributes if path not in buffers and path.rpartition(".")[2] != "training"
+    ]
+    attributes = {path: value_told(operator.attrgetter(path)(module), hold) for path in paths}
+    graph.parameters |= {Value(name, type_of(one)): one for name, one in held.items()}
+    return {
+        "module": module.original_name,
+        "training": module.training,
+        "buffers": buffers,
+        "attributes": attributes,
+        "parts": {path: one._get_name() for path, one in module.named_modules() if path},
+    }
 
 
 def _text(name: str, content: str | bytes) -> str:

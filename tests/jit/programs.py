@@ -1,0 +1,46 @@
+"""Programs that are run as Python and as scripts: both give the same, or raise the same."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import workbench as wb
+from workbench import Tensor
+
+__all__ = ["same", "same_value"]
+
+
+def same(function: Callable[..., Any], *inputs: Any) -> Any:
+    """Hold a function's script against the function itself: its result, its exception and what it did to its inputs."""
+    scripted = wb.jit.script(function)
+    ours, theirs = copy.deepcopy(inputs), copy.deepcopy(inputs)
+    expected, raised = _outcome(function, theirs)
+    found, refused = _outcome(scripted, ours)
+    assert type(refused) is type(raised), (refused, raised, found, expected)
+    assert same_value(found, expected), (found, expected)
+    assert same_value(ours, theirs), "the inputs differ afterwards"
+    return found
+
+
+def _outcome(function: Callable[..., Any], inputs: Any) -> tuple[Any, Exception | None]:
+    try:
+        return function(*inputs), None
+    except Exception as error:  # whatever Python raises, the script raises
+        return None, error
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Say whether two results are the same, type for type."""
+    if isinstance(one, Tensor) or isinstance(other, Tensor):
+        if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+            return False
+        return one.shape == other.shape and one.dtype == other.dtype and bool((one == other).all())
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same_value, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(same_value(one[key], other[key]) for key in one)
+    if isinstance(one, float) and one != one:
+        return isinstance(other, float) and other != other
+    return type(one) is type(other) and bool(one == other)

@@ -1,0 +1,370 @@
+"""Modules of layers in a script: their parameters, attributes, methods and parts."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.base.annotations import annotations_of
+from workbench.graph import Graph, LeafModule, Value
+from workbench.graph.types import (
+    ANY,
+    BOOL,
+    NONE,
+    TENSOR,
+    TEXT,
+    DictType,
+    ListType,
+    Type,
+    type_of,
+    type_of_value,
+)
+from workbench.jit import guards
+from workbench.jit.kinds import Item
+from workbench.jit.scripting.annotations import Annotations, kind_of_class
+from workbench.jit.scripting.calls import Arguments
+from workbench.jit.scripting.classes import Classes
+from workbench.jit.scripting.errors import Source
+from workbench.jit.scripting.functions import Signature, give
+from workbench.jit.scripting.layers import LAYERS
+from workbench.jit.scripting.things import Known, Many, Part, PartMethod
+from workbench.nn import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+
+__all__ = ["Assigned", "Parts", "copied"]
+
+
+class Assigned(Exception):
+    """A tensor of a module is assigned anew somewhere: it must be read from the module each time."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Parts(Classes):
+    """Compiles methods of modules."""
+
+    def __init__(self, graph: Graph, root: Any = None, changing: set[str] | None = None) -> None:
+        super().__init__(graph)
+        self.root = root
+        self.state: Value | None = None
+        self.whole: set[str] = set()
+        """Paths of modules that the graph calls whole."""
+        self.attributes: dict[str, Type] = {}
+        """Attributes that runs read, by their paths."""
+        self.changing = changing or set()
+        """Paths of tensors that a method assigns anew."""
+
+    # ------------------------------------------------------------------------------------------ attributes
+
+    def _path(self, part: Part, name: str) -> str:
+        return f"{part.path}.{name}" if part.path else name
+
+    def part_attribute(self, part: Part, name: str, tree: ast.AST) -> Any:
+        """Return an attribute of a module of layers."""
+        module, path = part.module, self._path(part, name)
+        if name in module._modules:
+            inner = module._modules[name]
+            return Item(None, NONE) if inner is None else Part(inner, path)
+        if name in module._parameters or name in module._buffers:
+            tensor = module._parameters.get(name, module._buffers.get(name))
+            return Item(None, NONE) if tensor is None else self._tensor(path, tensor)
+        if name == "training":
+            return self._read(path, BOOL)
+        found = inspect.getattr_static(module, name, None)
+        if found is None and not hasattr(module, name):
+            raise self.error(tree, f"Module '{type(module).__name__}' has no attribute '{name}'", _WHERE)
+        if inspect.isfunction(found):
+            return PartMethod(part, name)
+        if isinstance(found, staticmethod):
+            return Known(found.__func__)
+        if isinstance(found, property):
+            return self._property(part, found, name)
+        return self._attribute(part, name, getattr(module, name), tree)
+
+    def _property(self, part: Part, found: property, name: str) -> Item:
+        signature = self.signature(found.fget, method=True)
+        return self.inlined(signature, {}, name, self_=part)
+
+    def _tensor(self, path: str, tensor: Any) -> Item:
+        if path in self.changing:
+            return self._read(path, TENSOR)
+        known = next((value for value in self.graph.parameters if value.name == path), None)
+        if known is None:
+            known = Value(path, type_of(tensor))
+            self.graph.parameters[known] = tensor
+        return Item(known, TENSOR)
+
+    def _attribute(self, part: Part, name: str, value: Any, tree: ast.AST) -> Any:
+        if _of_house(part.module):
+            # Its settings are those that it was made with.
+            return self._constant_or_known(value)
+        kind = self.kind_of_attribute(part, name)
+        constant = value is None and kind in (None, NONE)
+        if (
+            constant
+            or name in getattr(part.module, "__constants__", ())
+            or _is_final(type(part.module), name)
+        ):
+            if isinstance(value, list):
+                value = tuple(value)
+            if isinstance(value, Module):
+                return Part(value, self._path(part, name))
+            return self._constant_or_known(value)
+        if kind is None:
+            return self._constant_or_known(value)
+        return self._read(self._path(part, name), kind)
+
+    def _constant_or_known(self, value: Any) -> Any:
+        found = self.constant_of(value)
+        return Known(value) if found is None else found
+
+    def kind_of_attribute(self, owner: Any, name: str) -> Type | None:
+        """Return the type of an attribute: as it is annotated, or as its value is."""
+        if not isinstance(owner, Part):
+            return super().kind_of_attribute(owner, name)
+        module = owner.module
+        if name in module._parameters or name in module._buffers:
+            return TENSOR
+        for cls in type(module).__mro__:
+            hint = annotations_of(cls).get(name)
+            if hint is not None and cls is not Module:
+                kind = self._annotated_kind(cls, hint)
+                if kind is not None:
+                    return kind
+        value = module.__dict__.get(name, getattr(type(module), name, None))
+        return self.learnt_kind(value)
+
+    def _annotated_kind(self, cls: type, hint: Any) -> Type | None:
+        if not isinstance(hint, str):
+            return kind_of_class(hint)
+        around = vars(inspect.getmodule(cls)) if inspect.getmodule(cls) else {}
+        source = Source(str(around.get("__file__", "<unknown>")), 1, (hint,), 0)
+        return Annotations(source, around).kind(
+            ast.Constant(hint, lineno=1, col_offset=0, end_col_offset=len(hint))
+        )
+
+    def learnt_kind(self, value: Any) -> Type | None:
+        """Return the type of a value of Python's; None where a run cannot have it."""
+        found = type_of_value(value)
+        if found == ANY or not _whole(found):
+            return None
+        return _any_tensor(found)
+
+    # -------------------------------------------------------------------------------------------- state
+
+    def _owner(self) -> Value:
+        """Return the module as a value, of which what changes is read."""
+        if self.state is None:
+            self.state = Value(self.fresh("self"), ANY)
+        return self.state
+
+    def _read(self, path: str, kind: Type) -> Item:
+        self.attributes[path] = kind
+        return self.emit("operator.getitem", (self._owner(), path), kind)
+
+    def set_attribute(self, owner: Any, name: str, thing: Any, tree: ast.AST) -> None:
+        """Assign to an attribute."""
+        if not isinstance(owner, Part):
+            super().set_attribute(owner, name, thing, tree)
+            return
+        path, kind = self._path(owner, name), self.kind_of_attribute(owner, name)
+        if kind is None or not (hasattr(owner.module, name)):
+            raise self.error(
+                tree,
+                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?",
+            )
+        if name in owner.module._parameters:
+            raise self.error(
+                tree,
+                f"the parameter {name} cannot be assigned in a script",
+                "Change it in place, or make it a buffer",
+            )
+        if _is_final(type(owner.module), name) or name in getattr(owner.module, "__constants__", ()):
+            raise self.error(tree, f"{name} is Final, and cannot be assigned")
+        if name in owner.module._buffers and path not in self.changing:
+            raise Assigned(path)
+        item = self.coerced(self.as_item(thing, tree), kind, tree, f"the attribute {name}")
+        self.attributes[path] = kind
+        self.emit("operator.setitem", (self._owner(), path, item.operand), NONE)
+
+    # -------------------------------------------------------------------------------------------- items
+
+    def part_items(self, part: Part, tree: ast.AST) -> Many:
+        """Return what a loop over a list or dict of modules goes over."""
+        module = part.module
+        if isinstance(module, ModuleDict):
+            return Many(tuple(Item(name, TEXT) for name in module._modules))
+        if isinstance(module, ModuleList | Sequential):
+            return Many(tuple(Part(one, self._path(part, name)) for name, one in module._modules.items()))
+        if isinstance(module, ParameterList):
+            return Many(tuple(self.part_attribute(part, str(i), tree) for i in range(len(module))))
+        raise self.error(tree, f"a {type(module).__name__} has no items to go over")
+
+    def part_item(self, part: Part, index: ast.expr, tree: ast.AST) -> Any:
+        """Return an item of a list or dict of modules."""
+        if isinstance(part.module, ModuleDict | ParameterDict):
+            key = self.value(index).operand
+            if not isinstance(key, str) or key not in part.module:
+                raise self.error(
+                    index,
+                    f"Key Error: this must be the name of a module that is written here: {list(part.module.keys())}",
+                )
+            return self.part_attribute(part, key, tree)
+        return self._subscript(ast.Subscript(value=index, slice=index), self.part_items(part, tree), index)
+
+    # -------------------------------------------------------------------------------------------- calls
+
+    def call_part(self, part: Part, arguments: Arguments, tree: ast.Call) -> Any:
+        """Call a module of layers: what it does stands in the place of the call, or it is kept whole."""
+        module = part.module
+        self._refuse_hooks(module, tree)
+        scope = tuple(part.path.split(".")) if part.path else ()
+        if isinstance(module, Sequential) and type(module).forward is Sequential.forward:
+            thing = arguments.things[0]
+            for name, one in module._modules.items():
+                thing = self.call_part(Part(one, self._path(part, name)), Arguments([thing], {}, []), tree)
+            return thing
+        written = LAYERS.of(module)
+        if written is not None:
+            signature = self.signature(written, method=True)
+            return self.inlined(signature, self.bound(signature, arguments, tree, type(module).__name__),
+                                type(module).__name__, scope, part)  # fmt: skip
+        if type(module).__module__.startswith("workbench.nn."):
+            return self._kept_whole(part, arguments, tree)
+        return self.call_part_method(PartMethod(part, "forward"), arguments, tree)
+
+    def _refuse_hooks(self, module: Any, tree: ast.AST) -> None:
+        if module._hooked:
+            raise self.error(
+                tree,
+                f"{type(module).__name__} has hooks, which are Python that a script does not run",
+                "Remove them before: handle.remove()",
+            )
+
+    def _kept_whole(self, part: Part, arguments: Arguments, tree: ast.Call) -> Item:
+        self.graph.modules[part.path] = part.module
+        self.whole.add(part.path)
+        inputs, params = self.operands(arguments, tree)
+        keywords = {name: one.operand for name, one in params.items()}
+        kind = LAYERS.gives(part.module)
+        return self.emit(LeafModule(part.path), tuple(one.operand for one in inputs), kind, **keywords)
+
+    def call_part_method(self, method: PartMethod, arguments: Arguments, tree: ast.Call) -> Any:
+        """Call a method of a module of layers: what it does stands in the place of the call."""
+        rows = self._rows(method)
+        if rows is not None:
+            return rows
+        function = getattr(type(method.part.module), method.name)
+        told = getattr(function, guards.MODIFIER, None)
+        if told == "unused":
+            return self._unused(method.name, function, method=True)
+        if told == "ignore":
+            return self._held(function, arguments, tree, getattr(method.part.module, method.name))
+        signature = self.signature(function, method=True)
+        key = (function, method.part.path)
+        self._enter_method(key, tree, method.name)
+        scope = tuple(method.part.path.split(".")) if method.part.path else ()
+        overloads = guards.overloads_of(function)
+        if overloads:
+            signature = self._chosen(signature, overloads, arguments, tree, method.name, method=True)
+        try:
+            return self.inlined(
+                signature,
+                self.bound(signature, arguments, tree, method.name),
+                method.name,
+                scope,
+                method.part,
+            )
+        finally:
+            self.open.pop()
+
+    def _rows(self, method: PartMethod) -> Many | None:
+        """Return what ``items()`` and its like give of a module that has others; None for other methods."""
+        part, modules = method.part, method.part.module._modules
+        if type(part.module).__module__ != ModuleDict.__module__ and method.name not in _ROWS[3:]:
+            return None
+        if method.name not in _ROWS:
+            return None
+        pairs = [(Item(name, TEXT), Part(one, self._path(part, name))) for name, one in modules.items()]
+        if method.name in ("items", "named_children"):
+            return Many(tuple(Many(pair) for pair in pairs))
+        return Many(tuple(pair[method.name != "keys"] for pair in pairs))
+
+    def _enter_method(self, key: tuple[Any, str], tree: ast.AST, name: str) -> None:
+        if key in self.open:
+            raise self.error(
+                tree,
+                f"method '{name}' is called recursively. Recursive calls are not supported",
+                "Write a loop",
+            )
+        self.open.append(key)
+
+    # -------------------------------------------------------------------------------------------- entry
+
+    def method_graph(self, name: str) -> tuple[Signature, Type]:
+        """Write a method of the root as the graph."""
+        function = getattr(type(self.root), name)
+        part = Part(self.root, "")
+        written = LAYERS.of(self.root) if name == "forward" else None
+        signature = self.signature(written or function, method=True)
+        self.open.append((function, ""))
+        self.begin(signature, name)
+        self.take_inputs(self.graph, signature)
+        given = {one: self.names[one].item for one in signature.names}  # type: ignore[union-attr]
+        house = written is None and type(self.root).__module__.startswith("workbench.nn.")
+        if isinstance(self.root, Sequential) or house:
+            # Read as a call that nobody wrote.
+            call = ast.copy_location(ast.Call(func=ast.Name(id=name), args=[], keywords=[]), signature.tree)
+            found = self.call_part(part, Arguments(list(given.values()), {}, []), call)
+            item = self.as_item(found, signature.tree)
+        else:
+            item = self.inlined(signature, given, name, (), part)
+        give(self.graph, item)
+        if self.state is not None:
+            self.graph.inputs.append(self.state)
+        return signature, item.kind
+
+
+_ROWS = ("items", "keys", "values", "named_children", "children")
+_WHERE = "Give it one in __init__, and annotate it in the class where its value does not say its type"
+
+
+def _whole(kind: Type) -> bool:
+    """Say whether nothing of a type is unknown, as that of the items of an empty list is."""
+    return "never" not in str(kind) and "any" not in str(kind)
+
+
+def _any_tensor(kind: Type) -> Type:
+    """Return a type in which each tensor is any tensor."""
+    match kind:
+        case ListType(item=item):
+            return ListType(_any_tensor(item))
+        case DictType(key=key, value=value):
+            return DictType(key, _any_tensor(value))
+    return TENSOR if hasattr(kind, "dims") else kind
+
+
+def _of_house(module: Any) -> bool:
+    return type(module).__module__.startswith("workbench.")
+
+
+def _is_final(cls: type, name: str) -> bool:
+    for one in cls.__mro__:
+        hint = annotations_of(one).get(name)
+        if hint is not None:
+            text = hint if isinstance(hint, str) else str(hint)
+            return hint is typing.Final or "Final" in text.partition("[")[0]
+    return False
+
+
+def copied(value: Any) -> Any:
+    """Return the value of an attribute as the scripted module has it: its own lists and dicts, the same tensors."""
+    if isinstance(value, list):
+        return [copied(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: copied(one) for key, one in value.items()}
+    return value
